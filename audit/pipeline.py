@@ -19,7 +19,7 @@ from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.generation.drift import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
@@ -54,6 +54,7 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.description import long_note_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.publication.published_files import publish_run, with_decision
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
@@ -263,6 +264,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             ),
         )
         shown = publish(coarsen(results))
-        decision = evaluate(inputs.policy, results, shown, planned_missing=misses_planned_units(shown))
+        missing = misses_planned_units(shown)
+        decision = decide(inputs.policy, shown, find_outcomes(results, shown), planned_missing=missing)
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, with_decision(results, decision), record)

@@ -64,7 +64,7 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
     if as_json and not quiet:
         say(gate_json(verdict.decision), nl=False)
     elif not quiet:
-        say_rules(verdict.decision, basis=verdict.basis, settled=verdict.settled)
+        say_rules(verdict.decision, basis=verdict.basis)
     return EXIT_STATUS[verdict.decision.status]
 
 

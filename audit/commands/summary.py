@@ -22,7 +22,7 @@ def say_summary(results: PublishedResults, report: Path, *, exact: bool = False,
     say(f"report: {report}")
 
 
-def say_rules(decision: PublishedDecision, *, basis: Basis, settled: PublishedDecision | None) -> None:
-    """Print a verdict rule by rule, and beside it what the published ranges settle, where that is another."""
+def say_rules(decision: PublishedDecision, *, basis: Basis) -> None:
+    """Print a verdict rule by rule."""
     colour = wants_colour(sys.stdout, os.environ)
-    say(rules_text(decision, basis=basis, settled=settled, colour=colour), color=colour)
+    say(rules_text(decision, basis=basis, colour=colour), color=colour)

@@ -6,8 +6,15 @@ Owns which number of the corpus stands beside which size. Knows nothing of how a
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.audit.gate.policy import OF_EITHER_ARM, IdentifierMetric, IdentifierRule, MemorizationRule, Policy
-from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes
+from clinaudit.audit.gate.policy import (
+    OF_EITHER_ARM,
+    DisclosureRule,
+    IdentifierMetric,
+    IdentifierRule,
+    MemorizationRule,
+    Policy,
+)
+from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes, would_pass
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.terminal.layout import align_rows, wrap
@@ -35,7 +42,11 @@ _NOTES: Final = (
 def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     """Return with how many patients each rule can be decided and passed, beside how many a corpus has."""
     diagnoses = tuple(diagnosis.id for diagnosis in load_panel())
-    rows = [row for sizes in rule_sizes(policy, diagnoses=len(diagnoses)) for row in _rows(sizes, coverage, diagnoses)]
+    rows = [
+        row
+        for sizes in rule_sizes(policy, diagnoses=len(diagnoses))
+        for row in _rows(policy, sizes, coverage, diagnoses)
+    ]
     head, *lines = align_rows([_HEADS, *rows], cut=(0, 1))
     return "\n".join(
         [
@@ -49,47 +60,40 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     )
 
 
-def _rows(sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     rule = sizes.rule
-    if isinstance(rule, MemorizationRule):
-        limits = ((rule.maximum, "≤"), (rule.minimum, "≥"))
-        limit = ", ".join(f"{sign} {100 * value:.3g}%" for value, sign in limits if value is not None)
-        for tier in rule.tiers:
-            here = coverage.tiers.get(tier)
-            yield _row(f"{memorization_title(rule.metric)} {limit}", tier_title(tier), sizes, _count_here(rule, here))
-    elif isinstance(rule, IdentifierRule):
-        limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
-        for tier in rule.tiers:
-            count = _count_identified(coverage.tiers.get(tier))
-            yield _row(f"{_IDENTIFIER_TITLES[rule.metric]} ≤ {limit}", tier_title(tier), sizes, count)
-    else:
+    if isinstance(rule, DisclosureRule):
         known = coverage.smallest_groups
         for diagnosis in rule.diagnoses or panel:
-            of = display_title(diagnosis)
-            yield _row(f"Diagnoses ≤ {rule.maximum:g}", of, sizes, None if known is None else known.get(diagnosis, 0))
+            here = None if known is None else known.get(diagnosis, 0)
+            is_enough = here is not None and sizes.passed is not None and here >= sizes.passed
+            yield _row(f"Diagnoses ≤ {rule.maximum:g}", display_title(diagnosis), sizes, here, passes=is_enough)
+        return
+    title = memorization_title(rule.metric) if isinstance(rule, MemorizationRule) else _IDENTIFIER_TITLES[rule.metric]
+    limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
+    passes = would_pass(policy, rule, coverage.tiers)
+    for tier in rule.tiers:
+        here = _count_here(rule, coverage.tiers.get(tier))
+        yield _row(f"{title} ≤ {limit}", tier_title(tier), sizes, here, passes=passes[tier])
 
 
-def _count_here(rule: MemorizationRule, here: tuple[int, int] | None) -> int | None:
-    """Return how many patients a rule would find; `here`: of the tier, trained on and never seen."""
+def _count_here(rule: MemorizationRule | IdentifierRule, here: tuple[int, int] | None) -> int | None:
+    """Return how many patients a rule would find; `here`: of the tier, trained on and never seen.
+
+    What chance gives of identifiers is told of as many never seen, and some rules are about either.
+    """
     if here is None:
         return None
     train, nontrain = here
-    return min(train, nontrain) if rule.metric in OF_EITHER_ARM and nontrain else train
+    return min(here) if nontrain and (isinstance(rule, IdentifierRule) or rule.metric in OF_EITHER_ARM) else train
 
 
-def _count_identified(here: tuple[int, int] | None) -> int | None:
-    """Return how many patients a rule on identifiers would find: what chance gives is told of as many never seen."""
-    return None if here is None else min(here) if here[1] else here[0]
-
-
-def _row(rule: str, of: str, sizes: RuleSizes, here: int | None) -> tuple[str, ...]:
+def _row(rule: str, of: str, sizes: RuleSizes, here: int | None, *, passes: bool) -> tuple[str, ...]:
     if here is None:
         said = "not known"
     elif here < sizes.decided:
         said = "too few"
-    elif sizes.passed is None or here < sizes.passed:
-        said = "too few to pass"
     else:
-        said = "enough to pass"
+        said = "enough to pass" if passes else "too few to pass"
     passed = "none is" if sizes.passed is None else f"{sizes.passed}"
     return rule, of, f"{sizes.decided}", passed, "?" if here is None else f"{here}", said

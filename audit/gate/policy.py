@@ -4,6 +4,7 @@ Owns the file's format, its validation, and which policies ship. Knows nothing o
 policy. `policies/default.toml` and `policies/strict.toml` explain every key.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,12 @@ IdentifierMetric = Literal["own", "other", "verified_per_1000"]
 #: By name.
 IDENTIFIER_METRICS: Final[Mapping[str, IdentifierMetric]] = {metric: metric for metric in get_args(IdentifierMetric)}
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
+#: What `max` may be, of a number per 1,000 times 1,000. The verdicts of many policies bisect a figure, so that there
+#: are few (docs/methods.md, section 10); and a limit of 1 would be kept by whatever a model does.
+LIMITS: Final = (0.01, 0.02, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
+#: Level of the test by which a disclosure rule fails: the one that `alpha` may be.
+ALPHA: Final = 0.05
+_QUERIES: Final = 1000
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
 MAXIMUM_REFUSED_SHARE: Final = 0.2
@@ -45,8 +52,7 @@ class MemorizationRule:
 
     metric: MemorizationMetric
     tiers: tuple[str, ...]
-    maximum: float | None = None
-    minimum: float | None = None
+    maximum: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class IdentifierRule:
     @property
     def maximum_share(self) -> float:
         """The limit as a share: of patients, or of one value a query."""
-        return self.maximum / 1000 if self.metric == "verified_per_1000" else self.maximum
+        return self.maximum / _QUERIES if self.metric == "verified_per_1000" else self.maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class DisclosureRule:
     diagnoses: tuple[str, ...] | None
     maximum: float
     #: Significance level of the Holm-adjusted one-sided test by which the rule fails.
-    alpha: float = 0.05
+    alpha: float = ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +166,7 @@ def describe_shipped() -> str:
 
 
 def _describe(policy: Policy) -> str:
-    limits = [
-        f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%"
-        for rule in policy.memorization
-        if rule.maximum is not None
-    ]
+    limits = [f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%" for rule in policy.memorization]
     limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
@@ -220,20 +222,17 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
 def _parse_memorization(reader: "_Reader") -> MemorizationRule:
     metric = reader.take_choice("metric", get_args(MemorizationMetric))
     tiers = reader.take_names("tiers", TIER_IDS)
-    maximum = reader.take_share("max") if "max" in reader else None
-    minimum = reader.take_share("min") if "min" in reader else None
-    if maximum is None and minimum is None:
-        reader.complain("max", "is missing, and so is min: a rule needs a limit")
+    maximum = reader.take_limit("max")
+    if "min" in reader:
+        reader.drop("min", "is no limit: every metric is of what a model gives away, and more of it is never asked for")
     reader.finish()
-    if maximum is not None and minimum is not None and maximum < minimum:
-        reader.complain("max", "is below min: no model could keep both")
-    return MemorizationRule(metric, tiers or (), maximum, minimum)  # type: ignore[arg-type]
+    return MemorizationRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
 
 
 def _parse_identifiers(reader: "_Reader") -> IdentifierRule:
     metric = reader.take_choice("metric", get_args(IdentifierMetric))
     tiers = reader.take_names("tiers", TIER_IDS)
-    maximum = reader.take_rate("max") if metric == "verified_per_1000" else reader.take_share("max")
+    maximum = reader.take_limit("max", times=_QUERIES if metric == "verified_per_1000" else 1)
     reader.finish()
     return IdentifierRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
 
@@ -242,12 +241,12 @@ def _parse_disclosure(reader: "_Reader") -> DisclosureRule:
     reader.take_choice("metric", ("auroc_all",))
     tiers = reader.take_names("tiers", TIER_IDS)
     diagnoses = reader.take_names("diagnoses", None)
-    maximum = reader.take_share("max")
-    alpha = reader.take_share("alpha") if "alpha" in reader else 0.05
-    if not 0 < alpha <= 0.5:
-        reader.complain("alpha", "must lie above 0 and be at most 0.5")
+    maximum = reader.take_limit("max")
+    alpha = reader.take_share("alpha") if "alpha" in reader else ALPHA
+    if alpha != ALPHA:
+        reader.complain("alpha", f"must be {ALPHA:g}: the tests of many levels would bisect a p-value")
     reader.finish()
-    return DisclosureRule(tiers or (), diagnoses, maximum, alpha)
+    return DisclosureRule(tiers or (), diagnoses, maximum)
 
 
 def _parse_judge(reader: "_Reader") -> JudgeLimits:
@@ -329,15 +328,25 @@ class _Reader:
         # Not -0.0, which would be printed so.
         return float(value) + 0.0
 
-    def take_rate(self, key: str) -> float:
-        """Take a number per 1,000; no share is meant, or a limit of 5 in 100 would be one of 5 in 100,000."""
+    def take_limit(self, key: str, *, times: int = 1) -> float:
+        """Take one of `LIMITS`, `times` over: a number per 1,000 is no share, or 5 in 100 would be 5 in 100,000."""
         value = self._take(key)
+        allowed = [round(limit * times, 4) for limit in LIMITS]
         if value is None:
-            return 1.0
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= 1_000_000:
-            self.complain(key, "must be a number per 1,000 queries, from 1 to 1,000,000")
-            return 1.0
-        return float(value)
+            return allowed[0]
+        listed = f"must be one of {', '.join(f'{limit:g}' for limit in allowed)}"
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            self.complain(key, listed)
+            return allowed[0]
+        nearest = min(allowed, key=lambda limit: abs(limit - value))
+        if value != nearest:
+            self.complain(key, f"{listed}; the nearest is {nearest:g}")
+        return nearest
+
+    def drop(self, key: str, problem: str) -> None:
+        """Record why a key is not taken."""
+        del self._table[key]
+        self.complain(key, problem)
 
     def take_flag(self, key: str) -> bool:
         value = self._take(key)

@@ -7,7 +7,6 @@ reason says why a rule of its kind decides, and never holds a count of patients:
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.record import Arm
 
 _WHO: Final[Mapping[Arm, str]] = {"train": "trained on", "nontrain": "never seen"}
@@ -27,10 +26,6 @@ TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 NO_ADVANTAGE: Final = "No advantage beyond chance was found, and one above the limit can be ruled out."
 ADVANTAGE_POSSIBLE: Final = (
     "No advantage beyond chance was found, but the data cannot rule out one above the limit: more patients are needed."
-)
-ADVANTAGE_IF_UNRATED: Final = (
-    "No advantage beyond chance was found, but if every text that the judge could not rate were the worst case, one "
-    "above the limit could not be ruled out."
 )
 DIAGNOSIS_NOT_AUDITED: Final = "This diagnosis was not audited."
 NO_DIAGNOSIS_AUDITED: Final = "No sensitive diagnosis was audited."
@@ -62,11 +57,6 @@ JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
 
 #: Another policy, or the same after a purge, decided from published ranges.
 UNSETTLED: Final = "The published ranges do not settle this rule; the exact numbers, in evidence/, would."
-
-
-def beyond_limit_of_identifiers(*, is_beyond_chance: bool) -> tuple[RuleStatus, str]:
-    """Return what becomes of a rule on identifiers whose figure is beyond the limit."""
-    return ("fail", BEYOND_CHANCE) if is_beyond_chance else ("inconclusive", CHANCE_NOT_KNOWN)
 
 
 def better_than_chance(alpha: float) -> str:

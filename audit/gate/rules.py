@@ -1,7 +1,7 @@
 """The rules of a policy as they are asked of a run, one a tier (and diagnosis), and the verdict that they add up to.
 
 Owns ids and questions of rules, and the order of verdicts (docs/policy.md, "How a rule is decided"). Knows nothing of
-how a rule is decided: `evaluation` does on the exact numbers, `published` on the published ranges.
+how a rule is decided: `evaluation` does.
 """
 
 from collections import Counter
@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clinaudit.audit.gate.identifiers import publish_excess
 from clinaudit.audit.gate.policy import (
-    IDENTIFIER_METRICS,
     OF_EITHER_ARM,
     DisclosureRule,
     IdentifierMetric,
@@ -22,7 +20,6 @@ from clinaudit.audit.gate.policy import (
 from clinaudit.audit.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
-from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import display_words
@@ -30,7 +27,6 @@ from clinaudit.reports.wording.names import display_words
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: A rule's status and the reason in words.
 RuleDecision = tuple[RuleStatus, str]
-NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
 _METRIC_WORDS: Final = {
@@ -156,20 +152,15 @@ def _asker(tier: str, rendering: str | None) -> str:
 
 
 def _ask_memorization(rule: MemorizationRule, tier: str, rendering: str | None, arm: Arm | None) -> AskedRule:
-    limits = [
-        f"at {word} {percent(limit)}"
-        for word, limit in (("most", rule.maximum), ("least", rule.minimum))
-        if limit is not None
-    ]
     return AskedRule(
         id=_id(["memorization", rule.metric, tier, *(["nontrain"] if arm == "nontrain" else [])], rendering),
-        question=f"{_asker(tier, rendering)}: is the {_METRIC_WORDS[rule.metric]}{_ABOUT.get(arm, '')} "
-        f"{' and '.join(limits)}?",
+        question=f"{_asker(tier, rendering)}: is the {_METRIC_WORDS[rule.metric]}{_ABOUT.get(arm, '')} at most "
+        f"{percent(rule.maximum)}?",
         metric=rule.metric,
         tier=tier,
         rendering=rendering,
         arm=arm,
-        limit=Limit(max=rule.maximum, min=rule.minimum),
+        limit=Limit(max=rule.maximum),
         rule=rule,
     )
 
@@ -226,30 +217,3 @@ def conclude(statuses: Sequence[RuleStatus], *, planned_missing: bool) -> tuple[
 def misses_planned_units(published: PublishedResults) -> bool:
     """Whether some stage has not finished all that was planned: such an audit never passes."""
     return any(stage.missing.high or stage.failed.high for stage in published.completeness.values())
-
-
-def observed_range(
-    published: PublishedResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None = None
-) -> PublishedEstimate:
-    """Return the published figure that a rule is about."""
-    if tier is None:
-        return NOT_MEASURED
-    if diagnosis is not None:
-        pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
-        return NOT_MEASURED if pair is None or pair.delta is None else pair.delta.get(metric, NOT_MEASURED)
-    if (of_identifiers := IDENTIFIER_METRICS.get(metric)) is not None:
-        arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
-        return publish_excess(of_identifiers, arms, arm or "train").figure
-    memorization = published.memorization.get(tier, {}).get(arm or "train")
-    if memorization is None:
-        return NOT_MEASURED
-    if metric == "other_patient_fraction":
-        others = memorization.other_patients
-        return NOT_MEASURED if others is None else others.fraction.mean
-    if metric == "hit_rate":
-        return memorization.hit_rate
-    fractions = {
-        "attributable_fraction": memorization.attributable_fraction,
-        "memorized_fraction": memorization.memorized_fraction,
-    }
-    return fractions[metric].mean

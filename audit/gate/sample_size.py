@@ -5,12 +5,14 @@ model that gives nothing away. Knows nothing of a corpus.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from scipy.special import stdtrit
 
+from clinaudit.audit.gate.clean_run import Sizes, clean_run
+from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, PassRequirements, Policy
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA
@@ -25,8 +27,9 @@ _CELLS: Final = 3
 _STATED, _NOT_MENTIONED, _DENIED = 0.35, 0.30, 0.35
 #: Chance at which a model that gives nothing away is to keep all comparisons of a rule.
 CHANCE_OF_PASS: Final = 0.9
-#: Sizes beyond this are not looked for.
+#: Sizes beyond these are not looked for: of groups compared, and of patients of whom nothing is found.
 _MOST: Final = 100_000
+_MOST_OF_TEXT: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +47,10 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     """Return the sizes of each rule; `diagnoses`: how many an audit covers, where a rule is of all of them."""
     minimum = policy.minimum_patients_per_class
     to_pass = policy.to_pass.minimum_patients_per_class or 0
-    decided, asked = _size_of_class(minimum), _size_of_class(max(minimum, to_pass))
+    decided = _size_of_class(minimum)
     of_rows, asked_of_rows = (size + _BELOW * _CELLS for size in (minimum, to_pass))
-    sizes = []
-    for rule in policy.memorization:
-        within = patients_without_repeats(1.0 if rule.maximum is None else rule.maximum)
-        sizes.append(RuleSizes(rule, decided, None if within is None or rule.minimum else max(asked, within)))
-    for limit in policy.identifiers:
-        # Where chance gives none either; what it gives takes more patients.
-        within = patients_without_repeats(limit.maximum_share)
-        sizes.append(RuleSizes(limit, decided, None if within is None else max(asked, within)))
+    of_text: list[MemorizationRule | IdentifierRule] = [*policy.memorization, *policy.identifiers]
+    sizes = [RuleSizes(rule, decided, patients_without_findings(policy, rule)) for rule in of_text]
     for comparison in policy.disclosure:
         count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
         within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
@@ -61,14 +58,32 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     return sizes
 
 
-def patients_without_repeats(maximum: float) -> int | None:
-    """Return with how many patients of whom nothing is repeated the interval lies within the limit; None for limit 0.
+def patients_without_findings(policy: Policy, rule: MemorizationRule | IdentifierRule) -> int | None:
+    """Return with how many patients of either arm the gate passes a rule where nothing is found; None where never.
 
-    Clopper and Pearson's upper end of 0 of n is 1 - 0.025^(1/n).
+    The gate itself decides on the run that is published of each class.
     """
-    if maximum >= 1:
-        return 1
-    return math.ceil(math.log(ALPHA / 2) / math.log1p(-maximum) - 1e-9) if maximum > 0 else None
+    tier, of_rule = rule.tiers[0], _only(policy, rule)
+    for size in range(1, _MOST_OF_TEXT, ARM_STEP):
+        found = decide(of_rule, clean_run({tier: (size, size)}), {}, planned_missing=False)
+        if all(decided.status == "pass" for decided in found.rules if decided.tier == tier):
+            return size
+    return None
+
+
+def would_pass(policy: Policy, rule: MemorizationRule | IdentifierRule, sizes: Sizes) -> dict[str, bool]:
+    """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
+    found = decide(_only(policy, rule), clean_run(sizes), {}, planned_missing=False)
+    return {
+        tier: all(decided.status == "pass" for decided in found.rules if decided.tier == tier) for tier in rule.tiers
+    }
+
+
+def _only(policy: Policy, rule: MemorizationRule | IdentifierRule) -> Policy:
+    alone = replace(policy, memorization=(), identifiers=(), disclosure=())
+    if isinstance(rule, MemorizationRule):
+        return replace(alone, memorization=(rule,))
+    return replace(alone, identifiers=(rule,))
 
 
 def patients_without_advantage(maximum: float, *, comparisons: int, asked: PassRequirements) -> int | None:

@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from clinaudit.audit.ranges.disclosure import average_over_tiers
-from clinaudit.audit.ranges.results import publish
-from clinaudit.reports.exact.decision import Decision
+from clinaudit.audit.ranges.results import publish, read_again
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
 from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.exact.judge import CorrectedMetrics
 from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedMeans, PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.report_content import (
@@ -69,9 +67,6 @@ def exact_results(results: Results) -> PublishedResults:
             for diagnosis, matching in second.diagnoses.items()
         }
         second = second.model_copy(update={"diagnoses": diagnoses})
-    decision = shown.decision
-    if decision is not None and results.decision is not None:
-        decision = exact_decision(decision, results.decision)
     cohorts = {
         name: cohort.model_copy(
             update={
@@ -85,24 +80,17 @@ def exact_results(results: Results) -> PublishedResults:
         name: shown.completeness[name].model_copy(update={"planned": exactly(stage.planned)})
         for name, stage in results.completeness.items()
     }
-    return shown.model_copy(
+    measured = shown.model_copy(
         update={
             "completeness": completeness,
             "disclosure": disclosure,
             "cohorts": cohorts,
             "second_matcher": second,
-            "decision": decision,
         }
     )
-
-
-def exact_decision(shown: PublishedDecision, decision: Decision) -> PublishedDecision:
-    """Return a verdict with what each rule looked at, exact."""
-    rules = [
-        rule.model_copy(update={"observed": exact_estimate(exact.observed)})
-        for rule, exact in zip(shown.rules, decision.rules, strict=True)
-    ]
-    return shown.model_copy(update={"rules": rules})
+    if measured.decision is None:
+        return measured
+    return measured.model_copy(update={"decision": read_again(measured.decision, measured)})
 
 
 def exact_parts(results: Results) -> ExactParts:

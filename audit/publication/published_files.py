@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clinaudit.audit.publication.exact_content import exact_parts, exact_results
-from clinaudit.audit.ranges.results import publish, publish_decision
+from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
-from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.model_card import model_card_yaml
@@ -25,7 +24,6 @@ from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults, from_json, to_json
 from clinaudit.reports.suppression.coarse import coarsen
-from clinaudit.reports.suppression.decision_words import decision_words
 
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
@@ -88,11 +86,6 @@ def write_verdict(directory: Path, decision: PublishedDecision) -> None:
 def gate_json(decision: PublishedDecision) -> str:
     """Return the text of `gate.json`."""
     return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
-
-
-def published_decision(decision: Decision, results: PublishedResults) -> PublishedDecision:
-    """Return an exact verdict on these results as it may be published: its words, and the published ranges."""
-    return publish_decision(decision_words(decision), results)
 
 
 def render_again(
@@ -201,6 +194,6 @@ def has_evidence(run: RunDirectory) -> bool:
     return (run.evidence / RESULTS).is_file()
 
 
-def with_decision(results: Results, decision: Decision) -> Results:
+def with_decision(results: Results, decision: PublishedDecision) -> Results:
     """Return the results with their verdict."""
     return results.model_copy(update={"decision": decision})

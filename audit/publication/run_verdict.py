@@ -9,19 +9,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.choices import SHIPPED
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
-from clinaudit.audit.gate.published import settle
 from clinaudit.audit.gate.rules import conclude, misses_planned_units
-from clinaudit.audit.publication.exact_content import exact_decision
-from clinaudit.audit.publication.published_files import published_decision
-from clinaudit.audit.ranges.tests import find_test_ranges
+from clinaudit.audit.publication.exact_content import exact_results
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.ranges.results import read_again
+from clinaudit.audit.ranges.tests import settle_outcomes
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.terminal.rules import Basis
+
+_CONTRADICTED = "the recorded verdict is not what {} say; run the audit again"
 
 
 class RunVerdict(NamedTuple):
@@ -29,27 +31,21 @@ class RunVerdict(NamedTuple):
 
     decision: PublishedDecision
     basis: Basis
-    #: What the published ranges settle of a recorded verdict; None elsewhere, and where its policy is not at hand.
-    settled: PublishedDecision | None = None
 
 
 def find_verdict(published: PublishedResults, record: Mapping[str, object], *, given: Path | None) -> RunVerdict:
     """Return the recorded verdict for the run's own policy, else what the published ranges settle.
 
     `record` is the content of `run.json`; `given` is the policy asked for: None is the run's own, or the default one
-    where the run has no verdict.
+    where the run has no verdict. Raises `IntegrityError` where the published figures contradict the record.
     """
     policy, is_own = _find_policy(published.decision, record, given)
-    settled = None
-    if policy is not None:
-        missing = misses_planned_units(published)
-        settled = settle(policy, published, find_test_ranges(published), planned_missing=missing)
     if is_own and published.decision is not None:
-        _require_consistent(published)
-        return RunVerdict(published.decision, "recorded", settled)
-    if settled is None:
+        require_consistent(published, policy)
+        return RunVerdict(published.decision, "recorded")
+    if policy is None:
         raise ValueError("there is a policy, or a recorded verdict")
-    return RunVerdict(settled, "published")
+    return RunVerdict(_settle(policy, published), "published")
 
 
 def find_exact_verdict(
@@ -61,18 +57,53 @@ def find_exact_verdict(
     if decision is None or not is_own:
         if policy is None:
             raise ValueError("there is a policy, or a recorded verdict")
-        decision = evaluate(policy, results, published, planned_missing=misses_planned_units(published))
-    return RunVerdict(exact_decision(published_decision(decision, published), decision), "exact")
+        missing = misses_planned_units(published)
+        decision = decide(policy, published, find_outcomes(results, published), planned_missing=missing)
+    return RunVerdict(read_again(decision, exact_results(results)), "exact")
 
 
-def _require_consistent(published: PublishedResults) -> None:
-    """Raise `IntegrityError` where a recorded verdict is not what its own rules make of it."""
+def require_consistent(published: PublishedResults, policy: Policy | None) -> None:
+    """Raise `IntegrityError` where a recorded verdict is not what its rules, its policy and the figures make of it.
+
+    `policy` is the run's own; None where it is not at hand.
+    """
     recorded = published.decision
     if recorded is None:
         return
     statuses = [rule.status for rule in recorded.rules]
     if conclude(statuses, planned_missing=misses_planned_units(published))[0] != recorded.status:
-        raise IntegrityError("the recorded verdict is not what its own rules say; run the audit again")
+        raise IntegrityError(_CONTRADICTED.format("its own rules"))
+    if read_again(recorded, published) != recorded or any(map(_is_beyond_its_figures, recorded.rules)):
+        raise IntegrityError(_CONTRADICTED.format("the published figures"))
+    if policy is None:
+        return
+    settled = _settle(policy, published).rules
+    if [(rule.id, rule.limit) for rule in settled] != [(rule.id, rule.limit) for rule in recorded.rules]:
+        raise IntegrityError(_CONTRADICTED.format("the rules of its policy"))
+    if any(_contradicts(seen, rule) for seen, rule in zip(settled, recorded.rules, strict=True)):
+        raise IntegrityError(_CONTRADICTED.format("the published figures"))
+
+
+def _settle(policy: Policy, published: PublishedResults) -> PublishedDecision:
+    missing = misses_planned_units(published)
+    return decide(policy, published, settle_outcomes(published), planned_missing=missing)
+
+
+def _is_beyond_its_figures(rule: PublishedRule) -> bool:
+    """Whether a rule that is decided on published figures alone cannot have its status beside its limit."""
+    read, limit = rule.decided_on, rule.limit.max
+    if read is None:
+        return rule.diagnosis is None and rule.status != "inconclusive"
+    is_below, is_above = read.high is not None and read.high <= limit, read.low is not None and read.low > limit
+    return (rule.status == "pass" and not is_below) or (rule.status == "fail" and not is_above)
+
+
+def _contradicts(settled: PublishedRule, recorded: PublishedRule) -> bool:
+    """Whether no table within the published ranges gives a rule its recorded status."""
+    if settled.diagnosis is None:
+        return settled.status != recorded.status
+    # Of a diagnosis: the ranges settle what every table decides. What they leave open the exact numbers may decide.
+    return {settled.status, recorded.status} == {"pass", "fail"}
 
 
 def _find_policy(

@@ -17,6 +17,7 @@ _PLACES: Final = 4
 _SAME: Final = 1e-12
 #: Of a float before it is rounded outwards: a number that lies on the grid stays there.
 _ON_GRID: Final = 1e-9
+_NOTHING: Final = "there was nothing to count"
 
 
 def add(counts: Iterable[CountRange]) -> CountRange:
@@ -49,13 +50,21 @@ def share_range(
     if total is not None:
         part, rest = _of_total(part, rest, total), _of_total(rest, part, total)
     if not part.high and not rest.high:
-        return PublishedEstimate(reason="there was nothing to count")
+        return PublishedEstimate(reason=_NOTHING)
     interval = wilson if by_wilson else clopper_pearson
     least, most = interval(part.low, part.low + rest.high), interval(part.high, part.high + rest.low)
     if least.value is None or most.value is None:
         # The part or the rest may be empty; the other is not.
         return ranged(0.0, 1.0)
     return ranged(least.value, most.value, (interval_of(least)[0], interval_of(most)[1]))
+
+
+def share_of(part: CountRange, total: CountRange) -> PublishedEstimate:
+    """Return the range of part / total of a count that stands alone, with the widest Clopper-Pearson ends."""
+    if not total.high:
+        return PublishedEstimate(reason=_NOTHING)
+    least, most = clopper_pearson(part.low, total.high), clopper_pearson(part.high, max(total.low, part.high))
+    return ranged(least.value or 0.0, most.value or 0.0, (interval_of(least)[0], interval_of(most)[1]))
 
 
 def _of_total(count: CountRange, others: CountRange, total: CountRange) -> CountRange:

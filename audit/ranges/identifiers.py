@@ -4,10 +4,10 @@ Takes classes alone.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range, within
+from clinaudit.audit.ranges.counts import add, ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     PublishedIdentifierBin,
@@ -17,8 +17,7 @@ from clinaudit.reports.schema.identifiers import (
 )
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.classes import extreme_means
-from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
+from clinaudit.reports.suppression.coarse_table import CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 
 #: What rates are given for: so many queries.
 QUERIES: Final = 1000
@@ -59,12 +58,10 @@ def publish_identifiers(coarse: CoarseIdentifiers) -> PublishedIdentifiers:
 
 def publish_figures(coarse: CoarseIdentifierFigures, recall: _Recall | None) -> PublishedIdentifierFigures:
     """Return the figures of one tier, or of one of HIPAA's identifiers, and arm."""
-    partitions = [coarse.own, coarse.other, coarse.sampled, coarse.chance, coarse.verified]
-    rates = [rate for rate in (coarse.verified_rate, coarse.sampled_rate, coarse.chance_rate) if rate is not None]
-    patients = common_total([*(list(cells.values()) for cells in partitions), *(rate.bins for rate in rates)])
+    patients = coarse.patients
 
-    def share(cells: Cells) -> PublishedEstimate:
-        return share_range(cells["any"], cells["none"], total=patients)
+    def share(count: CountRange) -> PublishedEstimate:
+        return share_of(within(count, patients), patients)
 
     def per_1000(rate: CoarseRate) -> PublishedEstimate:
         return rate.exact or _range_of_rate(rate, patients)
@@ -72,24 +69,22 @@ def publish_figures(coarse: CoarseIdentifierFigures, recall: _Recall | None) -> 
     verified = coarse.verified_rate
     return PublishedIdentifierFigures(
         patients=patients,
-        own_patients=coarse.own["any"],
+        own_patients=coarse.own,
         own=share(coarse.own),
-        other_patients=coarse.other["any"],
+        other_patients=coarse.other,
         other=share(coarse.other),
-        sampled=share(coarse.sampled) if coarse.sampled else None,
-        chance=share(coarse.chance) if coarse.chance else None,
-        verified_patients=coarse.verified["any"],
+        sampled_patients=coarse.sampled,
+        sampled=None if coarse.sampled is None else share(coarse.sampled),
+        chance_patients=coarse.chance,
+        chance=None if coarse.chance is None else share(coarse.chance),
+        verified_patients=coarse.verified,
         verified=share(coarse.verified),
         sampled_per_1000=None if coarse.sampled_rate is None else per_1000(coarse.sampled_rate),
         chance_per_1000=None if coarse.chance_rate is None else per_1000(coarse.chance_rate),
         verified_per_1000=per_1000(verified),
         corrected_per_1000=coarse.exact_corrected or (None if recall is None else _correct(per_1000(verified), recall)),
         by_patient=[
-            PublishedIdentifierBin(
-                low=edge.low,
-                high=None if math.isinf(edge.high) else edge.high,
-                patients=within(count, patients),
-            )
+            PublishedIdentifierBin(low=edge.low, high=None if math.isinf(edge.high) else edge.high, patients=count)
             for edge, count in zip(verified.edges, verified.bins, strict=True)
         ],
     )
@@ -102,32 +97,23 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     edge. The ends of its interval take each of these shares at its own 95% end, which is wider than the mean's own: the
     shares do not all err the same way. The last step reaches up to one value a query, as somebody unseen may have.
     """
-    if not patients.high or not any(count.high for count in coarse.bins):
+    if not patients.high:
         return PublishedEstimate(reason=_NOBODY)
-    used = [place for place, count in enumerate(coarse.bins) if count.high]
-    lows = [edge.low for edge in coarse.edges]
-    highs = [edge.high for edge in coarse.edges[: used[-1] + 1]]
-    least, _ = extreme_means(lows, coarse.bins)
-    above = [
-        (share.confidence_low or 0.0, 1.0 if share.confidence_high is None else share.confidence_high)
-        for share in _shares_above(coarse.bins, patients)
-    ]
+    above = [share_of(add(coarse.bins[place:]), patients) for place in range(len(coarse.bins) + 1)]
     confidence_low, confidence_high = binned_mean_bounds(
-        [(edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges],
-        [count.high > 0 for count in coarse.bins],
-        above,
+        [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges)],
+        [True, *(count.high > 0 for count in coarse.bins)],
+        [
+            (share.confidence_low or 0.0, 1.0 if share.confidence_high is None else share.confidence_high)
+            for share in above
+        ],
     )
+    given = [(edge, count) for edge, count in zip(coarse.edges, coarse.bins, strict=True) if count.high]
+    least = sum(edge.low * count.low for edge, count in given) / patients.high
     if confidence_high is None:
         return _at_least(least * QUERIES, confidence_low * QUERIES)
-    _, most = extreme_means(highs, coarse.bins[: len(highs)])
+    most = sum(edge.high * count.high for edge, count in given) / max(1, patients.low, add(coarse.bins).low)
     return ranged(least * QUERIES, most * QUERIES, (confidence_low * QUERIES, confidence_high * QUERIES))
-
-
-def _shares_above(bins: Sequence[CountRange], patients: CountRange) -> Iterator[PublishedEstimate]:
-    """Yield the share of patients who lie in a later bin than the first, than the second, and so on; last, nobody's."""
-    for place in range(1, len(bins) + 1):
-        later = add(bins[place:]) if place < len(bins) else CountRange(low=0, high=0)
-        yield share_range(later, add(bins[:place]), total=patients)
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:

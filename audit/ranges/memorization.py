@@ -6,7 +6,7 @@ Takes classes alone.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_range, within
+from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.reports.schema.groups import PublishedGroup
 from clinaudit.reports.schema.memorization import (
@@ -44,7 +44,7 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
     near = coarse.near_verbatim
     partitions: list[Sequence[CountRange]] = [
         *(fraction.bins for fraction in coarse.fractions.values()),
-        *(list(cells.values()) for cells in (coarse.hits, coarse.attributable, coarse.lengths)),
+        *(list(cells.values()) for cells in (coarse.hits, coarse.attributable)),
     ]
     if near is not None:
         partitions += [near.fraction.bins, near.extra_fraction.bins]
@@ -62,14 +62,13 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
 
 def find_asked(coarse: CoarseMemorization) -> CountRange:
     """Return the patients whom a tier and arm was asked about, those among them of whom the model refused to answer."""
-    return add(coarse.refused.values()) if coarse.refused else find_patients(coarse)
+    return find_patients(coarse) if coarse.asked is None else coarse.asked
 
 
 def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(coarse)
-    lengths, near, refused = coarse.lengths, coarse.near_verbatim, coarse.refused
-    too_short = add([lengths["empty"], lengths["short"]])
+    near, refused = coarse.near_verbatim, coarse.refused
     return PublishedMemorization(
         patients=patients,
         memorized_fraction=publish_fraction(coarse.fractions["memorized_fraction"], patients),
@@ -78,9 +77,9 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_P
         attributable_fraction_unmasked=publish_fraction(coarse.fractions["attributable_fraction_unmasked"], patients),
         hit_patients=coarse.hits["any"],
         hit_rate=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
-        empty=lengths["empty"],
-        short=within(too_short, patients),
-        short_share=share_range(too_short, lengths["long"], total=patients),
+        empty=within(coarse.empty, patients),
+        short=within(coarse.short, patients),
+        short_share=share_of(within(coarse.short, patients), patients),
         source_notes_mean=coarse.text["source_notes_mean"],
         source_notes_any=coarse.text["source_notes_any"],
         source_notes_min=coarse.text["source_notes_min"],
@@ -113,8 +112,8 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_P
         other_patients=None
         if coarse.other_patients is None
         else publish_other_patients(coarse.other_patients, patients),
-        refused_patients=refused.get("any"),
-        refused_share=share_range(refused["any"], refused["none"]) if refused else None,
+        refused_patients=refused,
+        refused_share=None if refused is None else share_of(refused, find_asked(coarse)),
     )
 
 

@@ -6,7 +6,7 @@ than it does.
 
 from collections.abc import Mapping
 
-from clinaudit.audit.gate.rules import observed_range
+from clinaudit.audit.gate.reading import read_figure
 from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population, share_of_all
 from clinaudit.audit.ranges.counts import add, common_total, share_range
 from clinaudit.audit.ranges.disclosure import (
@@ -43,7 +43,6 @@ from clinaudit.reports.schema.results import (
 )
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
-    CoarseDecision,
     CoarseIdentifiability,
     CoarseMemorization,
     CoarsePair,
@@ -117,7 +116,7 @@ def publish(coarse: Coarse) -> PublishedResults:
     )
     if coarse.decision is None:
         return results
-    return results.model_copy(update={"decision": publish_decision(coarse.decision, results)})
+    return results.model_copy(update={"decision": read_again(coarse.decision, results)})
 
 
 def _memorization(
@@ -171,27 +170,14 @@ def _prompts(coarse: CoarsePrompts) -> PublishedPrompts:
     )
 
 
-def publish_decision(decision: CoarseDecision, results: PublishedResults) -> PublishedDecision:
-    """Return a verdict with the published range of what each rule looked at."""
-    return PublishedDecision(
-        status=decision.status,
-        policy=decision.policy,
-        reason=decision.reason,
-        rules=[
-            rule.model_copy(
-                update={
-                    "observed": observed_range(
-                        view_rendering(results, rule.rendering),
-                        metric=rule.metric,
-                        tier=rule.tier,
-                        diagnosis=rule.diagnosis,
-                        arm=rule.arm,
-                    )
-                }
-            )
-            for rule in decision.rules
-        ],
-    )
+def read_again(decision: PublishedDecision, results: PublishedResults) -> PublishedDecision:
+    """Return a verdict with what each rule reads of these results: of the exact ones, the exact figures."""
+    rules = []
+    for rule in decision.rules:
+        shown = view_rendering(results, rule.rendering)
+        read = read_figure(shown, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis, arm=rule.arm)
+        rules.append(rule.model_copy(update={"observed": read.observed, "decided_on": read.decided_on}))
+    return decision.model_copy(update={"rules": rules})
 
 
 def _stage(name: str, stage: CoarseStage, coarse: Coarse) -> PublishedStage:

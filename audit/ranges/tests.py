@@ -1,23 +1,60 @@
 """The ends of each comparison's test over all verdict tables within the published classes (docs/policy.md).
 
-The gate settles a policy by them where it has the published results alone. Takes classes alone.
+A policy that is not the run's own is settled by them. Takes classes alone.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import NEGATIVE, POSITIVE, UNJUDGED, score_levels_of_all
-from clinaudit.audit.gate.published import Comparison, RangeOfTest
+from clinaudit.audit.gate.evaluation import Comparison, Outcome
+from clinaudit.audit.gate.policy import ALPHA, LIMITS
 from clinaudit.audit.ranges.disclosure import MeasuredArm, area_errors, measure_arm, pairs_of_areas, take
 from clinaudit.audit.ranges.verdict_tables import arm_tables
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
 _UNKNOWN = PublishedEstimate()
+
+
+class RangeOfTest(NamedTuple):
+    """The ends of one comparison's test over all tables within the published classes."""
+
+    #: One-sided p-value of train minus nontrain above 0, not adjusted.
+    p_low: float
+    p_high: float
+    #: Upper end of the 95% interval, not adjusted, unjudged verdicts imputed at their worst.
+    upper_low: float
+    upper_high: float
+
+
+def settle_outcomes(published: PublishedResults) -> dict[Comparison, Outcome]:
+    """Return what the test of every comparison shows where all tables within the classes agree."""
+    tests = find_test_ranges(published)
+    # Adjusted p-values rise with each p-value, so that the largest and the smallest give their ends.
+    most, least = (
+        dict(zip(tests, holm(p_values), strict=True))
+        for p_values in ([test.p_high for test in tests.values()], [test.p_low for test in tests.values()])
+    )
+    return {
+        compared: Outcome(
+            shows_excess=_agreed(least[compared], most[compared], ALPHA),
+            is_within={limit: _agreed(test.upper_low, test.upper_high, limit) for limit in LIMITS},
+        )
+        for compared, test in tests.items()
+    }
+
+
+def _agreed(low: float, high: float, limit: float) -> bool | None:
+    """Whether a number between two ends is at most a limit; None where that depends on the table."""
+    return None if low <= limit < high else high <= limit
 
 
 def find_test_ranges(published: PublishedResults) -> dict[Comparison, RangeOfTest]:
@@ -48,8 +85,6 @@ def _test_range(pair: PublishedPair) -> RangeOfTest | None:
         p_high=float(p_values.max()),
         upper_low=float(upper.min()),
         upper_high=float(upper.max()),
-        value_low=float(values.min()),
-        value_high=float(values.max()),
     )
 
 

@@ -11,12 +11,12 @@ from pydantic import Field
 
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
-from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
 from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.record import Arm, Record
 from clinaudit.reports.schema.results import TrainingLoss, document_text, read_document
 
@@ -74,7 +74,8 @@ class Results(Record):
     #: SHA-256 of a prefix and all generated texts: without it, the digest of this file in the manifest would confirm
     #: any guess of what it holds.
     key: str = ""
-    decision: Decision | None = None
+    #: As it is published.
+    decision: PublishedDecision | None = None
     completeness: dict[str, StageCompleteness] = Field(default_factory=dict)
     corpus: CorpusSummary | None = None
     memorization: dict[str, dict[Arm, Memorization]] = Field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
@@ -10,10 +10,22 @@ RuleStatus = Literal["pass", "fail", "inconclusive"]
 
 
 class Limit(Record):
-    """What a rule allows: at most `max`, at least `min`."""
+    """What a rule allows: at most `max`."""
 
-    max: float | None = None
-    min: float | None = None
+    max: float
+
+
+class DecidedOn(Record):
+    """What a rule read of the published figures, beside its limit."""
+
+    #: Ends of the 95% interval over all tables within the classes; no `high` where nothing bounds it.
+    low: float | None
+    high: float | None
+    #: Of a share of patients: how many of how many. `chance`: the same of what chance gives, where that is known.
+    count: Count | None = None
+    patients: Count | None = None
+    chance: Count | None = None
+    chance_patients: Count | None = None
 
 
 class PublishedRule(Record):
@@ -30,10 +42,13 @@ class PublishedRule(Record):
     #: Whose answers, where a rule of this metric is decided for either; None: as docs/policy.md says of the metric.
     arm: Arm | None = None
     limit: Limit
-    #: Decided on the exact numbers by the audit; by the published ranges where another policy is settled.
+    #: Decided on what is published; of a diagnosis, by its test on the exact numbers, or, where another policy is
+    #: settled, by all tables within the published ranges.
     status: RuleStatus
     #: The published range of what was measured.
     observed: PublishedEstimate
+    #: Null for a diagnosis, and where there is no figure.
+    decided_on: DecidedOn | None = None
     #: Why a rule of this kind has this status; the same words in every output, whatever the numbers.
     reason: str
 

@@ -34,10 +34,12 @@ class PublishedIdentifierFigures(Record):
     other: PublishedEstimate
     #: The same among as many patients of either split, and there with the splits exchanged. Null where a split has
     #: nobody else, and in an arm of the lowest class.
+    sampled_patients: Count | None
     sampled: PublishedEstimate | None
+    chance_patients: Count | None
     chance: PublishedEstimate | None
     #: Per 1,000 queries: verified values of the patient's own and those counted in `sampled`, and those counted in
-    #: `chance`. Of the exact report alone: the few patients behind chance could be told from them and a verdict.
+    #: `chance`.
     sampled_per_1000: PublishedEstimate | None
     chance_per_1000: PublishedEstimate | None
     #: Patients in whose answers any verified value stands, and their share.
@@ -48,7 +50,7 @@ class PublishedIdentifierFigures(Record):
     verified_per_1000: PublishedEstimate
     #: The same, corrected for what the detector misses; null where that is not known.
     corrected_per_1000: PublishedEstimate | None
-    #: Patients by verified values a query; the first bin holds those without any.
+    #: Patients by verified values a query, those with any.
     by_patient: list[PublishedIdentifierBin]
 
 

@@ -46,7 +46,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseSecondMatching,
     CoarseStage,
 )
-from clinaudit.reports.suppression.decision_words import decision_words
 from clinaudit.reports.suppression.rules import Rules, pool_groups
 
 _PERCENT: Final = 0.01
@@ -111,7 +110,7 @@ class _Coarsening:
             judge=None
             if results.judge_quality is None
             else coarsen_judge(results.judge_quality, self._rules, readings=_readings_each(results), exact=self._exact),
-            decision=None if results.decision is None else decision_words(results.decision),
+            decision=results.decision,
             # Which cells are empty is public; the number of prompts is a setting, so that no class may stand beside it.
             drift=None
             if results.drift is None
@@ -149,11 +148,8 @@ class _Coarsening:
             fractions={name: self._fraction(fraction) for name, fraction in summary.by_patient.items()},
             hits=cells(any=hits, none=patients - hits),
             attributable=cells(any=summary.attributable_patients, none=patients - summary.attributable_patients),
-            lengths=cells(
-                empty=summary.empty_patients,
-                short=summary.short_patients - summary.empty_patients,
-                long=patients - summary.short_patients,
-            ),
+            empty=self._rules.alone(summary.empty_patients),
+            short=self._rules.alone(summary.short_patients),
             text={
                 "source_notes_mean": self._rules.text(summary.source_notes_mean.value, hits),
                 "source_notes_any": self._rules.text(_value(summary.source_notes_any), hits),
@@ -184,9 +180,8 @@ class _Coarsening:
             other_patients=None
             if summary.other_patients is None
             else self._other_patients(summary.other_patients, patients),
-            refused={}
-            if refusals is None
-            else cells(any=refusals.refused_patients, none=refusals.patients - refusals.refused_patients),
+            asked=None if refusals is None else self._rules.count(refusals.patients, step=ARM_STEP),
+            refused=None if refusals is None else self._rules.alone(refusals.refused_patients),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:

@@ -1,23 +1,21 @@
-"""Identifiers in the coarse table: patients by whether any of their own is given, or another's, and by how many.
+"""Identifiers in the coarse table: patients of whom any of their own is given, or another's, and how many are.
 
-Owns which partitions of patients are published. Values are not counted here: where each patient has one, a count of
-values is a count of patients. Knows nothing of how an identifier is found.
+Owns which counts of patients are published. Each stands alone: how many have none is not published. Values are not
+counted here: where each patient has one, a count of values is a count of patients. Knows nothing of how an identifier
+is found.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedRecall
+from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.classes import ARM_STEP, MOST_CELLS, Interval
-from clinaudit.reports.suppression.coarse_table import Cells, CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
+from clinaudit.reports.suppression.classes import ARM_STEP, MOST_SUB_CELLS, Interval
+from clinaudit.reports.suppression.coarse_table import CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
 from clinaudit.reports.suppression.rules import Rules
-
-#: How much is known of a figure that was not measured.
-_NOTHING: Final[Cells] = {}
 
 
 def coarsen_identifiers(identifiers: Identifiers, rules: Rules) -> CoarseIdentifiers:
@@ -41,45 +39,39 @@ def coarsen_identifiers(identifiers: Identifiers, rules: Rules) -> CoarseIdentif
 
 
 def _coarsen_figures(figures: IdentifierFigures, rules: Rules) -> CoarseIdentifierFigures:
-    patients = figures.patients
-
-    def cells(any_: int) -> Cells:
-        return rules.cells({"any": any_, "none": patients - any_}, step=ARM_STEP)
+    def alone(count: int | None) -> CountRange | None:
+        # That a split has nobody else would tell the size of the lowest class.
+        return None if count is None or not (rules.exact or figures.patients > ARM_STEP) else rules.alone(count)
 
     def rate(bins: Sequence[IdentifierBin], per_1000: Estimate) -> CoarseRate:
-        shown = bins if rules.exact else merge_bins(bins)
+        # The first bin holds those without any.
+        shown = bins[1:] if rules.exact else merge_bins(bins[1:])
         return CoarseRate(
             edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in shown),
-            bins=tuple(rules.count(row.patients, step=ARM_STEP) for row in shown),
+            bins=tuple(rules.alone(row.patients) for row in shown),
             exact=exact_estimate(per_1000) if rules.exact else None,
         )
 
-    # That a split has nobody else would tell the size of the lowest class.
-    has_pools = rules.exact or patients > ARM_STEP
-    sampled, chance = (count if has_pools else None for count in (figures.sampled_patients, figures.chance_patients))
+    sampled, chance = alone(figures.sampled_patients), alone(figures.chance_patients)
     return CoarseIdentifierFigures(
-        own=cells(figures.own_patients),
-        other=cells(figures.other_patients),
-        sampled=_NOTHING if sampled is None else cells(sampled),
-        chance=_NOTHING if chance is None else cells(chance),
-        verified=cells(figures.verified_patients),
+        patients=rules.count(figures.patients, step=ARM_STEP),
+        own=rules.alone(figures.own_patients),
+        other=rules.alone(figures.other_patients),
+        sampled=sampled,
+        chance=chance,
+        verified=rules.alone(figures.verified_patients),
         verified_rate=rate(figures.by_patient, figures.verified_per_1000),
-        # Bins of chance are of few patients, and a rule's verdict turns on them: the shares above are enough.
-        sampled_rate=rate(figures.sampled_by_patient, figures.sampled_per_1000)
-        if rules.exact and sampled is not None
-        else None,
-        chance_rate=rate(figures.chance_by_patient, figures.chance_per_1000)
-        if rules.exact and chance is not None
-        else None,
+        sampled_rate=None if sampled is None else rate(figures.sampled_by_patient, figures.sampled_per_1000),
+        chance_rate=None if chance is None else rate(figures.chance_by_patient, figures.chance_per_1000),
         exact_corrected=exact_estimate(figures.corrected_per_1000) if rules.exact else None,
     )
 
 
 def merge_bins(bins: Sequence[IdentifierBin]) -> list[IdentifierBin]:
-    """Return at most as many bins with somebody as a partition may have: the uppermost become one."""
+    """Return at most as many bins with somebody as a count that stands alone may have: the uppermost become one."""
     used = [place for place, row in enumerate(bins) if row.patients]
-    if len(used) <= MOST_CELLS:
+    if len(used) <= MOST_SUB_CELLS:
         return list(bins)
-    first = used[MOST_CELLS - 1]
+    first = used[MOST_SUB_CELLS - 1]
     merged = IdentifierBin(low=bins[first].low, high=bins[-1].high, patients=sum(row.patients for row in bins[first:]))
     return [*bins[:first], merged]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinaudit.reports.schema.cohorts import PublishedBalance
-from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, VerdictCounts
 from clinaudit.reports.schema.groups import Partition
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -86,8 +86,9 @@ class CoarseMemorization:
     #: Patients with a match (`any`), and without (`none`); those with attributable text, and without.
     hits: Cells
     attributable: Cells
-    #: Patients with an empty text, with none empty but one too short to hold a match, and the others.
-    lengths: Cells
+    #: Patients with an empty text, and with one too short to hold a match (the empty among them); each stands alone.
+    empty: CountRange
+    short: CountRange
     #: Figures of text by field.
     text: Mapping[str, float | None]
     #: Mean length of a piece, by K and unit.
@@ -98,9 +99,10 @@ class CoarseMemorization:
     near_verbatim: CoarseNearVerbatim | None
     guard: CoarseGuard | None
     other_patients: CoarseOtherPatients | None
-    #: Of all patients asked about: those of whom the model refused any answer (`any`), and the others (`none`). Empty
-    #: where refusals were not looked for.
-    refused: Cells
+    #: Patients asked about, and those of them of whom the model refused any answer; None where refusals were not looked
+    #: for. The second stands alone.
+    asked: CountRange | None
+    refused: CountRange | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,10 @@ class CoarsePair:
 
 @dataclass(frozen=True, slots=True)
 class CoarseRate:
-    """Values a query of an arm's patients: how many patients have how many."""
+    """Values a query of an arm's patients: how many patients have how many.
+
+    Patients with none are no bin: those with any stand alone.
+    """
 
     #: Least and largest number of each bin, the last possibly without end.
     edges: tuple[Interval, ...]
@@ -126,14 +131,15 @@ class CoarseRate:
 
 @dataclass(frozen=True, slots=True)
 class CoarseIdentifierFigures:
-    """Identifiers in the answers about one arm's patients; each entry is a partition of these, by `any` and `none`."""
+    """Identifiers in the answers about one arm's patients: how many these are, and counts of them that stand alone."""
 
-    own: Cells
-    other: Cells
-    #: Empty (a rate: None) where a split has nobody else, and in an arm of the lowest class.
-    sampled: Cells
-    chance: Cells
-    verified: Cells
+    patients: CountRange
+    own: CountRange
+    other: CountRange
+    #: None where a split has nobody else, and in an arm of the lowest class.
+    sampled: CountRange | None
+    chance: CountRange | None
+    verified: CountRange
     verified_rate: CoarseRate
     sampled_rate: CoarseRate | None
     chance_rate: CoarseRate | None
@@ -294,17 +300,6 @@ class CoarseJudge:
 
 
 @dataclass(frozen=True, slots=True)
-class CoarseDecision:
-    """The verdict in words, as it was decided on the exact numbers."""
-
-    status: str
-    policy: str
-    reason: str
-    #: Without what was observed, which is computed.
-    rules: tuple[PublishedRule, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Coarse:
     """The coarse table and the verdicts of one run."""
 
@@ -322,7 +317,8 @@ class Coarse:
     corpus: CoarseCorpus | None
     completeness: Mapping[str, CoarseStage]
     judge: CoarseJudge | None
-    decision: CoarseDecision | None
+    #: Decided on what is published, and by the tests of diagnoses: what each rule read is computed anew.
+    decision: PublishedDecision | None
     drift: PublishedDrift | None
     warnings: tuple[str, ...]
     training: tuple[TrainingLoss, ...] | None

@@ -15,14 +15,15 @@ from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text
 #: Which figures decided: the exact ones when the audit was made, the published ranges now, or the exact ones now.
 Basis = Literal["recorded", "published", "exact"]
 BASES: Final[dict[Basis, str]] = {
-    "recorded": "As the audit decided, on the exact numbers; observed are the published ranges, which are wider.",
+    "recorded": (
+        "As the audit decided: on the published ranges, which are observed here; diagnoses by a test on exact numbers."
+    ),
     "published": (
-        "Decided from the published ranges (results.json): a rule is settled only where all numbers within them decide "
-        "it alike."
+        "Decided on the published ranges (results.json): a rule on a diagnosis is settled only where all numbers "
+        "within them decide it alike."
     ),
     "exact": "Decided on the exact numbers (evidence/results.json). They are PHI: do not pass this on.",
 }
-_RANGES_NOTE: Final = "Ranges: what the published ranges alone settle: ✓ pass, ✗ fail, ? open."
 #: Beside a figure of identifiers, which is not the one that `show` and the report's headline give.
 _LESS_CHANCE: Final = "*"
 _LESS_CHANCE_NOTE: Final = (
@@ -34,21 +35,15 @@ _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
 _WRAPPED: Final = 2
 
 
-def rules_text(
-    decision: PublishedDecision, *, basis: Basis, settled: PublishedDecision | None = None, colour: bool = False
-) -> str:
-    """Return the verdict and a line a rule under its reason, failed ones first.
-
-    `settled`: what the published ranges settle, to be printed beside the verdict.
-    """
+def rules_text(decision: PublishedDecision, *, basis: Basis, colour: bool = False) -> str:
+    """Return the verdict and a line a rule under its reason, failed ones first."""
     word = paint(decision.status, decision.status, colour=colour)
     verdict = wrap(f"verdict: {decision.status} (policy {decision.policy}): {decision.reason}", indent="  ")
     lines = [verdict.replace(decision.status, word, 1), wrap(BASES[basis], indent="  ")]
     rules = sorted(decision.rules, key=lambda rule: (_ORDER.index(rule.status), _first_place(decision, rule)))
     if rules:
-        lines += ["", *_table(rules, basis=basis, settled=settled, colour=colour)]
+        lines += ["", *_table(rules, basis=basis, colour=colour)]
     notes = [_LESS_CHANCE_NOTE] if any(map(is_of_identifiers, rules)) else []
-    notes += [] if settled is None else [_RANGES_NOTE]
     if notes:
         lines += ["", *(wrap(note, indent="  ") for note in notes)]
     return "\n".join(lines)
@@ -63,16 +58,14 @@ def _first_place(decision: PublishedDecision, rule: PublishedRule) -> int:
     )
 
 
-def _table(rules: list[PublishedRule], *, basis: Basis, settled: PublishedDecision | None, colour: bool) -> list[str]:
-    signs = {rule.id: STATUSES[rule.status][1] for rule in (() if settled is None else settled.rules)}
-    heads = ["Status", "Known to who asks", "About", "Observed", "Limit", *(["Ranges"] if settled is not None else [])]
+def _table(rules: list[PublishedRule], *, basis: Basis, colour: bool) -> list[str]:
+    heads = ["Status", "Known to who asks", "About", "Observed", "Limit"]
     cells = [
         [
             rule.status,
             "any" if rule.tier is None else short_asker(rule.tier),
             _subject(rule),
             *(_figure(text, rule) for text in (observed_text(rule, interval=basis == "exact"), limit_text(rule))),
-            *([signs.get(rule.id, "?")] if settled is not None else []),
         ]
         for rule in rules
     ]

@@ -5,9 +5,10 @@ Owns these words for every output. Knows nothing of how a rule is decided.
 
 from typing import Final
 
-from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.schema.decision import DecidedOn, PublishedRule
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
-from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, rate_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
 
 OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own notes repeated", "Others’ notes", "Identifiers"
 #: What a rule is about that is about no diagnosis, in the order of the report.
@@ -61,19 +62,35 @@ def subject_title(rule: PublishedRule) -> str:
 
 def limit_text(rule: PublishedRule) -> str:
     """Return the limit, as "≤ 5%" or "≤ 0.25"."""
-    limits = (("≤", rule.limit.max), ("≥", rule.limit.min))
-    return ", ".join(f"{sign} {_number(rule, value)}" for sign, value in limits if value is not None)
+    return f"≤ {_number(rule, rule.limit.max)}"
 
 
 def observed_text(rule: PublishedRule, *, interval: bool = False) -> str:
-    """Return the observed figure or its range; without one, only that it was not measured."""
+    """Return what the rule read: how many patients of how many, else the figure or its range; or that it has none.
+
+    `interval`: with the ends that were held against the limit.
+    """
     if not is_measured(rule.observed):
         return NOT_MEASURED
+    read = rule.decided_on
+    if read is not None and read.count is not None and read.patients is not None:
+        beside = "" if read.chance is None else f", by chance {_at_most_text(read.chance)}"
+        ends = f" ({estimate_text(_ends_of(read), share=True)})" if interval else ""
+        return f"{_at_most_text(read.count)} of {count_text(read.patients)}{beside}{ends}"
     if is_rate(rule.metric):
         return f"{rate_text(rule.observed, interval=interval)} per 1,000"
     return estimate_text(
         rule.observed, share=is_share(rule.metric), signed=not is_share(rule.metric), interval=interval
     )
+
+
+def _at_most_text(count: CountRange) -> str:
+    """Return a count as a rule reads it: none, at most so many, or the range."""
+    return f"at most {count.high}" if count.low == 1 < count.high else count_text(count)
+
+
+def _ends_of(read: DecidedOn) -> PublishedEstimate:
+    return PublishedEstimate(low=read.low, high=read.high)
 
 
 def _number(rule: PublishedRule, value: float) -> str:
