@@ -15,7 +15,7 @@ from clinaudit.audit.gate.rules import conclude, misses_planned_units
 from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import read_again
-from clinaudit.audit.ranges.tests import settle_outcomes
+from clinaudit.audit.ranges.tests import agreed_outcomes, find_test_ranges
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.results import Results
@@ -86,7 +86,7 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
 
 def _settle(policy: Policy, published: PublishedResults) -> PublishedDecision:
     missing = misses_planned_units(published)
-    return decide(policy, published, settle_outcomes(published), planned_missing=missing)
+    return decide(policy, published, agreed_outcomes(find_test_ranges(published)), planned_missing=missing)
 
 
 def _is_beyond_its_figures(rule: PublishedRule) -> bool:

@@ -3,6 +3,7 @@
 A policy that is not the run's own is settled by them. Takes classes alone.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,11 @@ class RangeOfTest(NamedTuple):
     upper_high: float
 
 
-def settle_outcomes(published: PublishedResults) -> dict[Comparison, Outcome]:
-    """Return what the test of every comparison shows where all tables within the classes agree."""
-    tests = find_test_ranges(published)
+def agreed_outcomes(tests: Mapping[Comparison, RangeOfTest]) -> dict[Comparison, Outcome]:
+    """Return what the test of every comparison shows where all tables within the classes agree.
+
+    `tests` holds all comparisons of the run, since Holm's adjustment counts them all.
+    """
     # Adjusted p-values rise with each p-value, so that the largest and the smallest give their ends.
     most, least = (
         dict(zip(tests, holm(p_values), strict=True))

@@ -10,18 +10,21 @@ from support.results.decided_results import ONLY_MEMORIZATION
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.clean_run import clean_run
+from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import IdentifierMetric, IdentifierRule, Policy, load_policy, parse_policy
-from clinaudit.audit.gate.published import settle
+from clinaudit.audit.gate.reading import read_figure
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
+from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, newcombe_difference
 from clinaudit.errors import BadInputError
-from clinaudit.reports.exact.decision import RuleOutcome
+from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
 from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.decision import RuleStatus
+from clinaudit.reports.schema.decision import PublishedRule, RuleStatus
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.suppression.coarse import coarsen
 
@@ -67,8 +70,8 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Res
     )
 
 
-def decided(policy: Policy, results: Results) -> dict[str, RuleOutcome]:
-    decision = evaluate(policy, results, publish(coarsen(results)), planned_missing=False)
+def decided(policy: Policy, results: Results) -> dict[str, PublishedRule]:
+    decision = decide(policy, publish(coarsen(results)), {}, planned_missing=False)
     return {rule.id: rule for rule in decision.rules}
 
 
@@ -108,9 +111,47 @@ def test_what_goes_beyond_chance_decides(
 def test_the_figure_is_the_difference_and_its_interval_square_and_add() -> None:
     results = results_with({"train": (60, 0, 0), "nontrain": (10, 0, 0)})
     rule = decided(policy_of("own", 0.05), results)["identifiers/own/public"]
-    low, high = newcombe_difference(clopper_pearson(60, 200), clopper_pearson(10, 200))
-    assert (rule.observed.value, rule.observed.low, rule.observed.high) == (0.25, low, high)
+    # 56 to 60 of 181 to 200, less 6 to 10 of as many: the widest ends.
+    low = newcombe_difference(clopper_pearson(56, 200), clopper_pearson(10, 181))[0]
+    high = newcombe_difference(clopper_pearson(60, 181), clopper_pearson(6, 200))[1]
+    read = rule.decided_on
+    assert read is not None
+    assert (read.low, read.high) == pytest.approx((low, high), abs=2e-4)
+    assert (read.count, read.patients) == (CountRange(low=56, high=60), CountRange(low=181, high=200))
+    assert (read.chance, read.chance_patients) == (CountRange(low=6, high=10), CountRange(low=181, high=200))
     assert rule.reason == reasons.BEYOND_CHANCE
+
+
+def test_of_exact_numbers_it_is_the_difference_of_two_estimates() -> None:
+    results = results_with({"train": (60, 0, 0), "nontrain": (10, 0, 0)})
+    read = read_figure(exact_results(results), metric="own", tier="public", diagnosis=None, arm=None)
+    low, high = newcombe_difference(clopper_pearson(60, 200), clopper_pearson(10, 200))
+    assert read.observed.value == 0.25
+    assert (read.observed.confidence_low, read.observed.confidence_high) == pytest.approx((low, high), abs=2e-4)
+
+
+@pytest.mark.parametrize("given", [1, 5])
+def test_a_single_accident_does_not_keep_the_default_rules_open(given: int) -> None:
+    """Up to 5 of 121 may be 9.4% of all patients, and the limit is 10%."""
+    results = results_with({"train": (given, 0, 0), "nontrain": NONE}, patients=130)
+    policy = replace(load_policy(), memorization=(), disclosure=())
+    rules = [rule for rule in decided(policy, results).values() if rule.tier == "public"]
+    assert {rule.status for rule in rules} == {"pass"}
+    of_own = rules[0].decided_on
+    assert of_own is not None
+    assert (of_own.count, of_own.patients) == (CountRange(low=1, high=5), CountRange(low=121, high=140))
+    assert of_own.high == pytest.approx(clopper_pearson(5, 121).high, abs=1e-4)
+
+
+def test_a_model_that_gives_nothing_passes_all_rules_on_text_and_identifiers() -> None:
+    """130 and 130 patients, of whom nothing is found: the clean run is what `check` asks the gate about."""
+    policy = replace(load_policy(), disclosure=())
+    decision = decide(policy, clean_run(dict.fromkeys(TIER_IDS, (130, 130))), {}, planned_missing=False)
+    assert (decision.status, len(decision.rules)) == ("pass", 42)
+    of_own = decided(policy, results_with({"train": NONE, "nontrain": NONE}, patients=130))["identifiers/own/public"]
+    assert of_own.status == "pass"
+    assert of_own.decided_on is not None
+    assert of_own.decided_on.count == NOBODY
 
 
 def test_others_in_answers_about_patients_never_seen_are_a_failure_too() -> None:
@@ -138,45 +179,34 @@ def test_what_was_not_measured_says_so_and_is_no_pass() -> None:
     results = results_with({"train": NONE, "nontrain": NONE}).model_copy(update={"identifiers": None})
     published = publish(coarsen(results))
     policy = policy_of("own", 0.05)
-    (rule,) = evaluate(policy, results, published, planned_missing=False).rules
+    (rule,) = decide(policy, published, {}, planned_missing=False).rules
     assert (rule.status, rule.reason) == ("inconclusive", "There is no figure: not measured.")
-    (shown,) = settle(policy, published, {}, planned_missing=False).rules
-    assert (shown.status, shown.reason) == (rule.status, rule.reason)
 
 
 @pytest.mark.parametrize(("patients", "reason"), [(9, reasons.SIZE_NOT_SHOWN), (20, reasons.SIZE_NOT_SHOWN)])
 def test_too_few_patients_are_no_pass(patients: int, reason: str) -> None:
     results = results_with({"train": NONE, "nontrain": NONE}, patients=patients)
-    (rule,) = decided(policy_of("own", 0.9), results).values()
+    (rule,) = decided(policy_of("own", 0.3), results).values()
     assert (rule.status, rule.reason) == ("inconclusive", reason)
 
 
-def test_what_the_published_ranges_settle_is_what_was_decided() -> None:
+def test_the_published_interval_holds_the_exact_one() -> None:
     rng = random.Random(4)
-    settled = 0
     for _ in range(60):
         train, nontrain = ((rng.choice((0, 0, 3, 15, 60, 120)) for _ in range(3)) for _ in range(2))
         results = results_with({"train": tuple(train), "nontrain": tuple(nontrain)})  # type: ignore[dict-item]
-        published = publish(coarsen(results))
-        metric: IdentifierMetric = rng.choice(("own", "other", "verified_per_1000"))
-        policy = policy_of(
-            metric, rng.choice((20, 50, 300)) if metric == "verified_per_1000" else rng.choice((0.05, 0.3))
+        metric: IdentifierMetric = rng.choice(("own", "other"))
+        exact, seen = (
+            read_figure(shown, metric=metric, tier="public", diagnosis=None, arm=None).observed
+            for shown in (exact_results(results), publish(coarsen(results)))
         )
-        decisions = evaluate(policy, results, published, planned_missing=False).rules
-        shown = settle(policy, published, {}, planned_missing=False).rules
-        for exact, seen in zip(decisions, shown, strict=True):
-            assert seen.status in (exact.status, "inconclusive")
-            assert seen.observed.confidence_low is not None
-            assert seen.observed.confidence_low <= (exact.observed.low or 0) + 1e-4
-            if seen.observed.confidence_high is not None:
-                assert exact.observed.high is not None
-                assert seen.observed.confidence_high >= exact.observed.high - 1e-4
-            settled += seen.status != "inconclusive"
-    assert settled > 20
+        assert (seen.low or 0) <= (exact.value or 0) <= (seen.high or 0)
+        assert (seen.confidence_low or 0) <= (exact.confidence_low or 0) + 1e-4
+        assert (seen.confidence_high or 0) >= (exact.confidence_high or 0) - 1e-4
 
 
 @pytest.mark.parametrize(
-    ("policy", "limits"), [("strict", (0.02, 0.01, 10)), ("default", (0.05, 0.05, 50)), ("research", (0.1, 0.1, 100))]
+    ("policy", "limits"), [("strict", (0.02, 0.01, 10)), ("default", (0.1, 0.1, 100)), ("research", (0.2, 0.2, 200))]
 )
 def test_each_policy_that_ships_limits_them_at_the_tiers_of_text(policy: str, limits: tuple[float, ...]) -> None:
     shipped = load_policy(Path(policy))
@@ -201,8 +231,8 @@ def test_a_rate_that_is_written_as_a_share_is_refused() -> None:
     with pytest.raises(BadInputError) as caught:
         parse_policy(document, where="the policy")
     assert list(caught.value.problems) == [
-        "identifiers[1].max: must be a number per 1,000 queries, from 1 to 1,000,000",
-        "identifiers[2].max: must be a number from 0 to 1",
+        "identifiers[1].max: must be one of 10, 20, 50, 100, 150, 200, 250, 300; the nearest is 10",
+        "identifiers[2].max: must be one of 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3; the nearest is 0.3",
         "identifiers[3].metric: must be one of own, other, verified_per_1000",
         "identifiers: two rules limit own at public",
     ]

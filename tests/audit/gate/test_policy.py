@@ -32,8 +32,10 @@ metric = "auroc_all"
 tiers = ["encounter"]
 diagnoses = ["hiv"]
 max = 0.2
-alpha = 0.01
+alpha = 0.05
 """
+LISTED = "must be one of 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3"
+LEVEL = "must be 0.05: the tests of many levels would bisect a p-value"
 
 
 def write(folder: Path, text: str) -> Path:
@@ -152,7 +154,7 @@ def test_a_site_policy(tmp_path: Path):
     policy = load_policy(write(tmp_path, GOOD))
     assert (policy.name, policy.minimum_patients_per_class, policy.maximum_unjudged_share) == ("site", 30, 0)
     assert policy.memorization == (MemorizationRule("hit_rate", ("public", "encounter"), maximum=0.1),)
-    assert policy.disclosure == (DisclosureRule(("encounter",), ("hiv",), maximum=0.2, alpha=0.01),)
+    assert policy.disclosure == (DisclosureRule(("encounter",), ("hiv",), maximum=0.2, alpha=0.05),)
 
 
 @pytest.mark.parametrize(
@@ -170,15 +172,26 @@ def test_a_site_policy(tmp_path: Path):
             "memorization[1].metric: must be one of attributable_fraction, other_patient_fraction, memorized_fraction, "
             "hit_rate",
         ),
-        ("max = 0.1", "", "memorization[1].max: is missing, and so is min: a rule needs a limit"),
-        ("max = 0.1", "max = 0.1\nmin = 0.5", "memorization[1].max: is below min: no model could keep both"),
-        ("max = 0.1", "max = nan", "memorization[1].max: must be a number from 0 to 1"),
+        ("max = 0.1", "", "memorization[1].max: is missing"),
+        (
+            "max = 0.1",
+            "max = 0.1\nmin = 0.5",
+            "memorization[1].min: is no limit: every metric is of what a model gives away, and more of it is never "
+            "asked for",
+        ),
+        # What no model could fail, or hardly any pass, is no limit.
+        ("max = 0.1", "max = 1", f"memorization[1].max: {LISTED}; the nearest is 0.3"),
+        ("max = 0.1", "max = 0", f"memorization[1].max: {LISTED}; the nearest is 0.01"),
+        ("max = 0.1", "max = 0.07", f"memorization[1].max: {LISTED}; the nearest is 0.05"),
+        ("max = 0.1", "max = nan", f"memorization[1].max: {LISTED}"),
+        ("max = 0.2", "max = 1.0", f"disclosure[1].max: {LISTED}; the nearest is 0.3"),
         ('"public", "encounter"', '"publik"', f"memorization[1].tiers: 'publik' is none of {', '.join(TIER_IDS)}"),
         ('["public", "encounter"]', "[]", 'memorization[1].tiers: must be "all" or a list of names'),
         ("auroc_all", "ppv", "disclosure[1].metric: must be one of auroc_all"),
         ('["hiv"]', "5", 'disclosure[1].diagnoses: must be "all" or a list of names'),
         ("max = 0.2", "", "disclosure[1].max: is missing"),
-        ("alpha = 0.01", "alpha = 0", "disclosure[1].alpha: must lie above 0 and be at most 0.5"),
+        ("alpha = 0.05", "alpha = 1e-300", f"disclosure[1].alpha: {LEVEL}"),
+        ("alpha = 0.05", "alpha = 0.5", f"disclosure[1].alpha: {LEVEL}"),
         ("[[disclosure]]", "[disclosure]", "disclosure: must be written as [[disclosure]]"),
     ],
 )
@@ -187,7 +200,7 @@ def test_one_mistake_is_told_with_its_key(tmp_path: Path, old: str, new: str, pr
 
 
 def test_all_mistakes_are_told_at_once(tmp_path: Path):
-    text = GOOD.replace("= 30", '= "many"').replace("hit_rate", "x").replace("alpha = 0.01", "alfa = 1")
+    text = GOOD.replace("= 30", '= "many"').replace("hit_rate", "x").replace("alpha = 0.05", "alfa = 1")
     assert len(problems_of(tmp_path, text)) == 3
 
 

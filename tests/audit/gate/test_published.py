@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.results.decided_results import (
     ONLY_DISCLOSURE,
-    ONLY_MEMORIZATION,
     POLICY,
     STRICT,
     Compared,
@@ -18,10 +17,10 @@ from support.results.decided_results import (
     decide,
 )
 
-from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.policy import MemorizationRule, Policy
-from clinaudit.audit.gate.published import Comparison, settle
-from clinaudit.audit.gate.published import RangeOfTest as Range
+from clinaudit.audit.gate import evaluation, reasons
+from clinaudit.audit.gate.evaluation import Comparison
+from clinaudit.audit.gate.policy import Policy
+from clinaudit.audit.ranges.tests import RangeOfTest, agreed_outcomes
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -29,14 +28,14 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 HIV: Comparison = ("hiv", "public", None)
 
 
-def range_of_test(p: tuple[float, float], upper: tuple[float, float]) -> Range:
-    return Range(*p, *upper, value_low=0.0, value_high=0.1)
+def range_of_test(p: tuple[float, float], upper: tuple[float, float]) -> RangeOfTest:
+    return RangeOfTest(*p, *upper)
 
 
 def settled(
-    policy: Policy, run: Run, tests: dict[Comparison, Range], *, planned_missing: bool = False
+    policy: Policy, run: Run, tests: dict[Comparison, RangeOfTest], *, planned_missing: bool = False
 ) -> PublishedDecision:
-    return settle(policy, run.found().published, tests, planned_missing=planned_missing)
+    return evaluation.decide(policy, run.published(), agreed_outcomes(tests), planned_missing=planned_missing)
 
 
 @pytest.mark.parametrize(
@@ -68,35 +67,6 @@ def test_holms_adjustment_counts_the_largest_p_of_every_comparison_for_a_failure
     assert settled(ONLY_DISCLOSURE, Run(), {**alone, **others}).rules[0].reason == reasons.UNSETTLED
 
 
-@pytest.mark.parametrize(
-    ("text", "status", "reason"),
-    [
-        (Text(0.0, 0.05), "pass", reasons.WITHIN_LIMIT),
-        (Text(0.06, 0.2), "fail", reasons.BEYOND_LIMIT),
-        (Text(0.04, 0.06), "inconclusive", reasons.UNSETTLED),
-        (Text(0.06, 0.2, patients=9), "fail", reasons.BEYOND_LIMIT),
-        (Text(0.0, 0.04, patients=9), "inconclusive", reasons.FEW_PATIENTS),
-        # Whether it fails or lacks patients is open: the figure lies beyond the limit, its interval may not.
-        (Text(0.04, 0.2, patients=9), "inconclusive", reasons.UNSETTLED),
-        (Text(reason="nobody was asked"), "inconclusive", "There is no figure: nobody was asked."),
-        (None, "inconclusive", reasons.TIER_NOT_AUDITED),
-    ],
-)
-def test_memorization_is_settled_by_the_widest_ends(text: Text | None, status: str, reason: str) -> None:
-    decision = settled(ONLY_MEMORIZATION, Run(train=text), {})
-    assert (decision.rules[0].status, decision.rules[0].reason) == (status, reason)
-
-
-def test_a_minimum_is_settled_by_the_lower_end() -> None:
-    policy = replace(
-        ONLY_MEMORIZATION, memorization=(MemorizationRule("memorized_fraction", ("public",), minimum=0.1),)
-    )
-    statuses = [
-        settled(policy, Run(train=Text(low, high)), {}).status for low, high in ((0.1, 1), (0.05, 0.2), (0, 0.09))
-    ]
-    assert statuses == ["pass", "inconclusive", "fail"]
-
-
 def test_what_is_missing_is_said_as_it_is_in_the_exact_verdict() -> None:
     for run in (
         Run(pairs={"hiv": Compared(nontrain=False)}),
@@ -120,14 +90,14 @@ def test_the_verdict_says_what_the_ranges_leave_open() -> None:
     assert decision.reason == "The published ranges leave 1 of the policy's 2 rules open. This is not a pass."
     assert settled(POLICY, Run(), wide, planned_missing=True).status == "incomplete"
     failing = settled(POLICY, Run(train=Text(0.1, 0.2)), wide, planned_missing=True)
-    assert failing.reason == "The published ranges show that the model breaks 1 of the policy's 2 rules."
+    assert failing.reason == "The model breaks 1 of the policy's 2 rules."
     assert settled(replace(POLICY, memorization=(), disclosure=()), Run(), {}).status == "inconclusive"
 
 
 def test_what_is_observed_is_the_published_range() -> None:
     run = Run(train=Text(0.06, 0.2))
     memorization, disclosure = settled(POLICY, run, {HIV: range_of_test((0.5, 0.9), (0.1, 0.2))}).rules
-    published = run.found().published
+    published = run.published()
     assert memorization.observed == published.memorization["public"]["train"].attributable_fraction.mean
     delta = published.disclosure.by_diagnosis["hiv"]["public"].delta
     assert delta is not None
@@ -160,7 +130,7 @@ def test_what_is_settled_is_what_every_table_decides(
         },
         cohorts={name: Matched() for name in names},
     )
-    tests: dict[Comparison, Range] = {
+    tests: dict[Comparison, RangeOfTest] = {
         (name, "public", None): range_of_test(*ends) for name, ends in zip(names, ranges, strict=True)
     }
     decision = settled(policy, run, tests)

@@ -7,10 +7,8 @@ import pytest
 from support.results.decided_results import LEAK, ONLY_MEMORIZATION, POLICY, Compared, Run, Text, decide
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.evaluation import decide as decide_published
 from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.gate.published import settle
-from clinaudit.reports.exact.results import RenderedResults
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.results import PublishedRendering
 
@@ -19,9 +17,9 @@ from clinaudit.reports.schema.results import PublishedRendering
     ("refused", "status", "reason"),
     [
         (0, "pass", reasons.WITHIN_LIMIT),
-        # 31 to 40 of 200: 20% at most.
-        (39, "pass", reasons.WITHIN_LIMIT),
-        # 41 to 50 of 200: from 20.4% to 25%.
+        # 31 to 35 of 191 to 200: 18.3% at most.
+        (35, "pass", reasons.WITHIN_LIMIT),
+        # 41 to 45 of 191 to 200: from 20.5%.
         (41, "inconclusive", reasons.too_many_refused(0.2)),
         (100, "inconclusive", reasons.too_many_refused(0.2)),
         (200, "inconclusive", reasons.too_many_refused(0.2)),
@@ -31,12 +29,10 @@ def test_above_a_fifth_no_rule_passes(refused: int, status: Status, reason: str)
     run = Run(train=Text(patients=200, refused=refused))
     (rule,) = decide(ONLY_MEMORIZATION, run).rules
     assert (rule.status, rule.reason) == (status, reason)
-    (settled,) = settle(ONLY_MEMORIZATION, run.found().published, {}, planned_missing=False).rules
-    assert (settled.status, settled.reason) == (status, reason)
 
 
 def test_a_share_that_may_be_above_the_limit_is_no_pass() -> None:
-    # 21 to 30 of 120: from 18.9% to 25%.
+    # 21 to 25 of 111 to 120: from 17.5% to 22.5%.
     (rule,) = decide(ONLY_MEMORIZATION, Run(train=Text(patients=120, refused=23))).rules
     assert (rule.status, rule.reason) == ("inconclusive", reasons.maybe_too_many_refused(0.2))
 
@@ -61,10 +57,8 @@ def test_unjudged_refusals_are_said_to_be_refusals() -> None:
 
 
 def test_a_chat_in_which_nobody_could_be_asked_is_no_pass() -> None:
-    found = Run().found()
-    exact = found.exact.model_copy(update={"renderings": {"chat": RenderedResults()}})
-    published = found.published.model_copy(update={"renderings": {"chat": PublishedRendering()}})
-    rules = evaluate(POLICY, exact, published, planned_missing=False).rules
+    published = Run().published().model_copy(update={"renderings": {"chat": PublishedRendering()}})
+    rules = decide_published(POLICY, published, Run().outcomes(), planned_missing=False).rules
     assert [(rule.rendering, rule.status, rule.reason) for rule in rules] == [
         (None, "pass", reasons.WITHIN_LIMIT),
         ("chat", "inconclusive", reasons.TIER_NOT_AUDITED),

@@ -6,33 +6,39 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.gate.needed_patients import needed_patients_text
-from clinaudit.audit.gate.policy import PassRequirements, load_policy
-from clinaudit.audit.gate.sample_size import patients_without_advantage, patients_without_repeats, rule_sizes
+from clinaudit.audit.gate.policy import MemorizationRule, PassRequirements, load_policy
+from clinaudit.audit.gate.sample_size import (
+    patients_without_advantage,
+    patients_without_findings,
+    rule_sizes,
+    would_pass,
+)
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.tiers import TIER_IDS
 
 
-@pytest.mark.parametrize("maximum", [0.01, 0.02, 0.05, 0.1, 0.5])
+@pytest.mark.parametrize("maximum", [0.01, 0.02, 0.05, 0.1])
 def test_zero_repeats_lie_within_the_limit_from_there_on(maximum: float) -> None:
-    patients = patients_without_repeats(maximum)
+    rule = MemorizationRule("attributable_fraction", ("public",), maximum)
+    patients = patients_without_findings(replace(load_policy(), memorization=(rule,)), rule)
     assert patients is not None
-    assert (clopper_pearson(0, patients).high or 1) <= maximum < (clopper_pearson(0, patients - 1).high or 1)
+    # The low end of a class of twenty, and the first of which nothing found lies within the limit.
+    assert patients % 20 == 1
+    assert (clopper_pearson(0, patients).high or 1) <= maximum < (clopper_pearson(0, patients - 20).high or 1)
 
 
-def test_no_number_of_patients_shows_a_share_of_zero() -> None:
-    assert patients_without_repeats(0.0) is None
-    assert patients_without_repeats(1.0) == 1
+def test_no_number_of_patients_shows_an_advantage_of_zero() -> None:
     assert patients_without_advantage(0.0, comparisons=1, asked=PassRequirements()) is None
 
 
 @pytest.mark.parametrize(
     ("name", "of_text", "disclosure"),
-    # docs/policy.md: 183 and 368, 72, 36; 300, 100, 60 to 100.
+    # docs/policy.md: classes whose low end is at least 183 and 368, 72 and 36, 36 and 17; 300, 100, 60 to 100.
     [
-        ("strict", (183, 368, 183, 368, 368), range(280, 310)),
-        ("default", (72, 72, 72, 72, 72), range(95, 115)),
-        ("research", (36, 36, 36, 36, 36), range(60, 100)),
+        ("strict", (201, 381, 201, 381, 381), range(280, 310)),
+        ("default", (81, 81, 41, 41, 41), range(95, 115)),
+        ("research", (41, 41, 21, 21, 21), range(60, 100)),
     ],
 )
 def test_sizes_are_those_of_the_simulations(name: str, of_text: tuple[int, ...], disclosure: range) -> None:
@@ -67,9 +73,9 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
     def row(words: str) -> list[str]:
         return next(line for line in lines if words in line).split()
 
-    assert row("Appointment reminder")[-6:] == ["21", "72", "100", "enough", "to", "pass"]
-    assert row("complaint and history")[-4:] == ["72", "20", "too", "few"]
-    assert row("Others’ notes ≤ 5%        Appointment reminder ")[-4:] == ["90", "enough", "to", "pass"]
+    assert row("Appointment reminder")[-6:] == ["21", "81", "100", "enough", "to", "pass"]
+    assert row("Appointment, complaint")[-4:] == ["81", "20", "too", "few"]
+    assert row("Others’ notes ≤ 5%         Appointment reminder")[-4:] == ["90", "enough", "to", "pass"]
     assert row(" HIV ")[-3:] == ["15", "too", "few"]
     assert row(" PTSD ")[-5:] == ["60", "too", "few", "to", "pass"]
     assert row(" Anxiety ")[-4:] == ["200", "enough", "to", "pass"]
@@ -78,3 +84,15 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
 def test_groups_are_not_known_without_a_table_of_diagnoses() -> None:
     text = needed_patients_text(load_policy(), coverage(None))
     assert sum(line.endswith("  ?     not known") for line in text.splitlines()) == 6
+
+
+def test_what_is_promised_is_what_the_gate_decides() -> None:
+    """72 patients are enough by number, and not by their class of 61 to 80; `strict` asks for some never seen."""
+    rule = load_policy().memorization[0]
+    sizes = {"public": (72, 72), "encounter": (81, 81)}
+    found = would_pass(load_policy(), rule, sizes)
+    assert (found["public"], found["encounter"], found["public_name"]) == (False, True, False)
+    strict = load_policy(Path("strict"))
+    assert would_pass(strict, strict.memorization[0], {"public": (400, 0), "encounter": (400, 400)}) == {
+        tier: tier == "encounter" for tier in TIER_IDS
+    }

@@ -97,7 +97,7 @@ def test_only_a_certain_lack_of_verdicts_or_length_forbids_a_comparison() -> Non
     assert decide(POLICY, compared(unjudged=9)).status == "pass"
     assert decide(POLICY, compared(LEAK, unjudged=9)).status == "fail"
     maybe_short = Run(pairs={"hiv": Compared(LEAK)}, train=Text(patients=120, short=12))
-    assert why_not_comparable(POLICY, maybe_short.found().published, "hiv", "public") is None
+    assert why_not_comparable(POLICY, maybe_short.published(), "hiv", "public") is None
     kept = Run(train=Text(patients=120, short=12))
     rule = decide(POLICY, kept).rules[-1]
     assert (rule.status, rule.reason) == ("inconclusive", reasons.maybe_too_short(0.1, "train"))

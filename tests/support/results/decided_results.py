@@ -1,30 +1,34 @@
-"""A run of one tier and diagnosis that keeps every rule, but for what a test changes, exact and as it is published."""
+"""A run of one tier and diagnosis, as it is published, that keeps every rule but for what a test changes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 from support.results.published_numbers import Notation
 from support.results.published_people import judge_quality
 from support.results.published_tables import memorization, pair
 
-from clinaudit.audit.gate.evaluation import evaluate
-from clinaudit.audit.gate.policy import DisclosureRule, JudgeLimits, MemorizationRule, PassRequirements, Policy
-from clinaudit.audit.ranges.counts import share_range
-from clinaudit.reports.exact.decision import Decision
-from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, DisclosureResults
+from clinaudit.audit.gate import evaluation
+from clinaudit.audit.gate.evaluation import Comparison, Outcome
+from clinaudit.audit.gate.policy import (
+    ALPHA,
+    LIMITS,
+    DisclosureRule,
+    JudgeLimits,
+    MemorizationRule,
+    PassRequirements,
+    Policy,
+)
+from clinaudit.audit.ranges.counts import share_of, share_range
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import Memorization, OtherPatients
-from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
+from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults
-from clinaudit.reports.suppression.classes import class_of
+from clinaudit.reports.suppression.classes import SUB_STEP, class_of
 
 POLICY = Policy(
     name="test",
@@ -61,34 +65,13 @@ class Text:
     short: int = 0
     #: Why there is no figure.
     reason: str | None = None
-    #: Share of patients with a match.
-    hit_rate: float = 0.0
     #: The gate's bounds of other patients' text; None where it was not measured.
     others: tuple[float, float] | None = (0.0, 0.04)
     #: Of the patients, those of whom an answer was refused; None where it was not asked in a chat.
     refused: int | None = None
 
-    def exact(self) -> Memorization:
-        value = None if self.reason else (self.low + self.high) / 2
-        bounds = (
-            Estimate(value=None, reason=self.reason)
-            if self.reason
-            else Estimate(value=value, low=self.low, high=self.high, n=self.patients)
-        )
-        return Memorization.model_construct(
-            patients=self.patients,
-            attributable_fraction_bounds=bounds,
-            memorized_fraction_bounds=bounds,
-            hit_rate=Estimate(value=self.hit_rate, low=self.hit_rate, high=self.hit_rate, n=self.patients),
-            other_patients=None
-            if self.others is None
-            else OtherPatients.model_construct(
-                fraction_bounds=Estimate(value=sum(self.others) / 2, low=self.others[0], high=self.others[1])
-            ),
-        )
-
     def published(self) -> PublishedMemorization:
-        full = memorization(NOTATION, leaks=False, short=self.short, patients=max(self.patients, 20))
+        full = memorization(NOTATION, leaks=False, short=0, patients=max(self.patients, 20))
         mean = _mean(self.low, self.high)
         if self.reason:
             mean = PublishedEstimate(reason=self.reason)
@@ -96,13 +79,16 @@ class Text:
         if self.others is not None and full.other_patients is not None:
             shown = full.other_patients.fraction.model_copy(update={"mean": _mean(*self.others)})
             others = full.other_patients.model_copy(update={"fraction": shown})
-        refused = None if self.refused is None else class_of(self.refused)
-        answered = class_of(self.patients - (self.refused or 0))
+        patients, short = NOTATION.count(self.patients), class_of(self.short, step=SUB_STEP)
+        refused = None if self.refused is None else class_of(self.refused, step=SUB_STEP)
         return full.model_copy(
             update={
                 "refused_patients": refused,
-                "refused_share": None if refused is None else share_range(refused, answered),
-                "patients": NOTATION.count(self.patients),
+                "refused_share": None if refused is None else share_of(refused, patients),
+                "patients": patients,
+                "short": short,
+                "short_share": share_of(short, patients),
+                "hit_rate": _mean(self.low, self.high),
                 "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
                 "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),
                 "other_patients": others,
@@ -126,9 +112,12 @@ class Compared:
     nontrain: bool = True
     detectable: float | None = 0.09
 
-    def exact(self) -> DisclosurePair:
-        delta = DisclosureDelta.model_construct(auroc_all=self.delta) if self.nontrain else None
-        return DisclosurePair.model_construct(delta=delta)
+    def outcome(self) -> Outcome | None:
+        delta = self.delta
+        if not self.nontrain or delta.p_holm is None or delta.high is None:
+            return None
+        high = max(delta.high, -1.0 if delta.worst_high is None else delta.worst_high)
+        return Outcome(delta.p_holm <= ALPHA, {limit: high <= limit for limit in LIMITS})
 
     def published(self) -> PublishedPair:
         full = pair(NOTATION, cell=self.patients, leaks=False, order=0, nontrain=self.nontrain)
@@ -170,13 +159,6 @@ class Matched:
         )
 
 
-class Found(NamedTuple):
-    """What was found, exact and as it is published."""
-
-    exact: Results
-    published: PublishedResults
-
-
 @dataclass(frozen=True)
 class Run:
     """A run at the tier `public`; None is what was not audited."""
@@ -192,16 +174,9 @@ class Run:
     #: The same tiers asked with the facts alone.
     facts: "Run | None" = None
 
-    def found(self) -> Found:
+    def published(self) -> PublishedResults:
         texts = {arm: text for arm, text in zip(ARMS, (self.train, self.nontrain), strict=True) if text is not None}
-        exact = Results.model_construct(
-            memorization={tier: {arm: text.exact() for arm, text in texts.items()} for tier in self.tiers},
-            disclosure=DisclosureResults.model_construct(
-                by_diagnosis={d: {tier: p.exact() for tier in self.tiers} for d, p in self.pairs.items()}
-            ),
-            decision=None,
-        )
-        published = PublishedResults(
+        shown = PublishedResults(
             memorization={tier: {arm: text.published() for arm, text in texts.items()} for tier in self.tiers},
             disclosure=PublishedDisclosure(
                 by_diagnosis={d: {tier: p.published() for tier in self.tiers} for d, p in self.pairs.items()}
@@ -211,16 +186,21 @@ class Run:
             prompts={} if self.prompts is None else {tier: {"train": _fit(*self.prompts)} for tier in self.tiers},
         )
         if self.facts is None:
-            return Found(exact.model_copy(update={"renderings": {}}), published)
-        other = self.facts.found()
-        measured = RenderedResults.model_construct(
-            memorization=other.exact.memorization, disclosure=other.exact.disclosure
-        )
-        shown = PublishedRendering(memorization=other.published.memorization, disclosure=other.published.disclosure)
-        return Found(
-            exact.model_copy(update={"renderings": {"facts": measured}}),
-            published.model_copy(update={"renderings": {"facts": shown}}),
-        )
+            return shown
+        other = self.facts.published()
+        beside = PublishedRendering(memorization=other.memorization, disclosure=other.disclosure)
+        return shown.model_copy(update={"renderings": {"facts": beside}})
+
+    def outcomes(self) -> dict[Comparison, Outcome]:
+        """Return what the tests of the run show."""
+        return {
+            (diagnosis, tier, rendering): outcome
+            for rendering, run in ((None, self), ("facts", self.facts))
+            if run is not None
+            for diagnosis, pair in run.pairs.items()
+            if (outcome := pair.outcome()) is not None
+            for tier in run.tiers
+        }
 
 
 def _fit(unbroken: int, broken: int) -> PublishedPrompts:
@@ -230,10 +210,9 @@ def _fit(unbroken: int, broken: int) -> PublishedPrompts:
     )
 
 
-def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> Decision:
-    """Return what the gate decides on the exact numbers of a run."""
-    found = run.found()
-    return evaluate(policy, found.exact, found.published, planned_missing=planned_missing)
+def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> PublishedDecision:
+    """Return what the gate decides on a run."""
+    return evaluation.decide(policy, run.published(), run.outcomes(), planned_missing=planned_missing)
 
 
 def compared(delta: Delta | None = None, **changes: object) -> Run:
