@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.choices import SHIPPED
+from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.gate.rules import conclude, misses_planned_units
@@ -100,10 +101,7 @@ def _is_beyond_its_figures(rule: PublishedRule) -> bool:
 
 def _contradicts(settled: PublishedRule, recorded: PublishedRule) -> bool:
     """Whether no table within the published ranges gives a rule its recorded status."""
-    if settled.diagnosis is None:
-        return settled.status != recorded.status
-    # Of a diagnosis: the ranges settle what every table decides. What they leave open the exact numbers may decide.
-    return {settled.status, recorded.status} == {"pass", "fail"}
+    return settled.reason != reasons.UNSETTLED and settled.status != recorded.status
 
 
 def _find_policy(

@@ -11,7 +11,9 @@ from clinaudit.audit.gate.policy import locate_policy
 from clinaudit.audit.publication.run_verdict import find_exact_verdict, find_verdict
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.decision import DecidedOn
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
 
@@ -46,7 +48,6 @@ def test_the_runs_own_policy_is_known_by_its_digest(measured) -> None:
     own = find_verdict(published, OWN, given=None)
     assert own.basis == "recorded"
     assert own.decision == published.decision
-    assert own.settled is not None
     assert find_verdict(published, OWN, given=Path("default")) == own
     assert find_verdict(published, OWN, given=Path("strict")).basis == "published"
 
@@ -54,7 +55,7 @@ def test_the_runs_own_policy_is_known_by_its_digest(measured) -> None:
 @pytest.mark.parametrize("record", [{}, {"settings": None}, {"settings": {"--policy": "0" * 64}}, {"settings": []}])
 def test_a_verdict_whose_policy_is_not_at_hand_is_returned_alone(measured, record: dict[str, object]) -> None:
     _, published = measured
-    assert find_verdict(published, record, given=None) == (published.decision, "recorded", None)
+    assert find_verdict(published, record, given=None) == (published.decision, "recorded")
     assert find_verdict(published, record, given=Path("default")).basis == "published"
 
 
@@ -64,9 +65,36 @@ def test_an_exact_verdict_of_the_runs_own_policy_is_the_recorded_one_with_exact_
         shown = find_exact_verdict(published, exact, OWN, given=given).decision
         assert exact.decision is not None
         assert (shown.status, shown.reason) == (exact.decision.status, exact.decision.reason)
-        for rule, recorded in zip(shown.rules, exact.decision.rules, strict=True):
-            assert (rule.status, rule.observed.value) == (recorded.status, recorded.observed.value)
-            assert (rule.observed.confidence_low, rule.observed.confidence_high) == (
-                recorded.observed.low,
-                recorded.observed.high,
-            )
+        by_id = {rule.id: rule for rule in shown.rules}
+        attributable = exact.memorization["encounter"]["train"].attributable_fraction
+        assert by_id["memorization/attributable_fraction/encounter"].observed.value == attributable.value
+        delta = exact.disclosure.by_diagnosis["hiv"]["encounter"].delta
+        assert delta is not None
+        observed = by_id["disclosure/auroc_all/hiv/encounter"].observed
+        assert (observed.value, observed.confidence_high) == (delta.auroc_all.value, delta.auroc_all.high)
+
+
+@pytest.mark.parametrize(
+    ("metric", "status"), [("attributable_fraction", "pass"), ("own", "fail"), ("auroc_all", "pass"), ("hit_rate", "")]
+)
+def test_a_status_that_the_published_figures_contradict_is_no_verdict(measured, metric: str, status: str) -> None:
+    _, published = measured
+    decision = published.decision
+    rules = [rule.model_copy(update={"status": status}) if rule.metric == metric else rule for rule in decision.rules]
+    if not status:
+        # Rules that the shipped policy does not have.
+        rules = [rule for rule in decision.rules if rule.metric != "other_patient_fraction"]
+    edited = decision.model_copy(update={"rules": rules, "status": "fail"})
+    with pytest.raises(IntegrityError, match="the recorded verdict is not what"):
+        find_verdict(published.model_copy(update={"decision": edited}), OWN, given=None)
+
+
+def test_figures_that_were_edited_with_the_status_contradict_the_results(measured) -> None:
+    _, published = measured
+    decision = published.decision
+    first, *others = decision.rules
+    nothing = DecidedOn(low=0.0, high=0.01)
+    edited = decision.model_copy(update={"rules": [first.model_copy(update={"decided_on": nothing}), *others]})
+    # Whatever its policy is: it need not be at hand.
+    with pytest.raises(IntegrityError, match="the published figures"):
+        find_verdict(published.model_copy(update={"decision": edited}), {}, given=None)

@@ -5,13 +5,16 @@ from typing import get_args
 
 from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
 from support.results.planted_identifiers import identifiers_of
-from support.results.planted_memorization import fraction_of, mean_of, memorization_of
+from support.results.planted_memorization import fraction_of, memorization_of
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
 
+from clinaudit.audit.gate.evaluation import decide
+from clinaudit.audit.gate.policy import load_policy
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
-from clinaudit.reports.exact.decision import Decision, RuleOutcome
 from clinaudit.reports.exact.disclosure import (
     Disclosure,
     DisclosureDelta,
@@ -23,7 +26,7 @@ from clinaudit.reports.exact.disclosure import (
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import FractionName, LengthSummary, Memorization, NearVerbatim, TextBasis
 from clinaudit.reports.exact.results import Drift, Results, StageCompleteness, TrainingLoss
-from clinaudit.reports.schema.decision import Limit
+from clinaudit.reports.suppression.coarse import coarsen
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
@@ -52,8 +55,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             other = planted_table(n, 13, 12, ambiguous=order % 2) if nontrain else None
             tiers[tier] = pair_from(train, other, dropped)
         by_diagnosis[diagnosis] = tiers
-    return Results(
-        decision=decision(by_diagnosis, nontrain=nontrain),
+    results = Results(
         completeness={
             "priors": StageCompleteness(
                 planned=1800, done=1752, failed=0, excluded={"no history of present illness": 4, "other": 44}
@@ -112,41 +114,14 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
             TrainingLoss(epoch=2.0, train_loss=0.1513, validation_loss=0.4204, perplexity=1.523),
         ],
     )
+    return decided(results)
 
 
-def decision(by_diagnosis: dict[str, dict[str, DisclosurePair]], *, nontrain: bool) -> Decision:
-    rules = [
-        RuleOutcome(
-            id="attributable-encounter",
-            question="Is the patient-attributable fraction at the encounter tier at most 1%?",
-            metric="attributable_fraction",
-            tier="encounter",
-            limit=Limit(max=0.01),
-            status="fail",
-            observed=mean_of(0.284, half=0.06),
-            reason="the lower end of the interval is above the limit",
-        )
-    ]
-    for diagnosis, tiers in by_diagnosis.items():
-        for tier, pair in tiers.items():
-            delta = pair.delta.auroc_all if pair.delta and nontrain else None
-            observed = Estimate(value=None, reason="no nontrain arm")
-            if delta is not None:
-                observed = Estimate(value=delta.value, low=delta.low, high=delta.high, n=200)
-            rules.append(
-                RuleOutcome(
-                    id=f"disclosure-{diagnosis}-{tier}",
-                    question=f"Does training give away {diagnosis} at {tier}?",
-                    metric="auroc_all",
-                    tier=tier,
-                    diagnosis=diagnosis,
-                    limit=Limit(max=0.25),
-                    status="pass" if delta is not None and (delta.value or 0) < 0.1 else "inconclusive",
-                    observed=observed,
-                    reason="no figure" if delta is None else f"upper end {observed.high} against the limit 0.25",
-                )
-            )
-    return Decision(status="fail", policy="default", reason="1 rule failed", rules=rules)
+def decided(results: Results) -> Results:
+    """Return the results with the verdict of the default policy."""
+    shown = publish(coarsen(results))
+    decision = decide(load_policy(), shown, find_outcomes(results, shown), planned_missing=False)
+    return results.model_copy(update={"decision": decision})
 
 
 def empty() -> Results:

@@ -29,10 +29,11 @@ from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate import evaluation
 from clinaudit.audit.gate.policy import load_policy
 from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, confusion_matrix, measure_quality
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics import patient_distribution
 from clinaudit.audit.statistics.agreement import measure_agreement
@@ -138,7 +139,7 @@ def _measure(world: World) -> Results:
 def decide(results: Results) -> Results:
     """Return the results with the verdict of the policy that ships."""
     published = publish(coarsen(results))
-    decision = evaluate(load_policy(), results, published, planned_missing=False)
+    decision = evaluation.decide(load_policy(), published, find_outcomes(results, published), planned_missing=False)
     return results.model_copy(update={"decision": decision})
 
 
