@@ -16,7 +16,6 @@ from clinaudit.audit.gate.sufficiency import (
     why_memorization_is_open,
     why_not_comparable,
 )
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.reports.exact.decision import Decision, RuleOutcome
 from clinaudit.reports.exact.disclosure import TestedDelta
 from clinaudit.reports.exact.estimate import Estimate
@@ -71,11 +70,7 @@ def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate
         return _NOT_MEASURED if others is None else others.fraction_bounds
     if rule.metric == "memorized_fraction":
         return memorization.memorized_fraction_bounds
-    rate, patients = memorization.hit_rate, memorization.patients
-    if rate.value is None or not patients:
-        return rate
-    # Generations of one patient are not independent (clusters): the effective sample size is the number of patients.
-    return clopper_pearson_of_mean(rate.value * patients, patients)
+    return memorization.hit_patients_share
 
 
 def _decide_memorization(

@@ -80,7 +80,7 @@ def test_few_patients_and_short_texts_do_not_excuse_a_failure(text: Text) -> Non
 
 def test_a_hit_rate_of_none_has_the_interval_of_its_patients() -> None:
     policy = replace(ONLY_MEMORIZATION, memorization=(MemorizationRule("hit_rate", ("public",), maximum=0.02),))
-    # The estimate's own interval has collapsed; of 200 patients, 1 - 0.025^(1/200) = 1.83% could still be hit.
+    # It reads patients with a match, not generations; of 200 patients, 1 - 0.025^(1/200) = 1.83% could still be hit.
     decision = decide(policy, Run())
     assert decision.status == "pass"
     assert decision.rules[0].observed.high == pytest.approx(1 - 0.025 ** (1 / 200))

@@ -11,6 +11,7 @@ from support.results.published_tables import memorization, pair
 from clinaudit.audit.gate.evaluation import evaluate
 from clinaudit.audit.gate.policy import DisclosureRule, JudgeLimits, MemorizationRule, PassRequirements, Policy
 from clinaudit.audit.ranges.counts import share_range
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.decision import Decision
 from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
@@ -62,7 +63,7 @@ class Text:
     #: Why there is no figure.
     reason: str | None = None
     #: Share of patients with a match.
-    hit_rate: float = 0.0
+    hits: float = 0.0
     #: The gate's bounds of other patients' text; None where it was not measured.
     others: tuple[float, float] | None = (0.0, 0.04)
     #: Of the patients, those of whom an answer was refused; None where it was not asked in a chat.
@@ -79,7 +80,7 @@ class Text:
             patients=self.patients,
             attributable_fraction_bounds=bounds,
             memorized_fraction_bounds=bounds,
-            hit_rate=Estimate(value=self.hit_rate, low=self.hit_rate, high=self.hit_rate, n=self.patients),
+            hit_patients_share=clopper_pearson(round(self.hits * self.patients), self.patients),
             other_patients=None
             if self.others is None
             else OtherPatients.model_construct(
