@@ -68,7 +68,7 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
             sampled_fraction=fraction,
             chance=fraction,
             patients=NOBODY,
-            rate=nothing,
+            patients_share=nothing,
             others=NOBODY,
         ),
     )

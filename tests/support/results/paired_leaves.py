@@ -41,6 +41,7 @@ RENAMED: Final = (
 #: Exact numbers without a counterpart, and why.
 UNPUBLISHED: Final = {
     r"key|schema_version": "no number of patients",
+    r"decision/.*": "the same in both files",
     r"completeness/\w+/(done|excluded/.*)": "what is missing is given; both arms together",
     r"(.*/)?(memorized|attributable)_fraction(_\w+)?|.*/unguarded_(memorized|attributable)_fraction"
     r"|.*/other_patients/(fraction|sampled_fraction|chance)|.*/near_verbatim/(extra_)?fraction": "over generations",
