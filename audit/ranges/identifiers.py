@@ -7,11 +7,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from clinaudit.audit.ranges.counts import add, common_total, ranged, share_range, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
-from clinaudit.audit.statistics.intervals import resampled_share
 from clinaudit.reports.schema.identifiers import (
     PublishedIdentifierBin,
     PublishedIdentifierFigures,
@@ -130,10 +127,7 @@ def _shares_above(bins: Sequence[CountRange], patients: CountRange) -> Iterator[
     """Yield the share of patients who lie in a later bin than the first, than the second, and so on; last, nobody's."""
     for place in range(1, len(bins) + 1):
         later = add(bins[place:]) if place < len(bins) else CountRange(low=0, high=0)
-        share = share_range(later, add(bins[:place]), total=patients)
-        # The exact figure has a bootstrap's interval.
-        drawn = resampled_share(np.array([later.low]), np.array([max(1, patients.high)]))[0, 0]
-        yield share.model_copy(update={"confidence_low": min(share.confidence_low or 0.0, float(drawn))})
+        yield share_range(later, add(bins[:place]), total=patients)
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:
