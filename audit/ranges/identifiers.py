@@ -7,11 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from clinaudit.audit.ranges.counts import add, ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
-from clinaudit.audit.statistics.intervals import resampled_share
 from clinaudit.reports.schema.identifiers import (
     PublishedIdentifierBin,
     PublishedIdentifierFigures,
@@ -102,7 +99,7 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     """
     if not patients.high:
         return PublishedEstimate(reason=_NOBODY)
-    above = [_share_above(add(coarse.bins[place:]), patients) for place in range(len(coarse.bins) + 1)]
+    above = [share_of(add(coarse.bins[place:]), patients) for place in range(len(coarse.bins) + 1)]
     confidence_low, confidence_high = binned_mean_bounds(
         [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges)],
         [True, *(count.high > 0 for count in coarse.bins)],
@@ -117,13 +114,6 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
         return _at_least(least * QUERIES, confidence_low * QUERIES)
     most = sum(edge.high * count.high for edge, count in given) / max(1, patients.low, add(coarse.bins).low)
     return ranged(least * QUERIES, most * QUERIES, (confidence_low * QUERIES, confidence_high * QUERIES))
-
-
-def _share_above(later: CountRange, patients: CountRange) -> PublishedEstimate:
-    share = share_of(later, patients)
-    # The exact figure has a bootstrap's interval.
-    drawn = resampled_share(np.array([later.low]), np.array([max(1, patients.high)]))[0, 0]
-    return share.model_copy(update={"confidence_low": min(share.confidence_low or 0.0, float(drawn))})
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:
