@@ -32,7 +32,8 @@ _ROLE: Final = (
 _STAFF: Final = (
     "social worker|case (?:manager|worker)|phlebotomist|technician|tech|scribe|paramedic|medic|pharmacist|dieti[ct]ian"
     "|midwife|doula|hospitalist|intensivist|audiologist|optometrist|dentist|hygienist|RN|LPN|LVN|CNA|EMT|LCSW"
-)  #: What a patient has, in a note.
+)
+#: What a patient has, in a note.
 _CLINICAL: Final = (
     "labs?|results?|chart|CTs?|MRI|x-rays?|EKG|ECG|echo|biopsy|imaging|ultrasound|films?|scans?|wounds?|incision|vitals|meds?"
     "|medications?|prescriptions?|blood|pain|cough|surgery|appointment|visit|case|care|pathology|A1c|BP|LDL|INR|potassium|glucose"
