@@ -78,10 +78,11 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
             write_table(run.evidence, table, of_table)
         identifiers = find_identifiers(generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress)
         write_table(run.evidence, "identifiers", identifiers.rows)
+        units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
         results = Results(
             key=secret_key(generation.text for generation in generations),
-            completeness={"generations": StageCompleteness(planned=len(generations), done=len(generations), failed=0)},
+            completeness={"generations": StageCompleteness(planned=units, done=units, failed=0)},
             memorization=by_view(memorization.results)[None],
             identifiers=identifiers.results.get(None),
             subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),

@@ -9,7 +9,7 @@ from typing import Final
 from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.corpus import NOT_ASKED
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.classes import class_of
+from clinaudit.reports.suppression.classes import ARM_STEP, class_of
 
 #: Share of the patients up to whom nothing is said: fewer would tell of single patients.
 _FEW: Final = 0.1
@@ -46,4 +46,5 @@ def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> lis
 
 def _is_more_than_few(count: int, of: int) -> bool:
     """Whether every count within the published classes is: a threshold inside a class would tell a size."""
-    return class_of(count).low > _FEW * class_of(of).high
+    some, others = (class_of(patients, step=ARM_STEP) for patients in (count, of - count))
+    return some.low > _FEW * (some.low + others.high)

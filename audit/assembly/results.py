@@ -4,7 +4,7 @@ Owns completeness, and which outcome goes into which field. Knows nothing of how
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from clinaudit.audit.assembly.caveats import find_caveats
 from clinaudit.audit.assembly.identity_caveats import find_identity_caveats
@@ -108,15 +108,32 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
 def _completeness(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
 ) -> dict[str, StageCompleteness]:
-    """Count planned and finished units by stage; excluded priors are counted by tier and reason."""
-    planned = {generation_id(prior) for prior in priors if not prior.excluded}
-    done = {generation.generation_id for generation in generations}
-    excluded = Counter(f"{prior.tier}: {prior.reason}" for prior in priors if prior.excluded)
+    """Count planned and finished units by stage; of judgements a unit is a generation and a diagnosis."""
     verdicts = {(item.generation_id, diagnosis) for item in generations for diagnosis in item.diagnoses}
-    judged = {key for key in verdicts if key in judgements}
-    written = len(priors) - excluded.total()
+    judged = sum(key in judgements for key in verdicts)
     return {
-        "priors": StageCompleteness(planned=written, done=written, failed=0, excluded=dict(sorted(excluded.items()))),
-        "generations": StageCompleteness(planned=len(planned), done=len(done), failed=0),
-        "judgements": StageCompleteness(planned=len(verdicts), done=len(judged), failed=0),
+        **count_units(priors, {generation.generation_id for generation in generations}),
+        "judgements": StageCompleteness(planned=len(verdicts), done=judged, failed=0),
     }
+
+
+def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, StageCompleteness]:
+    """Count the patients at a tier, in one form, for whom prompts were written, and who have all their generations.
+
+    A patient may have several prompts at a tier, scrubbed for different diagnoses: how many is not published. Excluded
+    priors are counted by tier and reason. `done` are ids of generations.
+    """
+    written = [prior for prior in priors if not prior.excluded]
+    excluded = Counter(f"{prior.tier}: {prior.reason}" for prior in priors if prior.excluded)
+    planned = {_unit(prior) for prior in written}
+    missing = {_unit(prior) for prior in written if generation_id(prior) not in done}
+    return {
+        "priors": StageCompleteness(
+            planned=len(planned), done=len(planned), failed=0, excluded=dict(sorted(excluded.items()))
+        ),
+        "generations": StageCompleteness(planned=len(planned), done=len(planned - missing), failed=0),
+    }
+
+
+def _unit(prior: Prior) -> tuple[str, str, str]:
+    return prior.patient_id, prior.tier, prior.rendering

@@ -29,7 +29,7 @@ def exact_content(comparison: Comparison) -> ComparisonContent:
                 arm: PublishedMemorizationChange(
                     memorized_fraction=_compared(compared.memorized_fraction),
                     attributable_fraction=_compared(compared.attributable_fraction),
-                    hit_rate=_compared(compared.hit_rate),
+                    hit_patients_share=_compared(compared.hit_patients_share),
                     patients=_paired(compared.hits),
                     other_patient_fraction=None
                     if compared.other_patient_fraction is None

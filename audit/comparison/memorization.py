@@ -1,12 +1,13 @@
 """Verbatim memorization in two runs, paired by patient (docs/comparing-runs.md; paper, 3.2.1).
 
 Owns which generations of a patient are compared. Knows nothing of the runs' settings or of what is published. Here
-every patient counts once, by the mean over its generations at the tier; in the report of a run each generation counts
-once.
+every patient counts once, by the mean over its generations at the tier, or by whether any holds a match; in the report
+of a run each generation counts once.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import TypeVar
 
 from clinaudit.audit.memorization.summary import GenerationMetrics
@@ -81,8 +82,10 @@ def _pair(before: ByPatient, after: ByPatient) -> list[tuple[Sequence[Generation
 def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemorization:
     pairs = _pair(before, after)
 
-    def compare_metric(value: Callable[[GenerationMetrics], float]) -> ComparedMetric:
-        a, b = (as_values([_mean(value, pair[run]) for pair in pairs]) for run in (0, 1))
+    def compare_metric(
+        value: Callable[[GenerationMetrics], float], of_patient: Callable[[list[float]], float] = fmean
+    ) -> ComparedMetric:
+        a, b = (as_values([of_patient([value(row) for row in pair[run]]) for pair in pairs]) for run in (0, 1))
         return ComparedMetric(
             a=mean_of_patients(a, seed=seed),
             b=mean_of_patients(b, seed=seed),
@@ -92,7 +95,7 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
     return ComparedMemorization(
         memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
-        hit_rate=compare_metric(lambda row: float(row.memorized_tokens > 0)),
+        hit_patients_share=compare_metric(lambda row: float(row.memorized_tokens > 0), of_patient=max),
         hits=_count_hits(before, after),
         other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens or 0, row))
         if all(row.other_patient_tokens is not None for pair in pairs for rows in pair for row in rows)
@@ -113,10 +116,6 @@ def _count_hits(before: ByPatient, after: ByPatient) -> HitChanges:
         unpaired_b=len(after) - len(pairs),
         p_value=mcnemar_p_value(a_only, b_only),
     )
-
-
-def _mean(value: Callable[[GenerationMetrics], float], rows: Sequence[GenerationMetrics]) -> float:
-    return sum(value(row) for row in rows) / len(rows)
 
 
 def _share(tokens: int, row: GenerationMetrics) -> float:

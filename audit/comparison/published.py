@@ -67,7 +67,7 @@ def _compare_arm(
     return PublishedMemorizationChange(
         memorized_fraction=compare_estimates(a.memorized_fraction.mean, b.memorized_fraction.mean),
         attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
-        hit_rate=compare_estimates(a.hit_rate, b.hit_rate),
+        hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),
         patients=patients,
         other_patient_fraction=_compare_others(a.other_patients, b.other_patients),
     )

@@ -50,7 +50,7 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
         attributable_fraction=fraction,
         attributable_fraction_unmasked=fraction,
         hit_patients=NOBODY,
-        hit_rate=nothing,
+        hit_patients_share=nothing,
         empty=NOBODY,
         short=NOBODY,
         short_share=nothing,
@@ -68,7 +68,7 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
             sampled_fraction=fraction,
             chance=fraction,
             patients=NOBODY,
-            rate=nothing,
+            patients_share=nothing,
             others=NOBODY,
         ),
     )

@@ -60,7 +60,7 @@ def read_figure(
     figures = {
         "attributable_fraction": memorization.attributable_fraction.mean,
         "memorized_fraction": memorization.memorized_fraction.mean,
-        "hit_rate": memorization.hit_rate,
+        "hit_rate": memorization.hit_patients_share,
         "other_patient_fraction": _NOT_MEASURED.observed if others is None else others.fraction.mean,
     }
     return _with_ends(figures[metric])

@@ -34,7 +34,7 @@ _METRIC_WORDS: Final = {
     "other_patient_fraction": "share of the model's text that repeats medical details from the records of a single "
     "other patient it was trained on",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
-    "hit_rate": "share of the model's texts that repeat a passage of that patient's records word for word",
+    "hit_rate": "share of the patients of whose records the model repeats a passage word for word",
 }
 _IDENTIFIER_WORDS: Final[Mapping[IdentifierMetric, str]] = {
     "own": "share of the patients it was trained on of whom the model gives an identifier beside those in the question",

@@ -18,6 +18,7 @@ from clinaudit.audit.memorization.summary import (
     ratio_over_patients,
     values_by_patient,
 )
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import Guard, PatientFraction
 
@@ -61,6 +62,7 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
         for row in rows
         if (row.patient_id, row.tier) in recitations.cuts
     }
+    hits = len({row.patient_id for row in second if row.memorized_tokens})
     return Guard(
         repeating_patients=len({row.patient_id for row in rows} & recitations.repeating),
         ended_generations=len(ended),
@@ -72,7 +74,8 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
         unguarded_memorized_fraction=_mean(second, memorized_part, seed=seed),
         unguarded_attributable_fraction=_mean(second, attributable_part, seed=seed),
         unguarded_hit_rate=_mean(second, has_match, seed=seed),
-        unguarded_hit_patients=len({row.patient_id for row in second if row.memorized_tokens}),
+        unguarded_hit_patients=hits,
+        unguarded_hit_patients_share=clopper_pearson(hits, len({row.patient_id for row in second})),
         by_patient={
             "unguarded_memorized_fraction": _by_patient(second, memorized_part),
             "unguarded_attributable_fraction": _by_patient(second, attributable_part),

@@ -13,6 +13,7 @@ from clinaudit.audit.memorization.summary import (
     ratio_over_patients,
     values_by_patient,
 )
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import OtherPatients, PatientFraction
 
@@ -43,13 +44,15 @@ def summarize_other_patients(
         return fraction_by_patient(values_by_patient(rows, value))
 
     own = by_patient(_fraction)
+    patients = len({row.patient_id for row in rows if row.other_patient_tokens})
     return OtherPatients(
         fraction=mean(_fraction),
         fraction_bounds=own.mean,
         sampled_fraction=mean(_sampled_fraction, is_known=has_pools),
         chance=mean(_chance, is_known=has_pools),
         rate=mean(lambda row: float(bool(row.other_patient_tokens))),
-        patients=len({row.patient_id for row in rows if row.other_patient_tokens}),
+        patients=patients,
+        patients_share=clopper_pearson(patients, len({row.patient_id for row in rows})),
         others=len(frozenset().union(*(text.owners for _, text in counts))),
         by_patient={
             "fraction": own,

@@ -14,7 +14,7 @@ import numpy as np
 from clinaudit.audit.memorization.source_notes import count_source_notes
 from clinaudit.audit.memorization.text_lengths import TextLength, measure_length, summarize_text
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson_of_mean
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson, clopper_pearson_of_mean
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution
 from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.exact.estimate import Estimate
@@ -163,12 +163,14 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in counts), seed=seed)
 
     with_region = [row for row in rows if row.regions]
+    patients = len({row.patient_id for row in rows})
+    hit_patients = len({row.patient_id for row in rows if row.memorized_tokens})
     lengths = [
         (k, length) for item in counts for (k, _, _), length in zip(item.pieces, item.piece_lengths, strict=False)
     ]
     return Memorization(
         generations=len(rows),
-        patients=len({row.patient_id for row in rows}),
+        patients=patients,
         empty=sum(row.tokens == 0 for row in rows),
         shorter_than_ngram=sum(row.tokens < match_tokens for row in rows),
         memorized_fraction=mean(memorized_part),
@@ -186,7 +188,8 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         },
         empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
         short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
-        hit_patients=len({row.patient_id for row in rows if row.memorized_tokens}),
+        hit_patients=hit_patients,
+        hit_patients_share=clopper_pearson(hit_patients, patients),
         behind={basis: len(patients) for basis, patients in _behind(counts).items()},
         hit_rate=mean(has_match),
         source_notes_mean=mean(lambda row: row.source_notes, with_region),

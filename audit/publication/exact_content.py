@@ -76,7 +76,7 @@ def exact_results(results: Results) -> PublishedResults:
         for name, cohort in shown.cohorts.items()
     }
     completeness = {
-        # In the ledger's own units: prompts, and verdicts.
+        # Of sets that are left out some are judged all the same: the sizes give a range.
         name: shown.completeness[name].model_copy(update={"planned": exactly(stage.planned)})
         for name, stage in results.completeness.items()
     }

@@ -36,6 +36,7 @@ VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
 PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES, *FILE_NAMES)
 _ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
+_EARLIER_VERSIONS = ("1.0", "2.0")
 _OLDER = "of an earlier version of clinaudit; audit again, in a new directory"
 
 
@@ -173,7 +174,7 @@ def _unreadable(text: str, name: str) -> IntegrityError | BadInputError:
         version = json.loads(text).get("schema_version")
     except (ValueError, AttributeError, RecursionError):
         version = None
-    if version == "1.0":
+    if version in _EARLIER_VERSIONS:
         return BadInputError(f"{name} is {_OLDER}")
     return IntegrityError(f"{name} does not follow the results schema; run the audit again")
 

@@ -32,8 +32,8 @@ from clinaudit.audit.statistics.intervals import (
     FEW_TRIALS,
     Z,
     clopper_pearson_of_mean,
-    estimate_share,
     newcombe_difference,
+    resampled_share,
 )
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.disclosure import PublishedMeans, PublishedPair
@@ -211,13 +211,19 @@ def _share(metric: Metric, arm: MeasuredArm) -> tuple[Values, Values]:
 
 
 def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
-    """Return the ends of the interval of shares as an arm's: Wilson's, below `FEW_TRIALS` with Clopper-Pearson's."""
+    """Return the ends of the interval of shares as an arm's: Wilson's, below `FEW_TRIALS` with Clopper-Pearson's.
+
+    They are widened to where the ends of a bootstrap can lie.
+    """
     share = successes / trials
     shrink = 1 + Z**2 / trials
     middle = (share + Z**2 / (2 * trials)) / shrink
     half = Z * np.sqrt(share * (1 - share) / trials + Z**2 / (4 * trials**2)) / shrink
     low, high = np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
     low[share <= 0], high[share >= 1] = 0.0, 1.0
+    # Means over diagnoses and PPV at prevalence have a bootstrap's ends.
+    drawn = resampled_share(successes, trials)
+    low, high = np.minimum(low, drawn[0]), np.maximum(high, drawn[1])
     for row in np.flatnonzero(trials < FEW_TRIALS):
         exact = clopper_pearson_of_mean(float(successes[row]), int(trials[row]))
         low[row], high[row] = min(low[row], exact.low or 0.0), max(high[row], 1.0 if exact.high is None else exact.high)
@@ -232,7 +238,7 @@ def _ppv_intervals(arm: MeasuredArm, prevalence: PublishedEstimate) -> list[tupl
     ]
     found = []
     for stated, judged, misstated, others in np.unique(np.stack(columns, axis=-1).astype(int), axis=0).tolist():
-        rates = estimate_share(stated, judged), estimate_share(misstated, others)
+        rates = _estimate(stated, judged), _estimate(misstated, others)
         shares = {share for share in (prevalence.low, prevalence.high) if share is not None}
         found += [ppv_bounds(*rates, prevalence=share) for share in sorted(shares)]
     return found
@@ -304,7 +310,12 @@ def _at_ends(arm: MeasuredArm, metric: Metric, published: PublishedEstimate) -> 
     low, high = share_bounds(successes[rows], trials[rows])
     places = (shares.argmin(), shares.argmax(), low.argmin(), high.argmax(), trials[rows].argmin())
     ends = {int(rows[place]) for place in places}
-    return [estimate_share(int(successes[row]), int(trials[row])) for row in sorted(ends)]
+    return [_estimate(float(successes[row]), float(trials[row])) for row in sorted(ends)]
+
+
+def _estimate(successes: float, trials: float) -> Estimate:
+    low, high = share_bounds(np.array([successes]), np.array([trials]))
+    return Estimate(value=successes / trials, low=float(low[0]), high=float(high[0]))
 
 
 def _publish_detectable(train: MeasuredArm, nontrain: MeasuredArm | None, pair: CoarsePair) -> PublishedEstimate:

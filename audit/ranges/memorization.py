@@ -76,7 +76,7 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_P
         attributable_fraction=publish_fraction(coarse.fractions["attributable_fraction"], patients),
         attributable_fraction_unmasked=publish_fraction(coarse.fractions["attributable_fraction_unmasked"], patients),
         hit_patients=coarse.hits["any"],
-        hit_rate=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
+        hit_patients_share=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
         empty=within(coarse.empty, patients),
         short=within(coarse.short, patients),
         short_share=share_of(within(coarse.short, patients), patients),
@@ -127,7 +127,7 @@ def publish_other_patients(coarse: CoarseOtherPatients, patients: CountRange) ->
         else publish_fraction(coarse.sampled_fraction, patients),
         chance=None if coarse.chance is None else publish_fraction(coarse.chance, patients),
         patients=any_,
-        rate=share_range(any_, none, total=patients),
+        patients_share=share_range(any_, none, total=patients),
         others=coarse.others,
     )
 
@@ -178,7 +178,7 @@ def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
         unguarded_memorized_fraction=fractions.get("unguarded_memorized_fraction"),
         unguarded_attributable_fraction=fractions.get("unguarded_attributable_fraction"),
         unguarded_hit_patients=hits.get("any"),
-        unguarded_hit_rate=share_range(hits["any"], hits["none"], total=patients) if hits else None,
+        unguarded_hit_patients_share=share_range(hits["any"], hits["none"], total=patients) if hits else None,
     )
 
 

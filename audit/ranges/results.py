@@ -203,7 +203,8 @@ def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
             for arms in memorization.values()
             for summary in arms.values()
         ]
-    return add([*units, stage.missing, stage.failed])
+    # Of a patient some prompt may be missing, and others not: such a one is in the sizes already.
+    return add([*units, _up_to(stage.missing), _up_to(stage.failed)])
 
 
 def _up_to(count: CountRange) -> CountRange:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr, ndtri
+from scipy.special import bdtrik, betaincinv, ndtr, ndtri
 
 from clinaudit.reports.exact.estimate import Estimate
 
@@ -26,6 +26,8 @@ MAXIMUM_UNDEFINED_SHARE = 0.01
 #: Trials below which a share's interval is the union of Wilson's and Clopper and Pearson's. Wilson's alone covers a
 #: share of 0.105 in 92.1% at 10 trials (Brown, Cai and DasGupta 2001 on such dips of coverage).
 FEW_TRIALS = 20
+#: Of the resamples, beyond each end of `resampled_share`.
+_TAIL_OF_RESAMPLES = 0.02
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS = 2_000_000
 
@@ -60,6 +62,22 @@ def clopper_pearson(successes: int, trials: int) -> Estimate:
         return Estimate(value=None, n=0, reason="there was nothing to count")
     _check_count(successes, trials)
     return clopper_pearson_of_mean(float(successes), trials)
+
+
+def resampled_share(successes: NDArray[np.float64], trials: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ends, `(2, ...)`, between which a bootstrap's 95% interval of shares lies, but for its own chance.
+
+    Of few patients they lie further out than Wilson's: without the one failure of 58, a resample has none. The tails
+    are binomial, between whole numbers, since the trials may vary with the resample.
+    """
+    shares = np.clip(successes / trials, 1e-9, 1 - 1e-9)
+    low, failures = (_resampled_low(share, trials) for share in (shares, 1 - shares))
+    return np.stack([low, 1 - failures])
+
+
+def _resampled_low(shares: NDArray[np.float64], trials: NDArray[np.float64]) -> NDArray[np.float64]:
+    has_none = (1 - shares) ** trials >= _TAIL_OF_RESAMPLES
+    return np.where(has_none, 0.0, bdtrik(_TAIL_OF_RESAMPLES, trials, shares) / trials)
 
 
 def estimate_share(successes: int, trials: int) -> Estimate:

@@ -40,7 +40,8 @@ class ComparedMemorization(Record):
 
     memorized_fraction: ComparedMetric
     attributable_fraction: ComparedMetric
-    hit_rate: ComparedMetric
+    #: Patients of whom any generation holds a match.
+    hit_patients_share: ComparedMetric
     hits: HitChanges
     #: Text of exactly one other train patient; null where a run has not measured it.
     other_patient_fraction: ComparedMetric | None = None
@@ -85,7 +86,7 @@ class Forgetting(Record):
 class Comparison(Record):
     """Everything `evidence/compare.json` holds."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     conclusion: str = ""
     differences: list[Difference]
     warnings: list[str]

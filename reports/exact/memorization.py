@@ -124,6 +124,7 @@ class Guard(Record):
     unguarded_attributable_fraction: Estimate
     unguarded_hit_rate: Estimate
     unguarded_hit_patients: int
+    unguarded_hit_patients_share: Estimate
     by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
 
 
@@ -144,8 +145,9 @@ class OtherPatients(Record):
     chance: Estimate
     #: Share of generations with any such token.
     rate: Estimate
-    #: Target patients with any such token.
+    #: Target patients with any such token, and their share (Clopper-Pearson).
     patients: int
+    patients_share: Estimate
     #: Distinct other patients whose text counts in some generation.
     others: int
     #: Fractions patient by patient.
@@ -186,6 +188,7 @@ class Memorization(Record):
     #: Patients with any attributable token.
     attributable_patients: int
     memorized_fraction_bounds: Estimate
+    #: Share of generations with a match.
     hit_rate: Estimate
     source_notes_mean: Estimate
     #: All notes that hold some piece; and how many hold every piece between them, found greedily.
@@ -210,8 +213,9 @@ class Memorization(Record):
     #: Patients of whom some generation is empty, or (also) shorter than the n-gram length.
     empty_patients: int
     short_patients: int
-    #: Patients with any match.
+    #: Patients with any match, and their share (Clopper-Pearson).
     hit_patients: int
+    hit_patients_share: Estimate
     #: Target patients behind a figure of text: those with a stitched region, ...
     behind: dict[TextBasis, int]
     #: Counted separately; null where it was not measured.

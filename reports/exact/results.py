@@ -70,7 +70,7 @@ class RenderedResults(Record):
 class Results(Record):
     """Everything `evidence/results.json` holds."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     #: SHA-256 of a prefix and all generated texts: without it, the digest of this file in the manifest would confirm
     #: any guess of what it holds.
     key: str = ""

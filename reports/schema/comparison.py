@@ -66,7 +66,8 @@ class PublishedMemorizationChange(Record):
 
     memorized_fraction: ComparedEstimate
     attributable_fraction: ComparedEstimate
-    hit_rate: ComparedEstimate
+    #: Patients of whom any text holds a match.
+    hit_patients_share: ComparedEstimate
     #: Null where the evidence of a run was purged.
     patients: PairedPatients | None
     #: Text of exactly one other train patient; null where a run has not measured it.
@@ -128,7 +129,7 @@ class PublishedForgetting(Record):
 class PublishedComparison(Record):
     """Everything `compare.json` holds."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     figures: FiguresRead
     #: One sentence: what changed, as far as these figures show it.
     conclusion: str = ""

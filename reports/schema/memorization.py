@@ -108,7 +108,7 @@ class PublishedGuard(Record):
     unguarded_memorized_fraction: FractionOfText | None
     unguarded_attributable_fraction: FractionOfText | None
     unguarded_hit_patients: Count | None
-    unguarded_hit_rate: PublishedEstimate | None
+    unguarded_hit_patients_share: PublishedEstimate | None
 
 
 class PublishedOtherPatients(Record):
@@ -126,7 +126,7 @@ class PublishedOtherPatients(Record):
     chance: FractionOfText | None
     #: Patients asked about in whose text any such token stands, and their share.
     patients: Count
-    rate: PublishedEstimate
+    patients_share: PublishedEstimate
     #: Distinct other patients whose text stands in some generation.
     others: Count
 
@@ -145,7 +145,7 @@ class PublishedMemorization(Record):
     attributable_fraction_unmasked: FractionOfText
     #: Patients with at least one match, and their share.
     hit_patients: Count
-    hit_rate: PublishedEstimate
+    hit_patients_share: PublishedEstimate
     #: Patients of whom some generation is empty; of whom some is too short to hold a match (empty ones included).
     empty: Count
     short: Count

@@ -82,7 +82,7 @@ class TrainingLoss(Record):
 class PublishedResults(Record):
     """Everything `results.json` holds."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     decision: PublishedDecision | None = None
     completeness: dict[str, PublishedStage] = Field(default_factory=dict)
     corpus: PublishedCorpus | None = None

@@ -31,11 +31,11 @@ _FRACTIONS = (
 
 
 def memorization_table(results: PublishedResults) -> Table:
-    """Return the mean fractions and the hit rate by tier and arm, with 95% intervals (Figures 2 and 8)."""
+    """Return the mean fractions and the patients with a match by tier and arm, with 95% intervals (Figures 2 and 8)."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
         means = (getattr(summary, name).mean for _, name in _FRACTIONS)
-        shares = [estimate_text(mean, share=True, interval=True) for mean in (*means, summary.hit_rate)]
+        shares = [estimate_text(mean, share=True, interval=True) for mean in (*means, summary.hit_patients_share)]
         rows.append((numbered_tier_title(tier), arm, count_text(summary.patients), *shares))
     heads = ("Tier", "Arm", "Patients", *(title for title, _ in _FRACTIONS), "Patients with a match")
     return Table("Verbatim memorization by tier and arm", heads, tuple(rows), "In brackets: 95% intervals.")
@@ -178,7 +178,7 @@ def others_table(results: PublishedResults) -> Table:
                 count_text(summary.patients),
                 estimate_text(others.fraction.mean, share=True, interval=True),
                 *pools,
-                estimate_text(others.rate, share=True),
+                estimate_text(others.patients_share, share=True),
                 count_text(others.others),
             )
         )
@@ -228,7 +228,10 @@ def unguarded_table(results: PublishedResults) -> Table:
     rows = []
     for tier, arm, guard in _guards(results):
         fractions = (guard.unguarded_memorized_fraction, guard.unguarded_attributable_fraction)
-        means = (*(None if fraction is None else fraction.mean for fraction in fractions), guard.unguarded_hit_rate)
+        means = (
+            *(None if fraction is None else fraction.mean for fraction in fractions),
+            guard.unguarded_hit_patients_share,
+        )
         cells = [FEW_PATIENTS if one is None else estimate_text(one, share=True, interval=True) for one in means]
         rows.append((numbered_tier_title(tier), arm, *cells))
     heads = ("Tier", "Arm", "Memorized", "Patient-attributable", "Patients with a match")

@@ -16,6 +16,7 @@ def completeness_table(results: PublishedResults) -> Table:
         sizes = (count_text(units.planned), count_text(units.missing), count_text(units.failed))
         rows.append((display_title(stage), *sizes, excluded or "none"))
     note = "“Missing” is what was planned and is neither done nor failed; what is excluded was not planned."
+    note += " A unit is a patient at a tier, asked in one form; of judgements, also one diagnosis."
     heads = ("Stage", "Planned", "Missing", "Failed", "Excluded")
     return Table("Units of work by stage", heads, tuple(rows), note if rows else "")
 

@@ -64,7 +64,7 @@ METRIC_TITLES: Final = {
 MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
-    ("hit rate", "hit_rate"),
+    ("with a match", "hit_patients_share"),
     ("others’ text", "other_patient_fraction"),
     ("identifiers", "own_identifiers"),
 )

@@ -16,14 +16,14 @@ _FRACTIONS = ("memorized_fraction", "memorized_fraction_without_echo", "attribut
 
 
 def figure2(content: ReportContent) -> CsvTable:
-    """Return the mean memorized share (Figure 2) and the hit rate (Figure 8); the paper's counting where exact."""
+    """Return memorized shares (Figure 2) and patients with a match (Figure 8); the paper's counting where exact."""
     views = {} if content.exact is None else content.exact.paper_view
     rows: list[Row] = []
     for tier, arm, summary in _summaries(content.results):
         cells = _place(tier, arm) | count_cells("patients", summary.patients)
         for name in _FRACTIONS:
             cells |= estimate_cells(name, getattr(summary, name).mean, interval=True)
-        cells |= estimate_cells("hit_rate", summary.hit_rate, interval=True)
+        cells |= estimate_cells("hit_patients_share", summary.hit_patients_share, interval=True)
         view = views.get(tier, {}).get(arm)
         if view is not None:
             cells["paper_rows"] = view.rows

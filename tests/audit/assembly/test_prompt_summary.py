@@ -1,15 +1,20 @@
-"""How many prompts fit: those that quote a note, those of background facts, and those that could not be made."""
+"""How many prompts fit: those that quote a note, those of background facts, and those that could not be made.
+
+And how many patients they were written for.
+"""
 
 from pathlib import Path
 
 from support.patient_facts import corpus_of
 
-from clinaudit.audit.assembly.results import summarize_prompts
+from clinaudit.audit.assembly.results import count_units, summarize_prompts
+from clinaudit.audit.generation.stage import generation_id
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompt_fit import unlimited_writer
-from clinaudit.priors.prompts import write_priors
+from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.exact.results import StageCompleteness
 from clinaudit.templates.profile import load_profile
 
 FULL = (
@@ -46,3 +51,19 @@ def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
         "encounter_cc": {"train": (2, 1), "nontrain": (0, 1)},
         "encounter_cc_hpi": {"train": (2, 1), "nontrain": (0, 1)},
     }
+
+
+def prior(patient: str, prompt: str, *diagnoses: str, reason: str | None = None) -> Prior:
+    return Prior(patient, "train", "public_name_meds", "text", diagnoses, prompt, 10, reason is not None, reason)
+
+
+def test_patients_are_counted_once_however_many_prompts_they_have() -> None:
+    # The list of medications is scrubbed for each diagnosis: a has two prompts, of which one was answered.
+    asked = [prior("a", "lithium", "hiv"), prior("a", "zidovudine", "bipolar"), prior("b", "none", "hiv", "bipolar")]
+    priors = [*asked, prior("c", "", "hiv", reason="no distinguishing fact")]
+    found = count_units(priors, {generation_id(asked[0]), generation_id(asked[2])})
+    assert found["priors"] == StageCompleteness(
+        planned=2, done=2, failed=0, excluded={"public_name_meds: no distinguishing fact": 1}
+    )
+    assert found["generations"] == StageCompleteness(planned=2, done=1, failed=0)
+    assert count_units(priors, set(map(generation_id, asked)))["generations"].done == 2

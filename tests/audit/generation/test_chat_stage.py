@@ -209,7 +209,11 @@ def test_a_model_that_refuses_every_answer_has_no_figures_and_does_not_pass(
     rule = decide(POLICY, published, {}, planned_missing=False).rules[1]
     assert (rule.status, rule.observed.value, rule.reason) == ("inconclusive", None, reasons.too_many_refused(0.2))
     shown = published.renderings["chat"].memorization["encounter_cc"]["train"]
-    assert (shown.patients.high, shown.attributable_fraction.mean.value, shown.hit_rate.value) == (0, None, None)
+    assert (shown.patients.high, shown.attributable_fraction.mean.value, shown.hit_patients_share.value) == (
+        0,
+        None,
+        None,
+    )
 
 
 def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:

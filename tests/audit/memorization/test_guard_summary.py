@@ -49,7 +49,7 @@ def test_hand_computed_account() -> None:
     assert guard.unguarded_memorized_fraction.value == pytest.approx((0.75 + 0 + 1 + 0 + 0) / 5)
     assert guard.unguarded_attributable_fraction.value == pytest.approx(0.3 / 5)
     assert guard.unguarded_hit_rate.value == pytest.approx(2 / 5)
-    assert guard.unguarded_hit_patients == 2
+    assert (guard.unguarded_hit_patients, guard.unguarded_hit_patients_share.value) == (2, 2 / 4)
     # Means over patients: a (0.75 + 0) / 2, b 1, c and d 0.
     assert guard.by_patient["unguarded_memorized_fraction"].mean.value == pytest.approx((0.375 + 1) / 4)
 

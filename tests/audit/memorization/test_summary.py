@@ -60,6 +60,8 @@ def test_hand_computed_figures() -> None:
     assert summary.attributable_fraction_bounds.value == pytest.approx((0.05 + 1 + 0) / 3)
     assert summary.attributable_fraction_bounds.n == 3
     assert summary.hit_rate.value == 0.5
+    # Patients a and b of three, of whatever number of generations.
+    assert (summary.hit_patients, summary.hit_patients_share.value) == (2, pytest.approx(2 / 3))
     assert summary.source_notes_mean.value == pytest.approx((2 + 1) / 2)
     assert summary.stitched_share.value == pytest.approx(1 / 3)
     assert summary.templated_share.value == pytest.approx(10 / 50)

@@ -3,6 +3,7 @@
 Generic: it walks the published results beside the exact ones, which have the same records with ranges of no width.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -16,9 +17,11 @@ from support.results.world_results import decide, measure
 from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.identifiers import PublishedIdentifierBin
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Record
+from clinaudit.reports.suppression.classes import exactly
 from clinaudit.reports.suppression.coarse import coarsen
 
 #: Pools groups, and stands for none of them.
@@ -60,8 +63,17 @@ def walk(published: Any, exact: Any, path: str = "") -> Iterator[Beside]:
             # In the order of the shares that are shown, or of the exact ones.
             by_section = {row.section: row for row in exact}
             exact = [by_section[row.section] for row in published]
+        if published and isinstance(published[0], PublishedIdentifierBin):
+            # The uppermost bins are published as one.
+            exact = [_bins_within(row, exact) for row in published]
         for place, (item, other) in enumerate(zip(published, exact, strict=True)):
             yield from walk(item, other, f"{path}[{place}]")
+
+
+def _bins_within(bin_: PublishedIdentifierBin, exact: Sequence[PublishedIdentifierBin]) -> PublishedIdentifierBin:
+    top = bin_.high or math.inf
+    patients = sum(row.patients.low for row in exact if row.low >= bin_.low and (row.high or math.inf) <= top)
+    return bin_.model_copy(update={"patients": exactly(patients)})
 
 
 def numbers_of(seed: int) -> list[Beside]:

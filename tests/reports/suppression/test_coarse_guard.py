@@ -45,7 +45,7 @@ def test_the_second_count_is_withheld_where_few_make_the_difference(spared: int,
         guard.unguarded_memorized_fraction,
         guard.unguarded_attributable_fraction,
         guard.unguarded_hit_patients,
-        guard.unguarded_hit_rate,
+        guard.unguarded_hit_patients_share,
     )
     assert [figure is not None for figure in shown] == [is_shown] * 4
     # The exact report withholds nothing.

@@ -31,9 +31,9 @@ def test_counts_are_classes_and_means_whole_percents() -> None:
     assert shown.fraction.mean.value == pytest.approx(0.06)
     assert shown.patients == CountRange(low=41, high=60)
     assert shown.others == CountRange(low=21, high=40)
-    assert shown.rate.value is None
-    assert shown.rate.low is not None
-    assert shown.rate.low <= 60 / 150 <= (shown.rate.high or 0)
+    assert shown.patients_share.value is None
+    assert shown.patients_share.low is not None
+    assert shown.patients_share.low <= 60 / 150 <= (shown.patients_share.high or 0)
     assert shown.chance is not None
     assert shown.chance.mean.low is not None
     assert shown.chance.mean.low <= 0.03 <= (shown.chance.mean.high or 0)

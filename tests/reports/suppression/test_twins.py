@@ -127,9 +127,11 @@ def test_a_figure_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, mo
 
     def publish_one_unrounded(coarse: Coarse) -> PublishedResults:
         published = publish(coarse)
-        rate = held[-1].memorization["public"]["train"].hit_rate.value
+        rate = held[-1].memorization["public"]["train"].hit_patients_share.value
         summary = published.memorization["public"]["train"]
-        told = summary.model_copy(update={"hit_rate": summary.hit_rate.model_copy(update={"value": rate})})
+        told = summary.model_copy(
+            update={"hit_patients_share": summary.hit_patients_share.model_copy(update={"value": rate})}
+        )
         by_tier = published.memorization
         by_tier = {**by_tier, "public": {**by_tier["public"], "train": told}}
         return published.model_copy(update={"memorization": by_tier})

@@ -24,7 +24,7 @@ UNKNOWN = PublishedEstimate(reason="every patient was excluded")
 def change(a: PublishedEstimate, b: PublishedEstimate) -> PublishedMemorizationChange:
     figure = compare_estimates(a, b)
     return PublishedMemorizationChange(
-        memorized_fraction=figure, attributable_fraction=figure, hit_rate=figure, patients=None
+        memorized_fraction=figure, attributable_fraction=figure, hit_patients_share=figure, patients=None
     )
 
 

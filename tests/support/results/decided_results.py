@@ -88,7 +88,7 @@ class Text:
                 "patients": patients,
                 "short": short,
                 "short_share": share_of(short, patients),
-                "hit_rate": _mean(self.low, self.high),
+                "hit_patients_share": _mean(self.low, self.high),
                 "attributable_fraction": full.attributable_fraction.model_copy(update={"mean": mean}),
                 "memorized_fraction": full.memorized_fraction.model_copy(update={"mean": mean}),
                 "other_patients": others,

@@ -5,6 +5,7 @@ from typing import get_args
 from support.results.planted_disclosure import wilson
 
 from clinaudit.audit.memorization.summary import fraction_by_patient
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import PatientDistribution
@@ -52,6 +53,7 @@ def other_patients_of(mean: float, touched: int, n: int = 150) -> OtherPatients:
         chance=mean_of(mean / 2, n, half=0.2 * mean),
         rate=wilson(touched, n),
         patients=touched,
+        patients_share=clopper_pearson(touched, n),
         others=touched // 2,
         by_patient={"fraction": shown, "sampled_fraction": shown, "chance": fraction_of(n, touched, mean / 2)},
     )
@@ -83,6 +85,7 @@ def memorization_of(
         behind=dict.fromkeys(get_args(TextBasis), hits),
         memorized_fraction_bounds=mean_of(memorized, half=0.06),
         hit_rate=wilson(hits, n),
+        hit_patients_share=clopper_pearson(hits, n),
         source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
         source_notes_any=Estimate(value=4.25, low=4.0, high=4.5, n=hits),
         source_notes_min=Estimate(value=2.14, low=2.0, high=2.3, n=hits),
@@ -168,6 +171,7 @@ def memorization_of(
             unguarded_attributable_fraction=mean_of(attributable),
             unguarded_hit_rate=wilson(hits, n),
             unguarded_hit_patients=hits,
+            unguarded_hit_patients_share=clopper_pearson(hits, n),
             by_patient={
                 "unguarded_memorized_fraction": fraction_of(n, hits, memorized),
                 "unguarded_attributable_fraction": fraction_of(n, hits, attributable),

@@ -53,7 +53,7 @@ def other_patients(form: Notation, mean: float, patients: int) -> PublishedOther
         sampled_fraction=shown,
         chance=fraction(form, 0.0, (patients, 0, 0, 0, 0)),
         patients=form.count(some),
-        rate=form.rate(some, patients - some),
+        patients_share=form.rate(some, patients - some),
         others=form.count(some // 2),
     )
 
@@ -75,7 +75,7 @@ def memorization(
         attributable_fraction=fraction(form, share, most),
         attributable_fraction_unmasked=fraction(form, share * 1.1, most),
         hit_patients=form.count(some),
-        hit_rate=form.rate(some, patients - some),
+        hit_patients_share=form.rate(some, patients - some),
         empty=form.count(0),
         short=form.count(short),
         short_share=form.rate(short, patients - short),
@@ -114,7 +114,7 @@ def memorization(
             unguarded_memorized_fraction=fraction(form, 0.99, most) if leaks else None,
             unguarded_attributable_fraction=fraction(form, 0.71, most) if leaks else None,
             unguarded_hit_patients=form.count(some) if leaks else None,
-            unguarded_hit_rate=form.rate(some, patients - some) if leaks else None,
+            unguarded_hit_patients_share=form.rate(some, patients - some) if leaks else None,
         ),
         other_patients=other_patients(form, others, patients),
     )

@@ -161,8 +161,8 @@ def test_folders_without_a_certificate_are_named_all_at_once(three: list[str], t
     (exact / "evidence" / "compare.json").write_text((exact / "compare.json").read_text())
     (exact / "compare.json").unlink()
     older = write(tmp_path / "older", few()) / "compare.json"
-    older.write_text(older.read_text().replace('"schema_version": "2.0"', '"schema_version": "1.0"'))
-    (write(tmp_path / "torn", few()) / "compare.json").write_text('{"schema_version": "2.0", "conclusion": "pt-77')
+    older.write_text(older.read_text().replace('"schema_version": "3.0"', '"schema_version": "2.0"'))
+    (write(tmp_path / "torn", few()) / "compare.json").write_text('{"schema_version": "3.0", "conclusion": "pt-77')
     odd = write(tmp_path / "odd", few()) / "compare.json"
     odd.write_text(json.dumps({**json.loads(odd.read_text()), "pt-77": 1}))
     mixed = write(tmp_path / "mixed", few()) / "evidence" / "certificate.json"
