@@ -27,6 +27,7 @@ reject at least once in 100% of 200 repetitions at 100 a cell and in 72% at 40 (
 """
 
 import argparse
+import itertools
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,9 +38,12 @@ import numpy as np
 from clinaudit.audit.choices import SHIPPED
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
-from clinaudit.audit.gate.evaluation import evaluate
-from clinaudit.audit.gate.policy import Policy, load_policy
+from clinaudit.audit.gate import evaluation
+from clinaudit.audit.gate.evaluation import Comparison
+from clinaudit.audit.gate.policy import ALPHA, LIMITS, Policy, load_policy
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
@@ -71,17 +75,65 @@ _NOTHING = Estimate(value=None, reason="not simulated")
 
 
 def simulate_verdicts(
-    *, patients: int, leaking: bool, rng: np.random.Generator, repetition_count: int, both_renderings: bool = False
+    *,
+    patients: int,
+    leaking: bool,
+    rng: np.random.Generator,
+    repetition_count: int,
+    both_renderings: bool = False,
+    moved: Counter[str] | None = None,
 ) -> dict[str, Counter[Status]]:
-    """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits."""
+    """Return how often each policy that ships gave each verdict, on the same `repetition_count` simulated audits.
+
+    Into `moved` is counted how often a word is another than at thresholds that are not moved; then what verdicts are
+    given at these comes too, by the policy's name and "at exact thresholds".
+    """
     policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
         results = simulate_results(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
         published = publish_results(results, patients=patients)
-        for policy in policies:
-            verdicts[policy.name][evaluate(policy, results, published, planned_missing=False).status] += 1
+        given = {"": find_outcomes(results, published)}
+        if moved is not None:
+            given[" at exact thresholds"] = _plain_outcomes(results)
+            moved.update(_count_moved(*given.values()))
+        for (how, outcomes), policy in itertools.product(given.items(), policies):
+            status = evaluation.decide(policy, published, outcomes, planned_missing=False).status
+            verdicts.setdefault(f"{policy.name}{how}", Counter())[status] += 1
     return verdicts
+
+
+def _plain_outcomes(results: Results) -> dict[Comparison, evaluation.Outcome]:
+    """Return what the tests show at the policy's own thresholds, which would tell counts."""
+    views = {None: results.disclosure, **{name: other.disclosure for name, other in results.renderings.items()}}
+    deltas = {
+        (diagnosis, tier, view): pair.delta.auroc_all
+        for view, disclosure in views.items()
+        for diagnosis, tiers in disclosure.by_diagnosis.items()
+        for tier, pair in tiers.items()
+        if pair.delta is not None
+    }
+    adjusted = holm([delta.p_value or 0.0 for delta in deltas.values()])
+    return {
+        compared: evaluation.Outcome(
+            p_value <= ALPHA,
+            {limit: max(delta.high or 0.0, delta.worst_high or -1.0) <= limit for limit in LIMITS},
+        )
+        for (compared, delta), p_value in zip(deltas.items(), adjusted, strict=True)
+    }
+
+
+def _count_moved(
+    safe: Mapping[Comparison, evaluation.Outcome], plain: Mapping[Comparison, evaluation.Outcome]
+) -> Counter[str]:
+    count: Counter[str] = Counter(comparisons=len(safe))
+    for compared, outcome in safe.items():
+        count["failures lost"] += bool(plain[compared].shows_excess) and not outcome.shows_excess
+        for limit in LIMITS:
+            passes = not plain[compared].shows_excess and bool(plain[compared].is_within[limit])
+            count[f"passes at {limit:g}"] += passes
+            count[f"passes at {limit:g} lost"] += passes and not outcome.is_within[limit]
+    return count
 
 
 def _only_disclosure(policy: Policy) -> Policy:
@@ -172,13 +224,16 @@ def main() -> None:
     parser.add_argument("--both-renderings", action="store_true", help="ask the fragment tiers twice")
     arguments = parser.parse_args()
     for leaking in (False, True):
+        moved: Counter[str] = Counter()
         verdicts = simulate_verdicts(
             patients=arguments.patients,
             leaking=leaking,
             rng=np.random.default_rng(arguments.seed),
             repetition_count=arguments.repetitions,
             both_renderings=arguments.both_renderings,
+            moved=moved,
         )
+        print(", ".join(f"{name} {count}" for name, count in moved.items()))
         for policy, counts in verdicts.items():
             shares = ", ".join(f"{status} {counts[status] / arguments.repetitions:.1%}" for status in sorted(counts))
             print(f"{policy}, {'leaking' if leaking else 'leak-free'} model, {arguments.patients} a cell: {shares}")

@@ -99,7 +99,8 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     """
     if not patients.high:
         return PublishedEstimate(reason=_NOBODY)
-    above = [share_of(add(coarse.bins[place:]), patients) for place in range(len(coarse.bins) + 1)]
+    counts = [within(_count_from(place, coarse), patients) for place in range(len(coarse.bins) + 1)]
+    above = [share_of(count, patients) for count in counts]
     confidence_low, confidence_high = binned_mean_bounds(
         [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges)],
         [True, *(count.high > 0 for count in coarse.bins)],
@@ -108,12 +109,24 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
             for share in above
         ],
     )
-    given = [(edge, count) for edge, count in zip(coarse.edges, coarse.bins, strict=True) if count.high]
-    least = sum(edge.low * count.low for edge, count in given) / patients.high
+    # As the mean: the sum over the edges of how many lie above one, times the step to the next.
+    given = [place for place, count in enumerate(coarse.bins) if count.high]
+    lows, highs = ([0.0, *(getattr(coarse.edges[place], end) for place in given)] for end in ("low", "high"))
+    least = sum((low - below) * counts[k].low for below, low, k in zip(lows, lows[1:], given, strict=False))
+    least /= patients.high
     if confidence_high is None:
         return _at_least(least * QUERIES, confidence_low * QUERIES)
-    most = sum(edge.high * count.high for edge, count in given) / max(1, patients.low, add(coarse.bins).low)
+    most = sum((high - below) * counts[k].high for below, high, k in zip(highs, highs[1:], given, strict=False))
+    most /= max(1, patients.low, counts[0].low)
     return ranged(least * QUERIES, most * QUERIES, (confidence_low * QUERIES, confidence_high * QUERIES))
+
+
+def _count_from(place: int, coarse: CoarseRate) -> CountRange:
+    """Return how many lie in a bin or above it: what the bins leave, and how many there are in all."""
+    below, own = add(coarse.bins[:place]), add(coarse.bins[place:])
+    return CountRange(
+        low=max(own.low, coarse.any.low - below.high), high=min(own.high, max(0, coarse.any.high - below.low))
+    )
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:

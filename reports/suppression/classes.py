@@ -5,8 +5,10 @@ Owns how a count, a partition, a mean and a figure of text are coarsened. Knows 
 A class of counts is 0, or ten numbers: 1-10, 11-20, ... Their lower ends are alike modulo ten. Hence a total that is
 known only through sums of classes of at most seven cells keeps at least four values for each cell of 1 to 10, however
 many partitions share it. A matched set has two patients of an arm, so that an arm holds at least twice its sets: there
-classes have twenty numbers, since half of their ends are ends of ten again. Rounding of frequency counts with zero kept
-is common practice (OpenSAFELY; CMS' cell size policy); why the steps, and why seven, is derived in the docs.
+classes have twenty numbers, since half of their ends are ends of ten again. A count that stands alone is told in two
+parts of such a class, the first five numbers and the others: an arm is at least what its patients are counted for, and
+the lower end of that has to lie well below the upper one of the arm's class. Rounding of frequency counts with zero
+kept is common practice (OpenSAFELY; CMS' cell size policy); why the steps, and why seven, is derived in the docs.
 """
 
 import math
@@ -21,10 +23,11 @@ STEP: Final = 10
 ARM_STEP: Final = 2 * STEP
 #: Of counts of patients of a cohort, or of texts about them: a matched set has four.
 COHORT_STEP: Final = 4 * STEP
-#: Of a count that stands alone: neither its complement nor its cells are published, so that nothing is its sum.
+#: Of a count that stands alone, its complement not being published: so many of an arm's class are told from the others.
 SUB_STEP: Final = 5
-#: Non-empty cells that may be published of such a count, in its steps: more would leave fewer than three values.
-MOST_SUB_CELLS: Final = 3
+#: Non-empty cells of such a count, in an arm's steps. That there are more tells of one more; of two more, three of its
+#: first five values would not be left.
+MOST_SUB_CELLS: Final = 2
 #: Non-empty cells that a partition may have: more would leave fewer than four values.
 MOST_CELLS: Final = 7
 #: Of a float's comparison with the edge of a unit.
@@ -56,6 +59,15 @@ def class_of(count: int, *, step: int = STEP) -> CountRange:
         return NOBODY
     first = (count - 1) // step * step
     return CountRange(low=first + 1, high=first + step)
+
+
+def class_of_alone(count: int) -> CountRange:
+    """Return the class of a count that stands alone: 0, the first numbers of an arm's class, or its others."""
+    whole = class_of(count, step=ARM_STEP)
+    if not count:
+        return whole
+    last = whole.low + SUB_STEP - 1
+    return CountRange(low=whole.low, high=last) if count <= last else CountRange(low=last + 1, high=whole.high)
 
 
 def exactly(count: int) -> CountRange:

@@ -87,7 +87,7 @@ class _Coarsening:
                 name: CoarseRendering(
                     self._by_tier(rendered.memorization),
                     self._by_diagnosis(rendered.disclosure),
-                    self._identifiers(rendered.identifiers),
+                    self._identifiers(rendered.identifiers, by_category=False),
                 )
                 for name, rendered in results.renderings.items()
             },
@@ -143,13 +143,13 @@ class _Coarsening:
             return self._rules.cells(counts, step=ARM_STEP)
 
         patients, hits, refusals = summary.patients, summary.hit_patients, summary.refusals
-        lengths = summary.region_length
+        lengths, short = summary.region_length, self._rules.alone(summary.short_patients)
         return CoarseMemorization(
             fractions={name: self._fraction(fraction) for name, fraction in summary.by_patient.items()},
             hits=cells(any=hits, none=patients - hits),
             attributable=cells(any=summary.attributable_patients, none=patients - summary.attributable_patients),
-            empty=self._rules.alone(summary.empty_patients),
-            short=self._rules.alone(summary.short_patients),
+            empty=self._rules.count(summary.empty_patients) if self._exact else CountRange(low=0, high=short.high),
+            short=short,
             text={
                 "source_notes_mean": self._rules.text(summary.source_notes_mean.value, hits),
                 "source_notes_any": self._rules.text(_value(summary.source_notes_any), hits),
@@ -181,7 +181,7 @@ class _Coarsening:
             if summary.other_patients is None
             else self._other_patients(summary.other_patients, patients),
             asked=None if refusals is None else self._rules.count(refusals.patients, step=ARM_STEP),
-            refused=None if refusals is None else self._rules.alone(refusals.refused_patients),
+            refused=None if refusals is None else self._rules.count(refusals.refused_patients, step=ARM_STEP),
         )
 
     def _fraction(self, fraction: PatientFraction) -> CoarseFraction:
@@ -250,8 +250,16 @@ class _Coarsening:
             others=self._rules.count(others.others, step=ARM_STEP),
         )
 
-    def _identifiers(self, identifiers: Identifiers | None) -> CoarseIdentifiers | None:
-        return None if identifiers is None else coarsen_identifiers(identifiers, self._rules)
+    def _identifiers(self, identifiers: Identifiers | None, *, by_category: bool = True) -> CoarseIdentifiers | None:
+        """Return the classes of identifiers; of another form by tier alone.
+
+        Who is given one of a category is so at some tier. In a chat others were refused there: three counts would add
+        up to the arm.
+        """
+        if identifiers is None:
+            return None
+        shown = coarsen_identifiers(identifiers, self._rules)
+        return shown if by_category or self._exact else replace(shown, categories={})
 
     # Disclosure
 

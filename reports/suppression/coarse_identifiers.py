@@ -1,8 +1,8 @@
 """Identifiers in the coarse table: patients of whom any of their own is given, or another's, and how many are.
 
-Owns which counts of patients are published. Each stands alone: how many have none is not published. Values are not
-counted here: where each patient has one, a count of values is a count of patients. Knows nothing of how an identifier
-is found.
+Owns which counts of patients are published. Each stands alone: how many have none is not published. How many values a
+query they have is told in larger steps, since lower ends add up. Values are not counted here: where each patient has
+one, a count of values is a count of patients. Knows nothing of how an identifier is found.
 """
 
 import math
@@ -48,7 +48,8 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules) -> CoarseIdentifi
         shown = bins[1:] if rules.exact else merge_bins(bins[1:])
         return CoarseRate(
             edges=tuple(Interval(row.low, math.inf if row.high is None else row.high) for row in shown),
-            bins=tuple(rules.alone(row.patients) for row in shown),
+            bins=tuple(rules.count(row.patients, step=ARM_STEP) for row in shown),
+            any=rules.alone(sum(row.patients for row in bins[1:])),
             exact=exact_estimate(per_1000) if rules.exact else None,
         )
 
@@ -68,10 +69,11 @@ def _coarsen_figures(figures: IdentifierFigures, rules: Rules) -> CoarseIdentifi
 
 
 def merge_bins(bins: Sequence[IdentifierBin]) -> list[IdentifierBin]:
-    """Return at most as many bins with somebody as a count that stands alone may have: the uppermost become one."""
+    """Return at most as many bins with somebody as a count that stands alone may have: the uppermost are one."""
     used = [place for place, row in enumerate(bins) if row.patients]
     if len(used) <= MOST_SUB_CELLS:
         return list(bins)
-    first = used[MOST_SUB_CELLS - 1]
-    merged = IdentifierBin(low=bins[first].low, high=bins[-1].high, patients=sum(row.patients for row in bins[first:]))
-    return [*bins[:first], merged]
+    first, last = used[MOST_SUB_CELLS - 1], used[-1]
+    inside = bins[first : last + 1]
+    merged = IdentifierBin(low=inside[0].low, high=inside[-1].high, patients=sum(row.patients for row in inside))
+    return [*bins[:first], merged, *bins[last + 1 :]]

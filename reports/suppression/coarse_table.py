@@ -86,7 +86,8 @@ class CoarseMemorization:
     #: Patients with a match (`any`), and without (`none`); those with attributable text, and without.
     hits: Cells
     attributable: Cells
-    #: Patients with an empty text, and with one too short to hold a match (the empty among them); each stands alone.
+    #: Patients with an empty text, and with one too short to hold a match, who stand alone. The first are among the
+    #: second, which is all that is told of them: an empty text holds no identifier, so that both counts add up.
     empty: CountRange
     short: CountRange
     #: Figures of text by field.
@@ -100,7 +101,7 @@ class CoarseMemorization:
     guard: CoarseGuard | None
     other_patients: CoarseOtherPatients | None
     #: Patients asked about, and those of them of whom the model refused any answer; None where refusals were not looked
-    #: for. The second stands alone.
+    #: for. The second has the steps of an arm: it and those with an answer add up to the first.
     asked: CountRange | None
     refused: CountRange | None
 
@@ -117,14 +118,13 @@ class CoarsePair:
 
 @dataclass(frozen=True, slots=True)
 class CoarseRate:
-    """Values a query of an arm's patients: how many patients have how many.
-
-    Patients with none are no bin: those with any stand alone.
-    """
+    """Values a query of an arm's patients: how many patients have how many; those with none are no bin."""
 
     #: Least and largest number of each bin, the last possibly without end.
     edges: tuple[Interval, ...]
     bins: tuple[CountRange, ...]
+    #: Patients with any value, who stand alone.
+    any: CountRange
     #: Values per 1,000 queries, in the exact report alone: a number of values may be one of patients.
     exact: PublishedEstimate | None
 

@@ -14,10 +14,10 @@ from clinaudit.reports.suppression.classes import (
     MOST_CELLS,
     OTHERS,
     STEP,
-    SUB_STEP,
     Interval,
     MeanClass,
     class_of,
+    class_of_alone,
     class_of_mean,
     class_of_sum,
     exactly,
@@ -40,8 +40,8 @@ class Rules:
         return exactly(count) if self.exact else class_of(count, step=step)
 
     def alone(self, count: int) -> CountRange:
-        """Return the sub-class of a count that stands alone: neither its complement nor its cells are published."""
-        return self.count(count, step=SUB_STEP)
+        """Return the class of a count that stands alone: its complement is not published."""
+        return exactly(count) if self.exact else class_of_alone(count)
 
     def cells(self, cells: Mapping[str, int], *, step: int = STEP) -> dict[str, CountRange]:
         """Return the classes of a partition's cells, pooled where there are too many."""

@@ -74,6 +74,55 @@ def test_a_cohort_that_uses_an_arm_up_keeps_its_rows_beside_that_of_another() ->
     assert [has_value(world, f"table/hiv/{TIER}/train/1/negative", value) for value in (1, 2, 3)] == [True] * 3
 
 
+#: An arm of 20, of 10 matched sets, all of whom were asked at one tier.
+FULL = {"total/cell/hiv": 10, f"total/missing/{TIER}/train": 0}
+FULL |= {f"pair/hiv/{TIER}/dropped/{reason}": 0 for reason in (MISSING, REFERS)}
+
+
+def bins_of(place: str, counts: Sequence[int]) -> dict[str, int]:
+    return {f"{place}/bin/{k}": count for k, count in enumerate(counts)}
+
+
+#: Drafts with all classes of lone counts in fives gave each of these away: of bins the lower ends add up, an empty text
+#: holds no identifier and a short one no match, of whom an answer was refused is in no other partition, and that bins
+#: were pooled tells that there are more.
+@pytest.mark.parametrize(
+    ("numbers", "count", "value"),
+    [
+        (FULL | bins_of(f"identifiers/{TIER}/train/verified", (6, 6, 6, 0, 0, 0, 0)), "total/cell/hiv", 8),
+        (
+            FULL
+            | {f"identifiers/{TIER}/train/own": 16}
+            | {f"mem/{TIER}/train/{kind}": 1 for kind in ("empty", "short")},
+            "total/cell/hiv",
+            8,
+        ),
+        (
+            FULL
+            | {f"mem/{TIER}/train/short": 16}
+            | bins_of(f"mem/{TIER}/train/near", (1, 1, 1, 1))
+            | bins_of(f"mem/{TIER}/train/attributable", (0, 0, 0, 0)),
+            f"mem/{TIER}/train/near/bin/0",
+            3,
+        ),
+        (
+            {"total/cell/hiv": 10, f"total/missing/{TIER}/train": 16, f"mem/{TIER}/train/refused": 16}
+            | bins_of(f"mem/{TIER}/train/near", (1, 1, 1, 0)),
+            f"mem/{TIER}/train/near/bin/0",
+            3,
+        ),
+        (
+            FULL | bins_of(f"identifiers/{TIER}/train/verified", (1, 1, 1, 1, 0, 0, 0)),
+            f"identifiers/{TIER}/train/verified/bin/0",
+            3,
+        ),
+    ],
+    ids=["bins", "empty", "short", "refused", "pooled"],
+)
+def test_counts_that_stand_alone_leave_others_three_values(numbers: Mapping[str, int], count: str, value: int) -> None:
+    assert has_value(plant(1, numbers), count, value)
+
+
 def test_steps_of_five_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "class_of", lambda count, *, step=10: class_of(count, step=step // 2))
     attacker = Attacker(draw_world(np.random.default_rng(3), diagnoses=2), measures=False)

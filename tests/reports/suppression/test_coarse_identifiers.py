@@ -7,10 +7,11 @@ from support.results.planted_identifiers import figures_of, identifiers_of
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.ranges.identifiers import publish_identifiers
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.classes import MOST_CELLS
+from clinaudit.reports.suppression.classes import MOST_SUB_CELLS
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers, merge_bins
 from clinaudit.reports.suppression.rules import Rules
 
@@ -37,20 +38,20 @@ def binned(*rows: tuple[float, float | None, int]) -> IdentifierFigures:
 
 def test_counts_are_classes_and_a_rate_is_the_range_that_the_bins_leave() -> None:
     told = shown(binned((0.5, 1.0, 4), (1.0, 2.0, 22)))
-    assert told.verified_patients == CountRange(low=21, high=40)
-    assert [bin_.patients for bin_ in told.by_patient[1:]] == [CountRange(low=1, high=20), CountRange(low=21, high=40)]
+    assert told.verified_patients == CountRange(low=26, high=40)
+    assert [bin_.patients for bin_ in told.by_patient] == [CountRange(low=1, high=20), CountRange(low=21, high=40)]
     rate = told.verified_per_1000
     assert rate.value is None
-    # Least: 1 above a half and 21 above one, of 80 + 22 others; most: 20 at one and 40 at two, with 61 at none.
-    assert rate.low == pytest.approx(1000 * (1 * 0.5 + 21 * 1.0) / (80 + 22), abs=1e-4)
-    assert rate.high == pytest.approx(1000 * (20 * 1.0 + 40 * 2.0) / (61 + 60), abs=1e-4)
+    # Least: 5 above a half and 21 above one, the least of both, of 100; most: 1 at one and 39 at two, of 81.
+    assert rate.low == pytest.approx(1000 * (5 * 0.5 + 21 * 1.0) / 100, abs=1e-4)
+    assert rate.high == pytest.approx(1000 * (1 * 1.0 + 39 * 2.0) / 81, abs=1e-4)
 
 
 def test_a_bin_without_end_leaves_no_upper_end() -> None:
     rate = shown(binned((5.0, 20.0, 3), (20.0, None, 2))).verified_per_1000
     assert (rate.high, rate.confidence_high) == (None, None)
     assert rate.low is not None
-    assert rate.low == pytest.approx(1000 * (1 * 5.0 + 1 * 20.0) / (100 + 2), abs=1e-4)
+    assert rate.low == pytest.approx(1000 * (1 * 5.0 + 1 * 20.0) / 100, abs=1e-4)
 
 
 def test_of_nobody_the_rate_is_none_and_chance_allows_some() -> None:
@@ -63,11 +64,27 @@ def test_of_nobody_the_rate_is_none_and_chance_allows_some() -> None:
 def test_uppermost_bins_become_one_where_there_are_too_many() -> None:
     bins = [IdentifierBin(low=float(k), high=k + 1.0, patients=5) for k in range(9)]
     merged = merge_bins([*bins, IdentifierBin(low=9.0, high=None, patients=1)])
-    assert len(merged) == MOST_CELLS
-    assert merged[:-1] == bins[: MOST_CELLS - 1]
-    assert (merged[-1].low, merged[-1].high, merged[-1].patients) == (6.0, None, 16)
-    sparse = [*bins[:3], *(row.model_copy(update={"patients": 0}) for row in bins[3:])]
+    assert merged[: MOST_SUB_CELLS - 1] == bins[: MOST_SUB_CELLS - 1]
+    assert len(merged) == MOST_SUB_CELLS
+    assert (merged[-1].low, merged[-1].high, merged[-1].patients) == (1.0, None, 41)
+    none = [row.model_copy(update={"patients": 0}) for row in bins]
+    sparse = [none[0], *bins[1:3], *none[3:]]
     assert merge_bins(sparse) == sparse
+    # Above the last of them are bins of nobody still, so that the largest number has its end.
+    three = merge_bins([*none[:4], *bins[4:7], *none[7:]])
+    assert [(row.low, row.high, row.patients) for row in three[4:]] == [
+        (4.0, 5.0, 5),
+        (5.0, 7.0, 10),
+        (7.0, 8.0, 0),
+        (8.0, 9.0, 0),
+    ]
+
+
+def test_a_rate_is_bounded_by_how_many_have_any() -> None:
+    # One of 81 to 100 has one value: the bin says 1 to 20, and that 1 to 5 have any.
+    rate = shown(binned((0.5, 1.0, 1))).verified_per_1000
+    assert rate.high == pytest.approx(1000 * 5 / 81, abs=1e-4)
+    assert rate.confidence_high == pytest.approx(1000 * (clopper_pearson(5, 81).high or 0), abs=0.1)
 
 
 def test_pools_are_not_given_of_the_lowest_class_nor_where_there_are_none() -> None:

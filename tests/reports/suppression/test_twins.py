@@ -99,7 +99,7 @@ def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> N
     twins = twins_of(1)
     first = decide(ask_in_another_form(twins.first, unbroken=91, broken=2))
     # Whose answers are read in two forms is counted by the judge in larger steps, in which the twins may differ.
-    second = ask_in_another_form(twins.second, unbroken=98, broken=9).model_copy(
+    second = ask_in_another_form(twins.second, unbroken=92, broken=7).model_copy(
         update={"decision": first.decision, "judge_quality": first.judge_quality}
     )
     assert differing_files(Twins(first, second, twins.changed, twins.refused), tmp_path) == []

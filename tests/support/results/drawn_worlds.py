@@ -65,6 +65,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     draw_others(world, rng)
     draw_follow_up(world, rng)
     draw_identifiers(world, rng)
+    _draw_refusals(world, rng)
     return world
 
 
@@ -197,6 +198,14 @@ def _draw_memorization(world: World, rng: np.random.Generator, tier: str, arm: s
         by_kind = {"attributable": pick(rng, here, attributable), "asked": asks, "exposed": pick(rng, asks, exposed)}
         for kind, numbers in by_kind.items():
             _spread(counts, f"{partition}/{arm}/{kind}/{tier}/{{}}", groups, numbers)
+
+
+def _draw_refusals(world: World, rng: np.random.Generator) -> None:
+    """Draw of whom the model refused to answer: of patients without an answer, who were asked about all the same."""
+    for tier in world.tiers:
+        for arm in ARMS:
+            missing = world.counts[f"total/missing/{tier}/{arm}"]
+            world.counts[f"mem/{tier}/{arm}/refused"] = min(missing, few_or_many(rng, 0.3))
 
 
 def _draw_fractions(rng: np.random.Generator, patients: int) -> dict[str, np.ndarray]:

@@ -4,7 +4,7 @@ Three of HIPAA's identifiers stand for all of them. Counts of values follow from
 """
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 from support.results.random_worlds import ARMS, Law, Sum, World, add, minus
@@ -14,7 +14,7 @@ from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.numbers import CountRange
-from clinaudit.reports.suppression.coarse_table import Coarse, CoarseIdentifierFigures
+from clinaudit.reports.suppression.coarse_table import Coarse, CoarseIdentifierFigures, CoarseRate
 
 CATEGORIES: tuple[HipaaIdentifier, ...] = ("A", "C", "D")
 #: What makes two cells of an arm's patients: those with any, and those with none.
@@ -46,9 +46,10 @@ def draw_identifiers(world: World, rng: np.random.Generator) -> None:
         here = np.ones((len(world.tiers), targets), dtype=bool)
         for row, tier in zip(here, world.tiers, strict=True):
             row[rng.permutation(targets)[: world.counts[f"total/missing/{tier}/{arm}"]]] = False
+        written = np.stack([_without_empty(world, tier, arm, row) for tier, row in zip(world.tiers, here, strict=True)])
         world.counts[f"identifiers/missing/{arm}"] = int((~here.any(axis=0)).sum())
         # By tier, category and patient.
-        given = {kind: _draw_given(rng, here) for kind in KINDS}
+        given = {kind: _draw_given(rng, written) for kind in KINDS}
         # One or two at most times, and now and then many; some are their own and not verified.
         many = rng.choice([0, 1, 2, 8, 30], given["own"].shape, p=[0.2, 0.5, 0.2, 0.06, 0.04])
         own = np.where(given["own"], many, 0) / 2
@@ -67,16 +68,24 @@ def draw_identifiers(world: World, rng: np.random.Generator) -> None:
                     world.counts[f"{place}/{rate}/bin/{k}"] = int(inside.sum())
 
 
-def _draw_given(rng: np.random.Generator, here: np.ndarray) -> np.ndarray:
+def _without_empty(world: World, tier: str, arm: str, here: np.ndarray) -> np.ndarray:
+    """Return the patients with an answer of any words: an empty one holds no identifier."""
+    written = here.copy()
+    empty = world.counts[f"mem/{tier}/{arm}/empty"]
+    written[np.flatnonzero(here)[len(np.flatnonzero(here)) - empty :]] = False
+    return written
+
+
+def _draw_given(rng: np.random.Generator, written: np.ndarray) -> np.ndarray:
     """Return of whom any is given, `(tiers, categories, patients)`: of few, of nobody or of any number."""
-    tiers, targets = here.shape
+    tiers, targets = written.shape
     given = np.zeros((tiers, len(CATEGORIES), targets), dtype=bool)
     for tier in range(tiers):
         for category in range(len(CATEGORIES)):
             few, many = int(rng.integers(1, 11)), int(rng.integers(0, targets + 1))
             number = [few, 0, many][rng.choice(3, p=[0.6, 0.25, 0.15])]
             given[tier, category, rng.permutation(targets)[:number]] = True
-    return given & here[:, None]
+    return given & written[:, None]
 
 
 def identifier_laws(world: World) -> Iterator[Law]:
@@ -98,6 +107,10 @@ def identifier_laws(world: World) -> Iterator[Law]:
             yield from (Law(minus(pooled, sampled)), Law(minus(add(own, sampled), pooled)))
             yield from (Law(minus(add(any_, sampled), pooled)), Law(minus(add(pooled, other), any_)))
             yield Law(minus(having(place, "chance"), f"{place}/chance"), 0, 0)
+            if (tier := place.split("/")[1]) in world.tiers:
+                written = minus(patients, f"mem/{tier}/{arm}/empty")
+                yield from (Law(minus(written, f"{place}/{kind}")) for kind in KINDS)
+                yield from (Law(minus(written, having(place, rate))) for rate in RATES)
         yield from _union_laws(world, arm)
 
 
@@ -177,11 +190,8 @@ def _bins(world: World, place: str, patients: int) -> list[IdentifierBin]:
     ]
 
 
-Partition = tuple[Mapping[str, Sum], Mapping[str, CountRange]]
-
-
-def shown_identifiers(world: World, coarse: Coarse) -> Iterator[Partition]:
-    """Yield the published partitions of patients: their sums of counts, and the classes."""
+def shown_identifiers(world: World, coarse: Coarse) -> Iterator[Law]:
+    """Yield what is published of patients: counts that stand alone, and the arms that they are of."""
     told = coarse.identifiers
     assert told is not None
     for arm in ARMS:
@@ -190,22 +200,28 @@ def shown_identifiers(world: World, coarse: Coarse) -> Iterator[Partition]:
             yield from _shown_at(place, patients, shown[place.split("/")[1]])
 
 
-def _shown_at(place: str, patients: Sum, coarse: CoarseIdentifierFigures) -> Iterator[Partition]:
-    any_ = having(place)
-    for kind in KINDS:
-        if cells := getattr(coarse, kind):
-            yield {"any": add(f"{place}/{kind}"), "none": minus(patients, f"{place}/{kind}")}, cells
-    yield {"any": any_, "none": minus(patients, any_)}, coarse.verified
+def _shown_at(place: str, patients: Sum, coarse: CoarseIdentifierFigures) -> Iterator[Law]:
+    counts: list[tuple[Sum, CountRange | None]] = [
+        (patients, coarse.patients),
+        (having(place), coarse.verified),
+        *((add(f"{place}/{kind}"), getattr(coarse, kind)) for kind in KINDS),
+    ]
+    yield from (Law(sum_, count.low, count.high) for sum_, count in counts if count is not None)
     for rate in RATES:
         shown = getattr(coarse, f"{rate}_rate")
         if shown is not None:
-            own = having(place, rate)
-            sums: list[Sum] = [minus(patients, own), *(add(f"{place}/{rate}/bin/{k}") for k in _PLACES)]
-            # The uppermost may be one.
-            kept = len(shown.bins) - 1
-            merged = [*sums[:kept], add(*sums[kept:])]
-            names = [str(k) for k in range(len(merged))]
-            yield dict(zip(names, merged, strict=True)), dict(zip(names, shown.bins, strict=True))
+            yield Law(having(place, rate), shown.any.low, shown.any.high)
+            yield from _shown_bins([add(f"{place}/{rate}/bin/{k}") for k in _PLACES], shown)
+
+
+def _shown_bins(bins: list[dict[str, int]], shown: CoarseRate) -> Iterator[Law]:
+    """Read bins, of which the uppermost may be one: then somebody is in the first and in the last of these."""
+    lows, highs = [low for low, _ in _BINS], [np.inf if high is None else high for _, high in _BINS]
+    for edge, count in zip(shown.edges, shown.bins, strict=True):
+        inside = bins[lows.index(edge.low) : highs.index(edge.high) + 1]
+        yield Law(add(*inside), count.low, count.high)
+        if len(inside) > 1:
+            yield from (Law(inside[0], 1), Law(inside[-1], 1))
 
 
 def list_identifier_counts(world: World) -> Iterator[tuple[str, Sum]]:

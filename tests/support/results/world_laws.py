@@ -131,6 +131,7 @@ def _memorization_laws(world: World, tier: str, arm: str) -> list[Law]:
     near = world.above(tier, arm, "near")
     found = [
         at_most(place("empty"), place("short")),
+        at_most(place("refused"), f"total/missing/{tier}/{arm}"),
         at_most(add(near, place("short")), patients),
         at_most(near, add(hit, world.above(tier, arm, "extra"))),
         equal(place("near/sum"), place("memorized/sum"), place("extra/sum")),

@@ -37,7 +37,7 @@ from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics import patient_distribution
 from clinaudit.audit.statistics.agreement import measure_agreement
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.disclosure import (
@@ -49,6 +49,7 @@ from clinaudit.reports.exact.disclosure import (
 )
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality
+from clinaudit.reports.exact.memorization import Refusals
 from clinaudit.reports.exact.results import Drift, Results
 from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.judge import ANSWER_CELLS
@@ -112,6 +113,7 @@ def _measure(world: World) -> Results:
                     update={
                         "guard": measure_guard(world, tier, arm),
                         "other_patients": measure_others(world, tier, arm),
+                        "refusals": _refusals(world, tier, arm),
                     }
                 )
                 for arm in ARMS
@@ -141,6 +143,18 @@ def decide(results: Results) -> Results:
     published = publish(coarsen(results))
     decision = evaluation.decide(load_policy(), published, find_outcomes(results, published), planned_missing=False)
     return results.model_copy(update={"decision": decision})
+
+
+def _refusals(world: World, tier: str, arm: str) -> Refusals:
+    refused = world.counts[f"mem/{tier}/{arm}/refused"]
+    asked = world.value(world.patients(tier, arm)) + refused
+    return Refusals(
+        generations=asked,
+        refused=refused,
+        patients=asked,
+        refused_patients=refused,
+        share=clopper_pearson(refused, asked),
+    )
 
 
 # Disclosure

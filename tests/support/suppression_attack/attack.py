@@ -1,18 +1,20 @@
 """An attack on the coarse table by integer programming: which values may a small count still have?
 
-The attacker holds the coarse table, the settings and the verdict's words, and knows the program. A value is feasible
+The attacker holds the coarse table, the settings and the words of every diagnosis under every limit that a policy may
+have, and knows the program. Every other word is a function of the coarse table. A value is feasible
 where some world with it publishes the very same. Such worlds are asked for whole: an integer program over the laws and
 all that is linear in what is published proposes one; then it is measured, and refused where its coarse table or its
 verdict comes out otherwise. What no program allows is proven to leak; what is refused again and again counts as leaking
 too. Knowing the true world only makes the search short: whatever is found is found without it as well.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
-from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, minus
+from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, add, minus
 from support.results.world_guard import guard_cells
 from support.results.world_identifiers import list_identifier_counts
 from support.results.world_laws import laws
@@ -21,8 +23,9 @@ from support.suppression_attack.integer_program import Choice, IntegerProgram, N
 from support.suppression_attack.published_classes import Reader
 from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
 
-from clinaudit.audit.gate.evaluation import evaluate
-from clinaudit.audit.gate.policy import load_policy
+from clinaudit.audit.gate.evaluation import Comparison
+from clinaudit.audit.gate.policy import LIMITS
+from clinaudit.audit.publication import exact_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.suppression.coarse import coarsen
@@ -39,7 +42,6 @@ _GAINS = (0.0, 1.0, 4.0, 2.0)
 _FEW_ROUNDS = 8
 #: Directions tried for one count above, below or between the values that are known.
 _PATIENCE = 36
-POLICIES = ("default", "research", "strict")
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,16 @@ class Leak:
 class Attacker:
     """One attack on what is published of one world."""
 
-    def __init__(self, world: World, *, policy: str = "default", seed: int = 0, measures: bool = True) -> None:
-        """Attack with the verdict by a policy; where worlds are not measured, by what is linear alone."""
+    def __init__(self, world: World, *, seed: int = 0, measures: bool = True) -> None:
+        """Attack with all words; where worlds are not measured, by what is linear alone."""
         self._world = world
         self._measures = measures
         self._rng = np.random.default_rng(seed)
-        self._policy = load_policy(Path(policy))
         results = measure(world)
         self._coarse = coarsen(results)
         self._published = publish(self._coarse)
+        self._find_test_ranges = _once(exact_outcomes.find_test_ranges)
+        self._draw_tables = _once(exact_outcomes.draw_tables)
         self._verdict = self._words(results)
         self._program = IntegerProgram(world, [*laws(world), *Reader(world, self._coarse).clues()])
         secrets = [(name, sum_) for name, sum_ in list_counts(world) if 1 <= world.value(sum_) <= SMALL]
@@ -207,9 +210,30 @@ class Attacker:
     def _is_alike(self, results: Results) -> bool:
         return coarsen(results) == self._coarse and self._words(results) == self._verdict
 
-    def _words(self, results: Results) -> list[tuple[str, str]]:
-        decision = evaluate(self._policy, results, self._published, planned_missing=False)
-        return [(rule.status, rule.reason) for rule in decision.rules]
+    def _words(self, results: Results) -> dict[Comparison, tuple[bool | None, ...]]:
+        """Return the word of every comparison under every limit: fail, pass (True) or neither."""
+        # Drawn within the classes alone, which are always the same.
+        with (
+            patch.object(exact_outcomes, "draw_tables", self._draw_tables),
+            patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
+        ):
+            outcomes = exact_outcomes.find_outcomes(results, self._published)
+        return {
+            compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
+            for compared, shown in outcomes.items()
+        }
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that is asked once for each first argument, which is the same object every time."""
+    known: dict[int, Any] = {}
+
+    def ask(first: object, *others: object) -> Any:
+        if id(first) not in known:
+            known[id(first)] = function(first, *others)
+        return known[id(first)]
+
+    return ask
 
 
 def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
@@ -241,6 +265,7 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
 def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]:
     patients = world.patients(tier, arm)
     yield f"mem/{tier}/{arm}/patients", patients
+    yield f"mem/{tier}/{arm}/questioned", add(patients, f"mem/{tier}/{arm}/refused")
     for fraction in FRACTIONS:
         any_ = world.above(tier, arm, fraction)
         yield f"mem/{tier}/{arm}/{fraction}/any", any_

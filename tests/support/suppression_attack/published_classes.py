@@ -93,8 +93,7 @@ class Reader:
             }
             yield from self._partition(candidates, cohort.candidates)
             yield from self._partition({r: {f"excluded/{diagnosis}/{r}": 1} for r in UNSURE}, cohort.excluded)
-        for partition in shown_identifiers(world, coarse):
-            yield from self._partition(*partition)
+        yield from shown_identifiers(world, coarse)
         yield from self._corpus()
         yield from self._ledger()
         yield from self._judge()
@@ -209,9 +208,10 @@ class Reader:
         ):
             any_ = world.above(tier, arm, fraction)
             yield from self._partition({"any": any_, "none": minus(patients, any_)}, cells)
-        short, empty = place("short"), place("empty")
-        lengths = {"empty": add(empty), "short": minus(short, empty), "long": minus(patients, short)}
-        yield from self._partition(lengths, coarse.lengths)
+        alone = {"empty": coarse.empty, "short": coarse.short, "refused": coarse.refused}
+        yield from (self._class(add(place(name)), count) for name, count in alone.items() if count is not None)
+        if coarse.asked is not None:
+            yield self._class(add(patients, place("refused")), coarse.asked)
         text = coarse.text
         yield from self._text(text["source_notes_mean"], add(place("source_notes")), hit, hit)
         yield from self._text(
