@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say, warn
 
 
 @click.command()
@@ -28,7 +28,7 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
       clinaudit verify run/ --key site.pub
     """
     from clinaudit.audit.run.directory import hold_lock_of_finished
-    from clinaudit.audit.run.manifest import require_finished_run, run_digest
+    from clinaudit.audit.run.manifest import lists_evidence, require_finished_run, run_digest
     from clinaudit.audit.run.manifest import verify as verify_files
     from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
 
@@ -48,5 +48,10 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
         say(f"signature: made with the private key of {public_key.name}")
     elif signing_key is None and is_signed(finished):
         say("signature: there is one; --key PUBKEY checks whose it is")
+    if lists_evidence(finished):
+        warn(
+            "manifest.json is of an earlier version of clinaudit: its digests confirm guesses of the evidence; do not "
+            "pass it on, and audit again in a new directory, or purge this one"
+        )
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0
