@@ -165,7 +165,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # Memorization: the generated text that stands in the patient's own notes.
-            notes = OwnNotes(inputs.corpus, cache, inputs.profile)
+            notes = OwnNotes(inputs.corpus, cache, inputs.profile, inputs.sensitive)
             memorization = measure_memorization(
                 generations,
                 notes,

@@ -29,7 +29,7 @@ class Identity:
     """The values of one note's own patient and visit; several of a kind where sources or ways of writing differ."""
 
     names: frozenset[str]
-    #: In completed years, at this visit.
+    #: In completed years, at this visit; of an earlier visit two where nothing tells the birthday.
     ages: frozenset[int]
     #: As written: `female`, `F`.
     sexes: frozenset[str]
@@ -37,6 +37,8 @@ class Identity:
     visit_dates: frozenset[date]
     providers: frozenset[str]
     practices: frozenset[str]
+    #: Where the number begins in the note's age field, in characters of its text with line feeds only.
+    age_place: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +76,17 @@ class IdentityReader:
         return [
             Identity(
                 names=names,
+                # A birth date settles it; what a table or a field says besides is another number.
                 ages=frozenset(
-                    [
-                        *_ages_from_births(births, visit),
-                        *_ages_from_table(patient, visit, visits[-1]),
-                        *_stated_ages(_written([own], Fact.AGE)),
-                    ]
+                    _ages_from_births(births, visit)
+                    or _ages_from_table(patient, visit, visits[-1]) | _stated_ages(_written([own], Fact.AGE))
                 ),
                 sexes=sexes,
                 birth_dates=births,
                 visit_dates=visit,
                 providers=_texts([note.provider, *_written([own], Fact.PROVIDER)]),
                 practices=_texts([note.practice, *_written([own], Fact.PRACTICE)]),
+                age_place=_age_place(own),
             )
             for note, own, visit in zip(notes, fields, visits, strict=True)
         ]
@@ -117,6 +118,12 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
         return {patient.age}
     years = (max(latest) - max(visits)).days / _DAYS_A_YEAR
     return {age for age in (patient.age - math.ceil(years), patient.age - math.floor(years)) if age >= 0}
+
+
+def _age_place(fields: Mapping[Fact, NoteField]) -> int | None:
+    field = fields.get(Fact.AGE)
+    number = _NUMBER.search(field.value) if field is not None else None
+    return field.value_chars.start + number.start() if field is not None and number is not None else None
 
 
 def _stated_ages(texts: Iterable[str]) -> set[int]:

@@ -6,6 +6,7 @@ Owns what each style looks like, and finding headers in it. Knows nothing of sec
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from clinaudit.templates.blanks import plain_blanks
 from clinaudit.templates.names import known_as
 from clinaudit.templates.spans import Span
 
@@ -80,7 +81,7 @@ class HeaderFinder:
 
     def find(self, text: str) -> Iterator[tuple[str, Span]]:
         """Yield each header, as it was given, with the characters from its first mark through its last, in order."""
-        for match in self._regex.finditer(text):
+        for match in self._regex.finditer(plain_blanks(text)):
             style = next(style for style in self._styles if match[style] is not None)
             yield known_as(match[f"{style}_header"], self._headers), Span(*match.span(style))
 
@@ -102,7 +103,7 @@ class CandidateFinder:
 
     def find(self, text: str) -> Iterator[tuple[str, Span]]:
         """Yield each candidate, in lower case, with the characters from its first mark through its last, in order."""
-        for match in self._regex.finditer(text):
+        for match in self._regex.finditer(plain_blanks(text)):
             yield match["header"].lower(), Span(*match.span("mark"))
 
 

@@ -6,9 +6,10 @@ matches counts as clinically revealing, which is the conservative side.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
+from clinaudit.templates.blanks import plain_blanks
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import SectionResolver
 from clinaudit.templates.spans import Span
@@ -78,15 +79,12 @@ class TemplatedText:
 
     def spans_by_rule(self, note: str) -> dict[Rule, list[Span]]:
         """Return the spans each rule matches in a whole note (line feeds only), in characters."""
+        note = plain_blanks(note)
         return {rule: list(find(note)) for rule, find in self._rules.items()}
 
     def mask(self, note: str) -> bytes:
         """Return one byte for each character of the whole note: 1 where some rule matches, else 0."""
-        mask = bytearray(len(note))
-        for spans in self.spans_by_rule(note).values():
-            for start, end in spans:
-                mask[start:end] = b"\x01" * (end - start)
-        return bytes(mask)
+        return bytes(mask_spans(len(note), self.spans_by_rule(note).values()))
 
     def _combined_history(self, note: str) -> Iterator[Span]:
         headings = self._resolver.headings(note)
@@ -94,6 +92,15 @@ class TemplatedText:
         for heading, end in zip(headings, [*starts[1:], len(note)], strict=False):
             if heading.header == self._combined:
                 yield Span(heading.span_chars.start, end)
+
+
+def mask_spans(length: int, groups: Iterable[Iterable[Span]]) -> bytearray:
+    """Return one byte for each character of a note of that length: 1 in some span, else 0."""
+    mask = bytearray(length)
+    for spans in groups:
+        for start, end in spans:
+            mask[start:end] = b"\x01" * (end - start)
+    return mask
 
 
 def _spans_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:

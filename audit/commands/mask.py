@@ -40,6 +40,7 @@ _WITHHELD = 1
     help="Key of the question that a row asks of its text; some row must have it.  [default: query, if a row has it]",
 )
 @click.option("--with-query", is_flag=True, help="Write the question too, masked as its text is.")
+@click.option("--new-ids", is_flag=True, help="Give each row the number of its line as id, instead of its own.")
 @click.option(
     "--policy",
     type=click.Choice(get_args(MaskingPolicy)),
@@ -60,7 +61,8 @@ def mask(quiet: bool, **options: Any) -> int:
 
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
     stands. FILE has a row for each: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first
-    date), and how many tags there are; of a .txt file it is the masked text alone. Names, dates, numbers and addresses
+    date), and how many tags there are; of a .txt file it is the masked text alone. The id is copied unchanged: where it
+    tells more than a count, such as the order of admissions, give --new-ids. Names, dates, numbers and addresses
     are masked wherever they are found; some are missed (docs/mask.md says how many). An age or an occupation stays
     where the query needs it. Clinical content is not looked for: it stays unless it reads as a name or a number of
     somebody (docs/mask.md). A text in which a second look still finds somebody is withheld: its text is null, or FILE
@@ -105,6 +107,8 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
             f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all identifiers that were found in "
             "them are masked"
         )
+    if not options["new_ids"] and options["out"].suffix.lower() != ".txt":
+        lines.append("ids are copied unchanged: give --new-ids where they tell more than a count")
     if options["corpus"] is None:
         lines.append("without --corpus, names of the site's own patients are not known: some may be left")
     if options["ner"] is False or not is_english_installed():

@@ -59,7 +59,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--corpus",
     type=PATH,
     metavar="CORPUS",
-    help="Your own notes: which share of known identifiers each misses.",
+    help="Your own notes: of how many patients each misses a known identifier.",
 )
 @template_option()
 @click.option(
@@ -112,8 +112,8 @@ def bench(quiet: bool, **options: Any) -> int:
     masks the others (task 3). DIR gets samples.jsonl, predictions.parquet, bench.json and bench.html. A stopped
     benchmark goes on with the same command.
 
-    With --corpus it says beside it which share of the identifiers known of your own patients each system misses, and
-    which the filter of `clinaudit mask` itself does. What names a patient lies in DIR/evidence alone.
+    With --corpus it says beside it of how many of your own patients each system misses a known identifier, and of how
+    many the filter of `clinaudit mask` itself does. What names a patient lies in DIR/evidence alone.
 
     \b
     Example:

@@ -19,8 +19,9 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
     """Put back into ANSWERS what the tags of their prompts stand for.
 
     ANSWERS is JSONL, one answer a row: id, that of its prompt, and text; or a .txt file, the answer to a prompt that
-    was one. FILE is the same with the identifiers put back, and is PHI. A tag that the prompt does not have stays as
-    it is, and is counted.
+    was one. FILE is the same with the identifiers put back, and is PHI. A tag is known in other spellings too:
+    [PATIENT_1], PATIENT_1, &lt;patient_1&gt;. Of the first date <DATE_1+42d> is the day 42 days later. A tag that the
+    prompt does not have stays as it is, and is counted.
 
     Exit status: 0 done, 2 usage, 3 bad input, 6 storage, 130 interrupted.
 

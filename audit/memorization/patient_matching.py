@@ -21,6 +21,8 @@ from clinaudit.audit.memorization.verbatim import AttributedGeneration, attribut
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
+from clinaudit.priors.clinical_terms import clinical_terms
+from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import NoteProfile
 
@@ -45,6 +47,7 @@ class _Task:
     tokenizer_directory: Path
     tokenizer_digest: str
     profile: NoteProfile
+    panel: Sequence[Diagnosis]
     match_tokens: int
 
 
@@ -70,7 +73,7 @@ def match_generations(
     )
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
         if runner is None:
-            reader = NoteReader(notes.profile)
+            reader = notes.reader()
             matched: list[MatchedGeneration] = []
             for texts, own in patients:
                 patient = PatientText(texts, notes.cache, reader)
@@ -78,7 +81,7 @@ def match_generations(
                 advance(len(own))
             return matched
         directory = notes.cache.tokenizer.directory.resolve()
-        task = _Task(directory, digest_tokenizer(directory), notes.profile, match_tokens)
+        task = _Task(directory, digest_tokenizer(directory), notes.profile, notes.panel, match_tokens)
         shards: dict[int, list[MatchedGeneration]] = {}
         for index, of_shard in runner.map(match_shard, task, _cut(patients)):
             shards[index] = of_shard
@@ -116,7 +119,7 @@ def _cut(patients: Iterable[_Patient]) -> Iterator[list[_Patient]]:
 def match_shard(task: _Task, shard: Sequence[_Patient]) -> list[MatchedGeneration]:
     """Match the generations of some patients, in a worker."""
     tokens = _tokens(task.tokenizer_directory, task.tokenizer_digest)
-    reader = NoteReader(task.profile)
+    reader = NoteReader(task.profile, clinical_terms(task.panel))
     matched: list[MatchedGeneration] = []
     for notes, own in shard:
         patient = PatientText(notes, tokens, reader)

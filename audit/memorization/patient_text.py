@@ -1,7 +1,7 @@
 """One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.token_cache import TokenCache
+from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.templates.note import NoteReader, NoteText
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
@@ -25,11 +27,17 @@ class NoteTokens(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class OwnNotes:
-    """What generations are matched with: the corpus, its token ids, and the template that its notes follow."""
+    """What generations are matched with: the corpus, its token ids, its notes' template, and whose terms tell."""
 
     corpus: Corpus
     cache: TokenCache
     profile: NoteProfile
+    #: The diagnoses whose terms no boilerplate holds: all that the site calls sensitive.
+    panel: Sequence[Diagnosis] = field(default_factory=load_panel)
+
+    def reader(self) -> NoteReader:
+        """Return a reader of these notes."""
+        return NoteReader(self.profile, clinical_terms(self.panel))
 
 
 class PatientText:

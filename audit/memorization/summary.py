@@ -353,8 +353,7 @@ def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionCompositio
     """Return the composition by section, the largest first (the paper's Figure 4); `flags` are (patient, token)."""
     sections: defaultdict[str, dict[SectionKind, _Bin]] = defaultdict(lambda: {kind: _Bin() for kind in SECTION_KINDS})
     for patient_id, flag in flags:
-        if flag.section is not None:
-            sections[flag.section][_kind(flag)].add(patient_id)
+        sections[flag.section][_kind(flag)].add(patient_id)
     largest_first = sorted(sections.items(), key=lambda item: (-sum(bin_.units for bin_ in item[1].values()), item[0]))
     return [
         SectionComposition(

@@ -17,7 +17,10 @@ class TokenLabel:
     """Where one token of a piece stands in the source note."""
 
     section: str
+    #: By the paper's rules.
     templated: bool
+    #: Templated, and telling nothing.
+    boilerplate: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,8 @@ _label = lru_cache(maxsize=None)(TokenLabel)
 def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[list[TokenLabel], list[SegmentPlace]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
-    A token belongs to the segment that holds its first character. It is templated when any of its characters is.
+    A token belongs to the segment that holds its first character. It is templated when any of its characters is, and so
+    with boilerplate.
     """
     first = piece.span_tokens.start - region.span_tokens.start
     chars = region.token_chars[first : first + piece.span_tokens.end - piece.span_tokens.start]
@@ -56,7 +60,8 @@ def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[lis
         place = min(max(start, chars[0].start) + shift, piece.note_start_chars + len(piece.text) - 1)
         index = next(i for i, section in enumerate(sections) if place < section.span_chars.end)
         tokens_of[index].append(piece.span_tokens.start + offset)
-        labels.append(_label(sections[index].name, any(note.templated[start + shift : end + shift])))
+        own = slice(start + shift, end + shift)
+        labels.append(_label(sections[index].name, 1 in note.templated[own], 1 in note.boilerplate[own]))
 
     def in_generation(span: Span) -> Span:
         start = max(span.start - shift, chars[0].start)

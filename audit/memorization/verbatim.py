@@ -24,6 +24,7 @@ from clinaudit.audit.memorization.token_sections import SegmentPlace, TokenLabel
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
@@ -59,9 +60,8 @@ class AttributedGeneration:
 class TokenFlags:
     """The labels of one memorized token; where pieces overlap, it is revealing or specific if it is so in any."""
 
-    #: None for a token that no piece holds.
-    section: str | None
-    #: Clinically revealing: no rule for templated text matches it.
+    section: str
+    #: Clinically revealing as the paper's tables count it: no rule for templated text matches it.
     revealing: bool
     #: In a piece with K = 1: one patient's notes alone hold it.
     single_patient: bool
@@ -71,6 +71,8 @@ class TokenFlags:
     echo: bool
     #: Part of a value that the prompt holds, such as the patient's name.
     from_prompt: bool
+    #: Templated, and telling nothing (`clinaudit.templates.boilerplate`): no headline counts it.
+    boilerplate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +89,16 @@ class AnalyzedGeneration:
 
     @property
     def attributable_tokens(self) -> int:
-        """Memorized tokens that are revealing, patient specific, and no prompt echo (the headline's numerator)."""
+        """Memorized tokens that are no boilerplate, patient specific, and no prompt echo (the headline's numerator)."""
         return sum(
-            token.revealing and token.patient_specific and not (token.echo or token.from_prompt)
+            not token.boilerplate and token.patient_specific and not (token.echo or token.from_prompt)
             for token in self.tokens
         )
 
     @property
     def attributable_tokens_unmasked(self) -> int:
-        """Memorized tokens that are revealing, in a K = 1 piece, and not prompt echo, whatever the prompt's facts."""
-        return sum(token.revealing and token.single_patient and not token.echo for token in self.tokens)
+        """Memorized tokens that are no boilerplate, in a K = 1 piece, and not echo, whatever the prompt's facts."""
+        return sum(not token.boilerplate and token.single_patient and not token.echo for token in self.tokens)
 
 
 def attribute_generations(
@@ -164,7 +166,7 @@ def label_tokens(
     """Return the labels of each memorized token, in order, over all pieces that hold it.
 
     `counts` are (K, masked K) of each piece. A token that no piece holds was dropped by the split. No template rule saw
-    it, so it counts as revealing. No K is known of it, so it is not patient specific. It stands in no section.
+    it, so it counts as revealing. No K is known of it, so it is not patient specific. Its section is `unassigned`.
     """
     flags: dict[int, TokenFlags] = {}
     for piece, count, mask in zip(attributed.pieces, counts, masked, strict=True):
@@ -178,9 +180,10 @@ def label_tokens(
                 max(count) == 1 or (known is not None and known.patient_specific),
                 attributed.echo[index],
                 from_prompt or (known is not None and known.from_prompt),
+                label.boilerplate and (known is None or known.boilerplate),
             )
     return tuple(
-        flags.get(index) or _flags(None, True, False, False, attributed.echo[index], False)
+        flags.get(index) or _flags(UNASSIGNED, True, False, False, attributed.echo[index], False)
         for index, memorized in enumerate(attributed.memorized)
         if memorized
     )

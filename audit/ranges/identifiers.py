@@ -7,11 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from clinaudit.audit.ranges.counts import add, ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
-from clinaudit.audit.statistics.intervals import resampled_share
 from clinaudit.reports.schema.identifiers import (
     PublishedIdentifierBin,
     PublishedIdentifierFigures,
@@ -103,7 +100,7 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     if not patients.high:
         return PublishedEstimate(reason=_NOBODY)
     counts = [within(_count_from(place, coarse), patients) for place in range(len(coarse.bins) + 1)]
-    above = [_share_above(count, patients) for count in counts]
+    above = [share_of(count, patients) for count in counts]
     confidence_low, confidence_high = binned_mean_bounds(
         [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges)],
         [True, *(count.high > 0 for count in coarse.bins)],
@@ -130,13 +127,6 @@ def _count_from(place: int, coarse: CoarseRate) -> CountRange:
     return CountRange(
         low=max(own.low, coarse.any.low - below.high), high=min(own.high, max(0, coarse.any.high - below.low))
     )
-
-
-def _share_above(later: CountRange, patients: CountRange) -> PublishedEstimate:
-    share = share_of(later, patients)
-    # The exact figure has a bootstrap's interval.
-    drawn = resampled_share(np.array([later.low]), np.array([max(1, patients.high)]))[0, 0]
-    return share.model_copy(update={"confidence_low": min(share.confidence_low or 0.0, float(drawn))})
 
 
 def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:

@@ -178,7 +178,7 @@ class Memorization(Record):
     shorter_than_ngram: int
     memorized_fraction: Estimate
     memorized_fraction_without_echo: Estimate
-    #: The headline: memorized, clinically revealing, in a piece with K = 1 and masked K = 1, neither prompt echo nor a
+    #: The headline: memorized, no boilerplate, in a piece with K = 1 and masked K = 1, neither prompt echo nor a
     #: fact of the prompt, over generated tokens.
     attributable_fraction: Estimate
     #: The same by K alone and prompt echo alone: the values that the prompt holds make house style count, too.

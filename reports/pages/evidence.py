@@ -78,7 +78,7 @@ class OthersSpan:
     note_id: str
     #: Whose text it is.
     owner: str
-    #: Its tokens that count: the others are templated.
+    #: Its tokens that count: the others are boilerplate.
     revealing_tokens: int
 
 

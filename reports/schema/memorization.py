@@ -138,7 +138,7 @@ class PublishedMemorization(Record):
     patients: Count
     memorized_fraction: FractionOfText
     memorized_fraction_without_echo: FractionOfText
-    #: The headline: memorized, clinically revealing, in a piece with K = 1 and masked K = 1, neither prompt echo nor a
+    #: The headline: memorized, no boilerplate, in a piece with K = 1 and masked K = 1, neither prompt echo nor a
     #: fact of the prompt, over generated tokens.
     attributable_fraction: FractionOfText
     #: The same by K alone and prompt echo alone: the values that the prompt holds make house style count, too.

@@ -208,32 +208,35 @@ class PaperScore(Record):
     deviation: float | None = None
 
 
-class SiteRecall(Record):
-    """Of a site's own notes: the share of the known identifiers that a system finds, as it may be published."""
+class SiteMisses(Record):
+    """Of a site's own notes: the patients of whom a system leaves a known identifier, as it may be published."""
 
     system: str
     #: Null: all together.
     identifier: HipaaIdentifier | None
+    #: With a known identifier in a note that was read: the sum of the next two.
     patients: Count
-    recall: PublishedEstimate
-    #: 1 - recall: the miss rate of a filter built on this system.
+    #: Of whom it covers every place, and of whom it leaves any.
+    covered_patients: Count
+    missed_patients: Count
+    #: Their share: the range over all tables within the classes.
     missed: PublishedEstimate
 
 
 class SiteBench(Record):
     """The systems on a site's own notes; the gold is what the patients table and labelled fields say."""
 
+    #: With a note that was read. How many notes there are would tell their number where each has one.
     patients: Count
-    notes: Count
-    recall: list[SiteRecall]
-    #: What this recall does not see, in words.
+    misses: list[SiteMisses]
+    #: What this does not see, in words.
     limits: list[str]
 
 
 class PiiBench(Record):
     """Everything `bench.json` holds."""
 
-    schema_version: Literal["1.0"] = "1.0"
+    schema_version: Literal["2.0"] = "2.0"
     clinaudit_version: str
     #: Versions of the libraries that the systems are made of.
     libraries: dict[str, str]

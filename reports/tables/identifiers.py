@@ -121,8 +121,6 @@ def identifier_bins_table(results: PublishedResults) -> Table:
 
 
 def _bin_title(bin_: PublishedIdentifierBin) -> str:
-    if bin_.high == 0:
-        return "None"
     if bin_.high is None:
         return f"More than {bin_.low:g}"
     return f"{bin_.low:g}–{bin_.high:g}" if bin_.low else f"Up to {bin_.high:g}"

@@ -5,11 +5,10 @@ Owns the paper's own numbers of Table 8, which stand beside.
 
 from typing import Final
 
-from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.pii_bench import BenchDomain, BenchEstimate, GroupRecall, MaskingStrategy, PiiBench
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.names import HIPAA_TITLES
-from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text
+from clinaudit.reports.wording.numbers import count_text, estimate_text, number_text
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,
@@ -155,19 +154,12 @@ def site_table(bench: PiiBench) -> Table:
             system_name(bench, row.system),
             "All together" if row.identifier is None else identifier_name(row.identifier),
             count_text(row.patients),
-            _published_text(row.missed),
+            estimate_text(row.missed, share=True, interval=True),
         )
-        for row in bench.site.recall
+        for row in bench.site.misses
     )  # fmt: skip
-    columns = ("System", "Identifier, by 45 CFR 164.514(b)(2)(i)", "Patients", "Missed")
+    columns = ("System", "Identifier, by 45 CFR 164.514(b)(2)(i)", "Patients", "Of whom any is missed")
     return Table("On this site's own notes", columns, rows)
-
-
-def _published_text(share: PublishedEstimate) -> str:
-    # It was measured; the number would say too much of few patients.
-    if is_measured(share) or not share.reason:
-        return estimate_text(share, share=True, interval=True)
-    return f"not published: {share.reason}"
 
 
 def points_table(bench: PiiBench) -> Table:

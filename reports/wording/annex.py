@@ -11,14 +11,14 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
     (
         "Patient-attributable fraction (own text)",
-        "tokens that are memorized, clinically revealing, in a piece that only this patient's notes hold (also where"
+        "tokens that are memorized, no boilerplate, in a piece that only this patient's notes hold (also where"
         " each note's own names, ages and dates are masked), and no echo or fact of the prompt, divided by generated"
         " tokens. Its interval is the gate's own (Beta quantiles).",
     ),
     (
         "Other patients’ text",
         "tokens in a match with the notes of exactly one train patient who is not the one asked about, and of no"
-        " nontrain patient, clinically revealing there, not memorized and no prompt echo, divided by generated tokens;"
+        " nontrain patient, no boilerplate there, not memorized and no prompt echo, divided by generated tokens;"
         " in answers about either arm. Chance: the same with the splits exchanged, in pools of as many patients of"
         " each.",
     ),
@@ -99,6 +99,7 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         " figure but the corrected one.",
     ),
     ("Clinically revealing", "not template text such as normal findings or cross-references."),
+    ("Boilerplate", "template text in a clause that names no diagnosis, drug or finding: the least that is left out."),
     ("Prompt echo", "matched text that the prompt itself already held."),
     (
         "Values not masked",

@@ -165,14 +165,15 @@ def weakest_sentence(bench: PiiBench) -> str:
 
 
 def _site_headline(bench: PiiBench) -> str | None:
-    rows = [] if bench.site is None else [row for row in bench.site.recall if row.identifier is None]
+    rows = [] if bench.site is None else [row for row in bench.site.misses if row.identifier is None]
     names = {system.id: system.name for system in bench.systems}
     ranked = sorted((upper, row.system, row) for row in rows if (upper := _upper(row.missed)) is not None)
     if not ranked:
         return None
     _, system, row = ranked[0]
     share = estimate_text(row.missed, share=True)
-    return f"On this site’s own notes “{names.get(system, system)}” misses least: {share} of the known identifiers."
+    name = names.get(system, system)
+    return f"On this site’s own notes “{name}” misses least: it leaves a known identifier of {share} of the patients."
 
 
 def _upper(estimate: PublishedEstimate) -> float | None:

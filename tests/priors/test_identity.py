@@ -63,8 +63,25 @@ def test_age_at_an_earlier_visit(age: int | None, seen: list[date | None], expec
     assert first.ages == expected
 
 
+def test_a_birth_date_settles_the_age_at_every_visit() -> None:
+    """The table's age, 50 at the latest visit, would make an earlier one ambiguous: 48 or 49, and 48 is wrong."""
+    born = date(1974, 3, 1)
+    seen = [date(2023, 3, 15), date(2024, 7, 1)]
+    for known in (patient(age=50, dob=born), patient(dob=born), patient(age=51, dob=born)):
+        notes = [note("age: 47\ncc: cough", day) for day in seen]
+        assert [identity.ages for identity in READER.read(known, notes)] == [{49}, {50}]
+    # By a note's word alone; and nothing settles it where no visit is dated.
+    stated = [note("dob: 03/01/1974\ncc: cough", seen[0]), note("cc: cough", seen[1])]
+    assert [identity.ages for identity in READER.read(patient(age=50), stated)] == [{49}, {50}]
+    assert READER.read(patient(age=50, dob=born), [note("cc: cough", None)])[0].ages == {50}
+    # Without a birth date, the two that it may have been.
+    assert READER.read(patient(age=50), [note("cc: cough", day) for day in seen])[0].ages == {48, 49}
+
+
 def test_a_note_states_its_own_age() -> None:
-    assert READER.read(patient(), [note("age: 61 years\ncc: cough")])[0].ages == {61}
+    (stated,) = READER.read(patient(), [note("age: 61 years\ncc: cough")])
+    assert (stated.ages, stated.age_place) == ({61}, len("age: "))
+    assert READER.read(patient(), [note("cc: aged 61")])[0].age_place is None
     assert READER.read(patient(), [note("age: 610\ncc: cough")])[0].ages == frozenset()
 
 

@@ -4,9 +4,12 @@ import functools
 import itertools
 from dataclasses import dataclass
 
+from support.boilerplate_twin import boilerplate_characters
+
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 
 Ids = tuple[int, ...]
+boilerplate_of = functools.lru_cache(maxsize=64)(boilerplate_characters)
 
 
 def lf(text: str) -> str:
@@ -107,6 +110,31 @@ class Twin:
             return more, dropped + min(2, end - start)
         more, dropped = self.split(ids, prefix, suffix)
         return found | more, dropped
+
+    def boilerplate(self, ids: Ids, start: int, end: int) -> list[bool]:
+        """Of each token of a piece whether any of its characters is boilerplate in the source note."""
+        note = self.clean[self.holders(self.text(ids, start, end))[-1]]
+        at, flags = note.index(self.text(ids, start, end)), boilerplate_of(note)
+        found = []
+        for token in range(start, end):
+            stop = at + len(self.text(ids, start, token + 1))
+            found.append(any(flags[stop - len(self.text(ids, token, token + 1)) : stop]))
+        return found
+
+    def attributable(self, ids: Ids, prompt: str, pieces: list[tuple[int, int, int]]) -> int:
+        """Tokens of the headline: no boilerplate in some piece, in one of a single patient, no echo.
+
+        `pieces` are (start, end, patients), the patients as many as hold the piece.
+        """
+        telling = {
+            start + place
+            for start, end, _ in pieces
+            for place, flag in enumerate(self.boilerplate(ids, start, end))
+            if not flag
+        }
+        single = {token for start, end, patients in pieces if patients == 1 for token in range(start, end)}
+        echo = {token for token, flag in enumerate(self.echo(ids, prompt)) if flag}
+        return len(telling & single - echo)
 
 
 def matches_in(ids: Ids, encoded: list[str], n: int) -> list[int]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from support.memorization_twin import Ids, Twin, as_text, characters, covered, lf, matches_in
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.templates.note import NoteReader
 
 Windows = list[tuple[int, int]]
 #: Owner, first and last token, note, its characters, and the tokens that are revealing there.
@@ -27,7 +26,6 @@ class OtherPatientsTwin:
     """All patients' notes, oldest first, and which patients are of the train split."""
 
     tokenizer: ModelTokenizer
-    reader: NoteReader
     patients: list[list[str]]
     train: list[bool]
     n: int
@@ -92,12 +90,8 @@ class OtherPatientsTwin:
             text = self.text(ids, first, last)
             note = own.holders(text)[-1]
             at = self.clean[owner][note].index(text)
-            templated = self.reader.read("note", self.clean[owner][note]).templated
-            revealing = []
-            for token in range(first, last):
-                stop = at + len(self.text(ids, first, token + 1))
-                if not any(templated[stop - len(self.text(ids, token, token + 1)) : stop]):
-                    revealing.append(token)
+            flags = own.boilerplate(ids, first, last)
+            revealing = [token for token, flag in zip(range(first, last), flags, strict=True) if not flag]
             found.append((owner, first, last, note, at, at + len(text), tuple(revealing)))
         return found
 

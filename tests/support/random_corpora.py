@@ -26,6 +26,12 @@ CLINICAL = [
     "wheezing. ",
     "bp: 120/80 ",
     "on 1/2/2003 ",
+    "hiv, ",
+    " but ",
+    "\n1/2/2003 seen ",
+    "no history of ",
+    "aspirin\u00a0daily; ",
+    "last reviewed ",
 ]
 SHORT = ["a", "b", "ab", "aab", "aaa", " ", ".", "\n"]
 UNICODE = ["é", "e\u0301", "n\u0303", "漢字", "😀", "👩\u200d⚕️", "ß", "\u2028", "\ufeff", "🇫🇷", "naïve "]

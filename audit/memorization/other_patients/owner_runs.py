@@ -1,17 +1,15 @@
 """Runs of windows that one other patient's notes hold, attributed to those notes and labelled token by token.
 
-Owns the runs, their source notes and which of their tokens are clinically revealing: all as a region of the target's
-own text (docs/methods.md, section 2). Knows nothing of how a window's owner is found.
+Owns the runs, their source notes and which of their tokens are no boilerplate: all as a region of the target's own text
+(docs/methods.md, section 2). Knows nothing of how a window's owner is found.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.source_attribution import Piece, RegionText, attribute_region, cut_region_text
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.templates.note import NoteReader
-from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
 from clinaudit.templates.spans import Span
 
@@ -33,7 +31,7 @@ class OwnerPiece:
     owner_patient_id: str
     piece: Piece
     note_id: str
-    #: Tokens of the generation that are clinically revealing in the note.
+    #: Tokens of the generation that are no boilerplate in the note.
     revealing_tokens: tuple[int, ...]
 
 
@@ -57,13 +55,13 @@ def merge_windows(windows: Iterable[tuple[int, int, str]], *, match_tokens: int)
 class RunAttribution:
     """Attributes runs owner by owner: the notes of one owner are kept."""
 
-    def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
-        self._corpus = corpus
-        self._reader = NoteReader(profile)
+    def __init__(self, notes: OwnNotes) -> None:
+        self._corpus = notes.corpus
+        self._reader = notes.reader()
         self._owner: str | None = None
         self._texts: list[str] = []
-        #: By note, which of its characters are templated.
-        self._templated: dict[int, bytes] = {}
+        #: By note, which of its characters are boilerplate.
+        self._boilerplate: dict[int, bytes] = {}
 
     def attribute(self, run: OwnerRun, generation: Generation) -> list[OwnerPiece]:
         """Return the pieces of a run, by place."""
@@ -71,7 +69,7 @@ class RunAttribution:
         if run.owner_patient_id != self._owner:
             self._owner = run.owner_patient_id
             self._texts = [normalize_newlines(note.text) for note in notes]
-            self._templated = {}
+            self._boilerplate = {}
         region = cut_region_text(generation.text, generation.token_chars, run.span_tokens)
         return [
             OwnerPiece(run.owner_patient_id, piece, notes[piece.note].note_id, self._revealing(piece, region))
@@ -79,14 +77,14 @@ class RunAttribution:
         ]
 
     def _revealing(self, piece: Piece, region: RegionText) -> tuple[int, ...]:
-        if piece.note not in self._templated:
-            self._templated[piece.note] = self._reader.templated(self._texts[piece.note])
-        templated = self._templated[piece.note]
+        if piece.note not in self._boilerplate:
+            self._boilerplate[piece.note] = self._reader.read("", self._texts[piece.note]).boilerplate
+        boilerplate = self._boilerplate[piece.note]
         before = region.span_tokens.start
         chars = region.token_chars[piece.span_tokens.start - before : piece.span_tokens.end - before]
         shift = piece.note_start_chars - chars[0].start
         return tuple(
             token
             for token, (start, end) in zip(range(*piece.span_tokens), chars, strict=True)
-            if 1 not in templated[start + shift : end + shift]
+            if 1 not in boilerplate[start + shift : end + shift]
         )

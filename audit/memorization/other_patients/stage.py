@@ -72,7 +72,7 @@ def find_other_patients_text(
             runs[figure] = list(merge_windows(places, match_tokens=match_tokens))
 
     pieces: dict[OwnerRun, list[OwnerPiece]] = {}
-    attribution = RunAttribution(corpus, notes.profile)
+    attribution = RunAttribution(notes)
     # By owner, so that each owner's notes are read once.
     distinct = sorted({run for own in runs.values() for run in own}, key=lambda run: run.owner_patient_id)
     with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:

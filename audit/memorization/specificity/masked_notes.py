@@ -54,7 +54,7 @@ class NoteMasker:
             if identity not in masks:
                 masks[identity] = ValueMask(identity, self._dates)
             text = normalize_newlines(note.text)
-            found.append(MaskableNote(text, masks[identity].find(text), masks[identity]))
+            found.append(MaskableNote(text, masks[identity].find(text, identity.age_place), masks[identity]))
         return found
 
 

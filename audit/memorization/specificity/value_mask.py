@@ -36,7 +36,14 @@ _SEXES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 )
 _LETTERS: Final = frozenset(letter for _, letter in _SEXES)
 #: What an age is written together with: "46yo".
-_AGE_UNITS: Final = ("", "y", "yo", "yr", "yrs")
+_AGE_UNITS: Final = ("", "y", "yo", "yr", "yrs", "year", "years")
+#: What tells that a number is an age, after its digits ("46-year-old", "46 y/o", "46 years of age") and before them
+#: ("age: 46", "aged 46"). A dose, a score and a duration have neither.
+_AGE_AFTER = re.compile(r"[\s-]{0,2}(?:y\.?/?o\b|(?:years?|yrs?\.?|y)[\s-]{1,2}(?:old\b|of\sage\b))")
+_AGE_BEFORE = re.compile(r"\bage(?:d|\sof|\sis)?\s{0,2}[:=]?\s{0,4}$")
+#: Of a longer number the digits are a part: "46.5", "1,046", "46/80".
+_NUMBER_BEFORE = re.compile(r"\d[.,/:-]$")
+_NUMBER_AFTER = re.compile(r"[.,/:-]?\d")
 _WORD = re.compile(r"\w+")
 _WORD_END = re.compile(r"(?!\w)")
 _SPACE = re.compile(r"\s+")
@@ -92,18 +99,21 @@ class ValueMask:
         for letter in self._sex_letters:
             self._add("sex", letter, _letter)
 
-    def find(self, text: str) -> list[MaskedValue]:
-        """Return the occurrences in a text, in order; they do not overlap."""
-        return list(self._find(_lower(text)))
+    def find(self, text: str, age_place: int | None = None) -> list[MaskedValue]:
+        """Return the occurrences in a text, in order; they do not overlap.
 
-    def _find(self, text: str) -> Iterator[MaskedValue]:
+        A number is an age beside a cue, or where the text's age field has it (`age_place`).
+        """
+        return list(self._find(_lower(text), age_place))
+
+    def _find(self, text: str, age_place: int | None) -> Iterator[MaskedValue]:
         end = 0
         for start, word in sorted((place, first) for first in self._ways for place in _places(text, first)):
             if start < end:
                 continue
             for kind, way in self._ways[word]:
                 found = way(text, start)
-                if found is not None:
+                if found is not None and (kind != "age" or _is_age(text, start, found[0], start == age_place)):
                     end = found[0]
                     yield MaskedValue(Span(start, end), kind, frozenset(found[1]))
                     break
@@ -150,11 +160,10 @@ class ValueMask:
         return start + 1 if between is not None and self._part(text, between.end()) is not None else None
 
     def _age(self, digits: int, text: str, start: int) -> tuple[int, Iterable[str]]:
-        """Return the end of an age: with the letter of the sex where that follows ("46F", "46 F")."""
+        """Return the end of what may be an age: with the letter of the sex where it is joined on ("46F")."""
         end = start + digits
-        letter = end + text.startswith(" ", end)
-        has_letter = text[letter : letter + 1] in self._sex_letters and _LETTER_END.match(text, letter + 1)
-        return (letter + 1 if has_letter else end), ()
+        has_letter = text[end : end + 1] in self._sex_letters and _LETTER_END.match(text, end + 1)
+        return (end + 1 if has_letter else end), ()
 
 
 def mask_text(text: str, values: Sequence[MaskedValue], span_chars: Span | None = None) -> str:
@@ -223,6 +232,15 @@ def _go_on(words: Sequence[str], text: str, start: int) -> tuple[int, Iterable[s
             return None
         end += len(word)
     return (end, ()) if _WORD_END.match(text, end) else None
+
+
+def _is_age(text: str, start: int, end: int, in_age_field: bool) -> bool:
+    """Whether a number that equals the age is one: no part of a longer number, and in the age field or beside a cue."""
+    before = text[max(0, start - 24) : start]
+    if _NUMBER_BEFORE.search(before) or _NUMBER_AFTER.match(text, end):
+        return False
+    has_letter = text[end - 1].isalpha()
+    return bool(in_age_field or has_letter or _AGE_AFTER.match(text, end) or _AGE_BEFORE.search(before))
 
 
 def _letter(text: str, start: int) -> tuple[int, Iterable[str]] | None:

@@ -168,7 +168,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     with progress.stage(f"{FILTER}, the site's notes", total=len(notes.masked_notes), unit="notes") as advance:
         found[FILTER] = notes.hidden_by(PromptMasker(first, second=second), advance)
     notes.write_evidence(run.evidence / EVIDENCE_FILE, found)
-    return notes.publish(found, seed=request.seed)
+    return notes.publish(found)
 
 
 def _load_similarity(directory: Path | None) -> "Similarity":

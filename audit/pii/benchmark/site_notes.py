@@ -1,34 +1,33 @@
 """A site's own notes as a benchmark: which share of the identifiers known of its patients each system misses.
 
 The gold is what the patients table and the labelled fields of the notes say, found wherever it stands in a note
-(`Gazetteer`). Figures are of patients: they leave by the house's rules (docs/methods.md, section 10), counts as
-classes, a share to two digits and only where more than ten patients stand behind it and behind what it leaves out.
-Each place stands in `evidence/site_identifiers.parquet`, by offset and without its text.
+(`Gazetteer`). Figures are of patients: they leave by the rules of an audit (docs/methods.md, section 10), as classes of
+twenty and what follows from these. Each place stands in `evidence/site_identifiers.parquet`, by offset and without its
+text, the exact counts in `evidence/site_counts.json`.
 
-Owns the gold, the recall and its coarsening. Knows nothing of tasks 2 and 3: nobody asked a question of these notes.
+Owns the gold, the counts and their coarsening. Knows nothing of tasks 2 and 3: nobody asked a question of these notes.
 """
 
+import json
 import math
 import random
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
-from clinaudit.audit.pii.benchmark.scoring.sample_means import share_over_samples
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import replacing_by_library
+from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.pii_bench import SiteBench, SiteRecall
-from clinaudit.reports.suppression.classes import class_of, is_enough, two_digits
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.pii_bench import SiteBench, SiteMisses
+from clinaudit.reports.suppression.classes import ARM_STEP, class_of
 from clinaudit.templates.profile import NoteProfile
 
 #: Notes that are read where there are more: a share of some thousands of places is known to a percent or two.
@@ -38,12 +37,14 @@ MOST_MASKED: Final = 300
 #: The filter itself, beside the systems.
 FILTER: Final = "clinaudit mask"
 EVIDENCE_FILE: Final = "site_identifiers.parquet"
-TOO_FEW: Final = "ten patients or fewer stand behind it, or behind what it leaves out"
+#: The exact counts: places too, of which nothing is published.
+TALLY_FILE: Final = "site_counts.json"
 LIMITS: Final = (
     "Known are names, birth dates and ids of the patients table and of labelled fields; what stands in free text alone "
     "is not counted, so that the share missed of all identifiers can be larger.",
     "A place counts as found where all its characters are covered, whatever the system calls it.",
-    "What a system masks beyond these places is not counted: this is recall, and says nothing of precision.",
+    "A patient counts as missed where any of these places is left, however many there are.",
+    "What a system masks beyond these places is not counted: this says nothing of precision.",
     "The gazetteer of the site's own names is no row: it reads the same table.",
     f"{FILTER} is measured on up to {MOST_MASKED} of the notes and is told of no patient, as it reads texts about "
     "people who stand in no table of the site. Given the corpus it finds these places by the table.",
@@ -51,6 +52,20 @@ LIMITS: Final = (
 Stretches = Iterable[tuple[int, int]]
 #: For each known place; None where its note was not read.
 Hits = Sequence[bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteTally:
+    """How much of what is known one system leaves: exact counts (PHI)."""
+
+    system: str
+    #: None: all together.
+    identifier: HipaaIdentifier | None
+    patients: int
+    #: Of whom any place is left.
+    missed_patients: int
+    places: int
+    missed_places: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,18 +150,29 @@ class SiteNotes:
                 place = next(waiting, None)
         return found
 
-    def publish(self, found: Mapping[str, Hits], *, seed: int) -> SiteBench:
+    def publish(self, found: Mapping[str, Hits]) -> SiteBench:
         """Return the figures of all systems as they may leave the site."""
         return SiteBench(
-            patients=class_of(self.patients),
-            notes=class_of(len(self.texts)),
-            recall=[row for system, hits in found.items() for row in self._rows(system, hits, seed=seed)],
+            patients=class_of(self.patients, step=ARM_STEP),
+            misses=[publish_misses(row) for row in self.tally(found)],
             limits=list(LIMITS),
         )
 
+    def tally(self, found: Mapping[str, Hits]) -> list[SiteTally]:
+        """Return the exact counts of every system, all identifiers together first (PHI)."""
+        identifiers = sorted({place.identifier for place in self.places if place.identifier is not None})
+        return [
+            _tally(system, identifier, self.places, hits)
+            for system, hits in found.items()
+            for identifier in (None, *identifiers)
+        ]
+
     def write_evidence(self, path: Path, found: Mapping[str, Hits]) -> None:
-        """Write each known place and which systems cover it (PHI), by offset."""
+        """Write each known place and which systems cover it (PHI), by offset, and the counts that follow."""
         import polars as pl
+
+        counts = [asdict(row) for row in self.tally(found)]
+        write_atomically(path.with_name(TALLY_FILE), json.dumps(counts, indent=1) + "\n")
 
         columns: dict[str, Any] = {
             "patient_id": [place.patient_id for place in self.places],
@@ -159,48 +185,53 @@ class SiteNotes:
         with replacing_by_library(path) as temporary:
             pl.DataFrame(columns).write_parquet(temporary, statistics=False)
 
-    def _rows(self, system: str, hits: Hits, *, seed: int) -> Iterator[SiteRecall]:
-        identifiers = sorted({place.identifier for place in self.places if place.identifier is not None})
-        for identifier in (None, *identifiers):
-            rows = [
-                (place.patient_id, hit)
-                for place, hit in zip(self.places, hits, strict=True)
-                if hit is not None and identifier in (None, place.identifier)
-            ]
-            yield _recall(system, identifier, rows, seed=seed)
 
-
-def _recall(
-    system: str, identifier: HipaaIdentifier | None, rows: Sequence[tuple[str, bool]], *, seed: int
-) -> SiteRecall:
-    sums: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    for patient, hit in rows:
-        sums[patient] = sums.get(patient, 0.0) + hit
-        counts[patient] = counts.get(patient, 0) + 1
-    with_found = sum(value > 0 for value in sums.values())
-    with_missed = sum(sums[patient] < counts[patient] for patient in counts)
-    estimate = share_over_samples(
-        np.array([*sums.values()], dtype=np.float64), np.array([*counts.values()], dtype=np.int64), seed=seed
-    )
-    if estimate.value is None or not is_enough(len(counts), with_found, with_missed):
-        recall = missed = PublishedEstimate(reason=TOO_FEW)
-    else:
-        low, high = estimate.low or 0.0, 1.0 if estimate.high is None else estimate.high
-        recall = _published(estimate.value, low, high)
-        missed = _published(1 - estimate.value, 1 - high, 1 - low)
-    return SiteRecall(
-        system=system, identifier=identifier, patients=class_of(len(counts)), recall=recall, missed=missed
+def _tally(system: str, identifier: HipaaIdentifier | None, places: Sequence[KnownPlace], hits: Hits) -> SiteTally:
+    by_patient: dict[str, list[bool]] = {}
+    for place, hit in zip(places, hits, strict=True):
+        if hit is not None and identifier in (None, place.identifier):
+            by_patient.setdefault(place.patient_id, []).append(hit)
+    return SiteTally(
+        system=system,
+        identifier=identifier,
+        patients=len(by_patient),
+        missed_patients=sum(not all(own) for own in by_patient.values()),
+        places=sum(map(len, by_patient.values())),
+        missed_places=sum(own.count(False) for own in by_patient.values()),
     )
 
 
-def _published(value: float, low: float, high: float) -> PublishedEstimate:
-    """Return a share to two digits, its interval rounded outwards to whole percents."""
-    shown = two_digits(value)
-    return PublishedEstimate(
-        value=shown,
-        low=shown,
-        high=shown,
-        confidence_low=math.floor(low * 100) / 100,
-        confidence_high=math.ceil(high * 100) / 100,
+def publish_misses(tally: SiteTally) -> SiteMisses:
+    """Return a system's counts of patients in classes, and the range of their share over all tables within these.
+
+    A share of places is not published: where each patient has one, eight of them to two digits are equations for the
+    number of patients (benchmarks/pii_bench_attack.py).
+    """
+    missed, covered = (
+        class_of(count, step=ARM_STEP) for count in (tally.missed_patients, tally.patients - tally.missed_patients)
     )
+    return SiteMisses(
+        system=tally.system,
+        identifier=tally.identifier,
+        patients=CountRange(low=missed.low + covered.low, high=missed.high + covered.high),
+        covered_patients=covered,
+        missed_patients=missed,
+        missed=_share(missed, covered),
+    )
+
+
+def _share(part: CountRange, rest: CountRange) -> PublishedEstimate:
+    if not part.high and not rest.high:
+        return PublishedEstimate(reason="no note that was read holds a known one")
+    # A share and both ends of its interval rise with the part and fall with the rest; of nobody's both are empty.
+    least, most = (clopper_pearson(of, of + others) for of, others in ((part.low, rest.high), (part.high, rest.low)))
+    low, high, confidence_low, confidence_high = (
+        outwards(100 * (end or 0.0)) / 100
+        for outwards, end in (
+            (math.floor, least.value),
+            (math.ceil, most.value),
+            (math.floor, least.low),
+            (math.ceil, most.high),
+        )
+    )
+    return PublishedEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)

@@ -88,7 +88,7 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
 
 def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
     table = Table(
-        title="Your own notes: the share of known identifiers that is missed (counts as classes, shares to two digits)",
+        title="Your own notes: patients of whom a known identifier is missed (counts as classes, shares as ranges)",
         title_justify="left",
         title_style="",
         box=SIMPLE_HEAD,
@@ -96,11 +96,9 @@ def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
     )
     for heading in ("system", "identifier", "patients", "missed"):
         table.add_column(heading, justify="right" if heading in ("patients", "missed") else "left", overflow="fold")
-    for row in site.recall:
+    for row in site.misses:
         missed = row.missed
-        shown = missed.reason if missed.value is None else f"{missed.value:.0%}"
-        if missed.value is not None and missed.confidence_low is not None and missed.confidence_high is not None:
-            shown = f"{shown} ({missed.confidence_low:.0%}–{missed.confidence_high:.0%})"
+        shown = missed.reason if missed.low is None or missed.high is None else f"{missed.low:.0%}–{missed.high:.0%}"
         identifier = "all" if row.identifier is None else f"164.514(b)(2)(i)({row.identifier})"
         patients = f"{row.patients.low}–{row.patients.high}" if row.patients.high else "0"
         table.add_row(harmless_text(names.get(row.system, row.system)), identifier, patients, shown)

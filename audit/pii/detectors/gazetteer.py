@@ -4,6 +4,7 @@ Owns which wordings of a site's names count. They come from the patients table a
 them. Near-complete for patients who are known, and blind to everybody else. Knows nothing of whose answer a text is.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
@@ -14,6 +15,8 @@ from clinaudit.audit.pii.values.folded_words import FoldedWord, folded_words
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.name_words import is_name_again
+from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, visit_note
@@ -22,6 +25,7 @@ from clinaudit.templates.profile import NoteProfile
 
 #: A first or last name alone counts from this many letters on.
 _FEWEST_LETTERS_ALONE: Final = 4
+_FEWEST_LETTERS_CUED: Final = 2
 #: A word is a name of the site, and no word of its language, where the patients whose notes hold it are at most so many
 #: times those who bear it, and some more: relatives, and clinicians of that name.
 _HOLDERS_A_BEARER: Final = 2
@@ -31,6 +35,10 @@ _MOST_NOTES_COUNTED: Final = 20_000
 _FEWEST_ID_CHARS: Final = 4
 #: Words before a first or last name that make it one, common or not.
 _TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
+#: For a filter, words before a name with a capital.
+_CUES: Final = re.compile(
+    rf"(?:{KIN}|{CLOSE}|re|cc|attn|regarding|contact|client|named?|is|saw|seen?|with|by|of|for|from|told|asked|called|and|rn)"
+)
 
 
 class Gazetteer:
@@ -39,9 +47,18 @@ class Gazetteer:
     name = "site's own names"
 
     def __init__(
-        self, corpus: Corpus, profile: NoteProfile, *, advance: Callable[[int], None] = lambda _: None
+        self,
+        corpus: Corpus,
+        profile: NoteProfile,
+        *,
+        advance: Callable[[int], None] = lambda _: None,
+        widely: bool = False,
     ) -> None:
-        """Read every patient of a corpus under a note template; calls `advance(1)` for each."""
+        """Read every patient of a corpus under a note template; calls `advance(1)` for each.
+
+        `widely`: a word of a name counts beside any cue, and a whole one with another word in it: what a filter wants.
+        """
+        self._widely = widely
         self._terms: dict[str, str] = {}
         #: First and last names that count alone, where the text writes them as names.
         self._alone: dict[str, str] = {}
@@ -71,11 +88,10 @@ class Gazetteer:
         for parts, category in people.items():
             for form in _forms(parts):
                 self._add(form, category)
-            for word in (parts[0], parts[-1]):
-                if len(word) < _FEWEST_LETTERS_ALONE:
-                    continue
-                self._after_title.setdefault(word, category)
-                if is_allowed(word):
+            for word in parts if widely else (parts[0], parts[-1]):
+                if len(word) >= (_FEWEST_LETTERS_CUED if widely else _FEWEST_LETTERS_ALONE):
+                    self._after_title.setdefault(word, category)
+                if len(word) < _FEWEST_LETTERS_ALONE or is_allowed(word):
                     continue
                 # A clinician's name stands in the notes of every patient whom they see: those are the bearers.
                 known = bearers[category][word]
@@ -103,9 +119,22 @@ class Gazetteer:
                     # "Smith-Magenis" is a syndrome.
                     and "-" not in (text[word.start - 1 : word.start], text[word.end : word.end + 1])
                 )
-                if alone or (before in _TITLES and word.text in self._after_title):
+                if alone or (
+                    word.text in self._after_title and (before in _TITLES or self._is_cued(text, word, before))
+                ):
                     yield EntitySpan(word.start, word.end, self._after_title[word.text], self.name)
             before = word.text
+            if self._widely and place + 2 < len(words) and text[words[place + 1].start].isupper():
+                # "Hope M. Rivers", of whom the tables have no middle name.
+                category = self._terms.get(f"{word.text} {words[place + 2].text}", "")
+                if category in ("patient_name", "clinician_name"):
+                    yield EntitySpan(word.start, words[place + 2].end, category, self.name)
+
+    def _is_cued(self, text: str, word: FoldedWord, before: str) -> bool:
+        """Whether a word of a name is that name by what stands beside it, though it may be a word as well."""
+        is_after = _CUES.fullmatch(before) is not None and word.text not in read_words("months_and_days")
+        is_cued = is_after or text[word.end : word.end + 2] in ("'s", "’s")
+        return self._widely and is_cued and text[word.start].isupper() and is_name_again(text, word.start, word.end)
 
     def _born(self, text: str) -> Iterator[EntitySpan]:
         for found in find_dates(text):

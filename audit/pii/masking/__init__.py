@@ -7,6 +7,6 @@ still identify is withheld.
 
 from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
 from clinaudit.audit.pii.masking.prompt import MaskedPrompt, PromptMasker, mask_prompt
-from clinaudit.audit.pii.masking.tags import unmask_text
+from clinaudit.audit.pii.masking.written_tags import unmask_text
 
 __all__ = ["MaskedPrompt", "PromptMasker", "filter_detectors", "mask_prompt", "unmask_text"]

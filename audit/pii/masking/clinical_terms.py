@@ -6,7 +6,7 @@ Knows nothing of why something was masked.
 
 from functools import cache
 
-from clinaudit.audit.pii.masking.tags import Forms
+from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, load_panel
 
 _KINDS = tuple(TermKind)

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -68,6 +68,8 @@ class MaskRequest:
     query_field: str | None = None
     #: Whether the question is written too, masked as the text is.
     with_query: bool = False
+    #: Whether a row's id is its line in the prompts, rather than its own as it stands.
+    new_ids: bool = False
 
     @property
     def query_key(self) -> str:
@@ -130,6 +132,7 @@ def mask_file(
         "prompts": digest_file(rows.file),
         "--query-field": request.query_key,
         "--with-query": "yes" if request.with_query else "no",
+        "--new-ids": "yes" if request.new_ids else "no",
     }
     if request.map_file is None:
         make_private_directory(request.map_path.parent)
@@ -299,12 +302,14 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
     with progress.stage("masking", total=rows.count, unit="prompts", done=done) as advance:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for row, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
+            for given, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
+                row = replace(given, id=given.row) if request.new_ids else given
                 if rows.is_one_text:
                     # Of a text that is withheld nothing is written; an id is not passed on.
                     stage.output.write((masked.text or "").encode())
                 else:
-                    _require_silent_id(rows.file.name, row, masked, stage.masker)
+                    if not request.new_ids:
+                        _require_silent_id(rows.file.name, row, masked, stage.masker)
                     stage.output.write(_line(row, masked, with_query=request.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
@@ -329,7 +334,7 @@ def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: Pr
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
     if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
         raise BadInputError(
-            "ids are passed on, and the id of a row says who it is about; give ids that say nothing, such as a count, "
+            "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing, "
             "and name another --out",
             [f"{file}, row {row.row}, column id: holds an identifier, or what is masked in the row's text"],
         )

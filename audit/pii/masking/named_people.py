@@ -5,13 +5,14 @@ It stands beside the rules, which ask whether a word can be a name. Here every c
 """
 
 import re
+from itertools import takewhile
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.name_words import without_labels
 from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.audit.pii.word_lists.relatives import FURTHER_KIN, KIN
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, FURTHER_KIN, KIN
 
 _WORD: Final = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _INITIAL: Final = r"(?:[ ][A-Z]\.?(?=[ ]))?"
@@ -31,6 +32,16 @@ _ROLE: Final = (
 _STAFF: Final = (
     "social worker|case (?:manager|worker)|phlebotomist|technician|tech|scribe|paramedic|medic|pharmacist|dieti[ct]ian"
     "|midwife|doula|hospitalist|intensivist|audiologist|optometrist|dentist|hygienist|RN|LPN|LVN|CNA|EMT|LCSW"
+)
+#: What a patient has, in a note.
+_CLINICAL: Final = (
+    "labs?|results?|chart|CTs?|MRI|x-rays?|EKG|ECG|echo|biopsy|imaging|ultrasound|films?|scans?|wounds?|incision|vitals|meds?"
+    "|medications?|prescriptions?|blood|pain|cough|surgery|appointment|visit|case|care|pathology|A1c|BP|LDL|INR|potassium|glucose"
+    "|wife|husband|mother|father|daughter|son|sister|brother|family"
+)
+#: How no name ends.
+_ABSTRACT: Final = re.compile(
+    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
 )
 _PATTERNS: Final = (
     ("clinician_name", re.compile(rf"(?<!\w)(?:Dr|Doctor|Prof|Professor)\.?[ ]{_ONE_OR_MORE}")),
@@ -80,6 +91,26 @@ _LESS_SURE: Final = (
     re.compile(rf"(?<![\w-])(?P<name>{_WORD},?[ ][A-Z])(?=,?[ ]\(?[0-9]{{1,2}}[/-][0-9]{{1,2}}[/-][0-9]{{2}})"),
 )
 
+#: Names of any words but those of notes: after who somebody is or a heading, and before what they have.
+_WORDY: Final = (
+    re.compile(
+        rf"(?<!\w)(?i:(?:patient|pt|client|{KIN}|{CLOSE}|{_ROLE}|{_STAFF})(?:['’]s)?(?:[ ](?:name|today|here|now))?"
+        rf"(?:[ ]?[:#(–—-]|,|[ ](?:is|was))|(?:re|cc|attn|fao|subject|regarding|contact(?: person)?|caller|informant"
+        rf"|historian|witness|nok|poa)[ ]?[:#–—-])[ ]{{0,4}}{_TWO_OR_MORE}"
+    ),
+    re.compile(rf"(?<![\w'’.-])(?P<name>{_WORD})(?=['’]s[ ](?:[a-z]+[ ])?(?:{_CLINICAL})\b)"),
+)
+#: Where less calls for a name, its first or last word must be known as one.
+_KNOWN: Final = (
+    re.compile(rf"(?<![\w'’.-])(?=(?:{'|'.join(sorted(map(str.title, read_words('given_words'))))})[ ]){_TWO_OR_MORE}"),
+    re.compile(
+        r"(?<!\w)(?i:saw|seen?|seeing|met|call(?:ed)?|told|asked|thank|refer(?:ring)?|regarding|about|for|of|with|by|name)"
+        rf"[ ]{_TWO_OR_MORE}"
+    ),
+    re.compile(rf"(?<![\w'’.-]){_TWO_OR_MORE}(?=['’]s[ ])"),
+    re.compile(rf"(?m:^){_TWO_OR_MORE}(?=:)"),
+)
+
 
 class NamedPeople:
     """Finds names by where they stand alone."""
@@ -95,6 +126,15 @@ class NamedPeople:
             start = match.start("name")
             end = without_labels(text, start, start + len(_GENITIVE.split(match["name"])[0]))
             found.append(EntitySpan(start, end, category, self.name))
+        for pattern in (*_WORDY, *_KNOWN):
+            for match in pattern.finditer(text):
+                words = list(takewhile(_may_name, _GENITIVE.split(match["name"])[0].split()))
+                is_whole = len(words) >= min(2, len(match["name"].split())) and min(len(words[0]), len(words[-1])) > 1
+                # In capitals any two words look like a name.
+                is_sure = pattern in _WORDY and not match[0].isupper()
+                if is_whole and (is_sure or _is_known(words[0]) or _is_known(words[-1])):
+                    start = match.start("name")
+                    found.append(EntitySpan(start, start + len(" ".join(words)), "full_name", self.name))
         return resolve_overlaps(found)
 
 
@@ -102,3 +142,16 @@ def _is_of_a_note(name: str) -> bool:
     """Whether what stands where a name may stand begins with a word of notes or of medicine."""
     first = next((word for word in name.split() if not word.endswith(".")), name).strip(".,")
     return first.lower() in read_words("no_names") or is_allowed(first)
+
+
+def _is_known(word: str) -> bool:
+    """Whether a word is a first or last name, of those that are words too, or common."""
+    small = word.lower()
+    is_word = small in read_words("words_and_names") and small not in read_words("no_names")
+    return is_word or small in read_words("given_words") or word.title() in read_words("given_names")
+
+
+def _may_name(word: str) -> bool:
+    """Whether a word may be one of a name: known as one, and none of notes or of medicine."""
+    small = word.lower()
+    return _is_known(word) or not (small in read_words("no_names") or is_allowed(word) or _ABSTRACT.match(small))

@@ -15,7 +15,8 @@ from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.larger_places import without_larger_places
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
-from clinaudit.audit.pii.masking.tags import Forms, Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
+from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
+from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize

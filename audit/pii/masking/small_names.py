@@ -15,7 +15,8 @@ from clinaudit.audit.pii.word_lists.reading import read_words
 from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 _WORD: Final = r"[a-z][a-z'’-]{1,20}"
-_NAMES: Final = rf"(?P<value>{_WORD}(?:[ ][a-z]\.?(?=[ ]))?(?:[ ]{_WORD}){{0,2}})(?![\w-])"
+#: Looked for from each word on: in "with nurse kelly" two words call for a name.
+_NAMES: Final = rf"(?=(?P<value>{_WORD}(?:[ ][a-z]\.?(?=[ ]))?(?:[ ]{_WORD}){{0,2}})(?![\w-]))"
 _RELATIVE: Final = rf"(?:{KIN}s?|{CLOSE}|twins?|baby)"
 _SPOKEN_TO: Final = (
     r"(?:(?:spoke|spoken|talked|speaking|talking|met|meet|discussed|reviewed|d/w|lives|living|came|here)\s(?:with|to)"

@@ -43,6 +43,7 @@ class MaskOptions:
     ner: bool | None = None
     query_field: str | None = None
     with_query: bool = False
+    new_ids: bool = False
     policy: MaskingPolicy = "minimum-necessary"
     map_file: Path | None = None
     #: Of the served model that is asked what a question needs.
@@ -54,7 +55,7 @@ class MaskOptions:
     @property
     def request(self) -> MaskRequest:
         """What is masked, and where to."""
-        return MaskRequest(self.prompts, self.out, self.map_file, self.query_field, self.with_query)
+        return MaskRequest(self.prompts, self.out, self.map_file, self.query_field, self.with_query, self.new_ids)
 
     @property
     def served_model(self) -> ServedModel | None:
@@ -106,7 +107,7 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         profile = load_profile(options.template)
         patients = len(corpus.patients) + len(corpus.validation)
         with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
-            site = Gazetteer(corpus, profile, advance=advance)
+            site = Gazetteer(corpus, profile, advance=advance, widely=True)
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     detector, second = filter_detectors(site, ner=options.ner)
     has_model = is_english_installed() if options.ner is None else options.ner

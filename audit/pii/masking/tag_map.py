@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.pii.masking.tags import Forms
+from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.run.sqlite_file import is_damage, open_sqlite
 from clinaudit.errors import BadInputError, StorageError, UsageError
 

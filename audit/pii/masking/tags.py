@@ -5,26 +5,24 @@ text that holds something like a tag itself is no special case: that is masked t
 identifiers are found.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from clinaudit.audit.pii.masking.same_person import Mention, join_mentions, read_mention
+from clinaudit.audit.pii.masking.written_tags import OF_TAGS, Forms, find_written_tags
 from clinaudit.audit.pii.plain_text import read_plainly
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
 
-#: A tag; its name (the first group) tells it from the others of its record, the interval is for the reader alone.
-TAG: Final = re.compile(r"<([A-Z][A-Z0-9_]*_[1-9][0-9]*)(?:[+-][0-9]+d)?>")
-#: What stands for a text that looks like a tag already.
-_OF_TAGS: Final = "TAG"
 #: They say less than any other category of the same value: where both were found, the other names the tag.
 _GENERIC: Final = frozenset({"full_name", "nickname", "date", "admission_date", "other_code", "age"})
 #: An interval is no longer than this: from a date of birth it would tell an age over 89 (164.514(b)(2)(i)(C)).
 _LONGEST_INTERVAL_DAYS: Final = 89 * 365
-Forms = Mapping[str, tuple[str, ...]]
+#: What is equal for two ways of writing one value: its kind and its normal form, or of a person's name the mention.
+_Value = tuple[str, str] | Mention
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,22 +60,25 @@ class TagBook:
 
     def __init__(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> None:
         """Number the values of (text, what is masked in it) by where they first stand, the first text first."""
-        categories_of: dict[tuple[str, str], str | None] = {}
+        categories_of: dict[_Value, str | None] = {}
         for text, hidden in texts:
             for one in hidden:
                 value, category = _value_of(text, one), one.category
                 if value not in categories_of or (categories_of[value] in _GENERIC and category not in _GENERIC):
                     categories_of[value] = category
-        self._names: dict[tuple[str, str], str] = {}
+        same = join_mentions({one: category for one, category in categories_of.items() if isinstance(one, Mention)})
+        for mention, first in same.items():
+            if mention.words == first.words and categories_of[first] in _GENERIC:
+                categories_of[first] = categories_of[mention]
+        self._names: dict[_Value, str] = {}
         used: Counter[str] = Counter()
-        whole = _whole_names(categories_of)
         for value, category in categories_of.items():
-            if value in whole:
+            if value in same:
                 continue
-            kind = _OF_TAGS if category is None else categories()[category].tag
+            kind = OF_TAGS if category is None else categories()[category].tag
             used[kind] += 1
             self._names[value] = f"{kind}_{used[kind]}"
-        self._names |= {part: self._names[value] for part, value in whole.items()}
+        self._names |= {mention: self._names[first] for mention, first in same.items()}
         self._intervals = _intervals(categories_of)
 
     def write(self, text: str, hidden: Sequence[Hidden]) -> TaggedText:
@@ -92,7 +93,8 @@ class TagBook:
                 length += one.start - place
             if one.end > one.start:
                 value = _value_of(text, one)
-                parts.append(f"<{self._names[value]}{self._intervals.get(value, '')}>")
+                days = self._intervals.get(value, 0)
+                parts.append(f"<{self._names[value]}{f'{days:+d}d' if days else ''}>")
                 length += len(parts[-1])
             place = one.end
         return TaggedText("".join(parts), tuple(kept), len(hidden))
@@ -100,68 +102,40 @@ class TagBook:
     def forms(self, texts: Sequence[tuple[str, Sequence[Hidden]]]) -> Forms:
         """Return by name what stood in the place of each tag, occurrence by occurrence; one where all are equal.
 
+        The name of a date has its days after the first, `DATE_1+0d`.
         What stands in the first text alone counts, and what stands in a later one where the first lacks the value.
         """
         forms: dict[str, list[str]] = {}
         for text, hidden in texts:
             found: dict[str, list[str]] = {}
             for one in hidden:
-                found.setdefault(self._names[_value_of(text, one)], []).append(text[one.start : one.end])
+                value = _value_of(text, one)
+                key = self._names[value] + (f"{self._intervals[value]:+d}d" if value in self._intervals else "")
+                found.setdefault(key, []).append(text[one.start : one.end])
             forms = {**found, **forms}
         return {name: (found[0],) if len(set(found)) == 1 else tuple(found) for name, found in forms.items()}
 
 
 def find_tags(text: str) -> list[Hidden]:
     """Return the stretches of a text that look like tags: left alone, they would be read as tags."""
-    return [Hidden(found.start(), found.end(), None) for found in TAG.finditer(text)]
+    return [Hidden(start, end, None) for start, end, *_ in find_written_tags(text, in_words=True)]
 
 
-def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
-    """Return a text with identifiers in the place of their tags, and how many tags `forms` does not know.
-
-    The second occurrence of a tag takes the second form in which the record wrote the value; further ones the first.
-    An unknown tag stays: whoever answered made it up.
-    """
-    seen: Counter[str] = Counter()
-    unknown = 0
-
-    def form_of(found: re.Match[str]) -> str:
-        nonlocal unknown
-        name = found[1]
-        if name not in forms:
-            unknown += 1
-            return found[0]
-        written = forms[name]
-        place = seen[name]
-        seen[name] += 1
-        return written[place] if place < len(written) else written[0]
-
-    return TAG.sub(form_of, text), unknown
-
-
-def _value_of(text: str, hidden: Hidden) -> tuple[str, str]:
+def _value_of(text: str, hidden: Hidden) -> _Value:
     """Return what is equal for two ways of writing one value."""
     written = text[hidden.start : hidden.end]
     if hidden.category is None:
-        return _OF_TAGS, written
+        return OF_TAGS, written
     value = normalize(hidden.category, read_plainly(written).text)
-    return ("as written", written) if value is None else (value.kind, value.text)
+    if value is None:
+        return "as written", written
+    return (
+        read_mention(text, hidden.start, hidden.end, value.text) if value.kind == "name" else (value.kind, value.text)
+    )
 
 
-def _whole_names(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tuple[str, str], tuple[str, str]]:
-    """Return the whole name by each part of it ("Lund" of "Ada Lund"), where it can be the part of one name alone."""
-    words = {value: frozenset(value[1].split()) for value in categories_of if value[0] == "name"}
-    longest = [value for value in words if not any(words[value] < other for other in words.values())]
-    found = {}
-    for value in words:
-        wholes = [one for one in longest if words[value] < words[one]]
-        if len(wholes) == 1:
-            found[value] = wholes[0]
-    return found
-
-
-def _intervals(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tuple[str, str], str]:
-    """Return how many days after the record's first date each other date is, as its tag says it.
+def _intervals(categories_of: Mapping[_Value, str | None]) -> dict[_Value, int]:
+    """Return how many days after the record's first date each date is, as its tag says it.
 
     Dates of birth have none: from a visit it would tell the age to the day, which is a quasi-identifier.
     """
@@ -169,19 +143,18 @@ def _intervals(categories_of: Mapping[tuple[str, str], str | None]) -> dict[tupl
     dated = [(value, day) for value in dates if (day := _day(value)) is not None] or _days_of_one_year(dates)
     if not dated:
         return {}
-    (_, first), *others = dated
-    intervals = {value: (day - first).days for value, day in others}
-    return {value: f"{days:+d}d" for value, days in intervals.items() if 0 < abs(days) <= _LONGEST_INTERVAL_DAYS}
+    intervals = {value: (day - dated[0][1]).days for value, day in dated}
+    return {value: days for value, days in intervals.items() if abs(days) <= _LONGEST_INTERVAL_DAYS}
 
 
-def _day(value: tuple[str, str]) -> date | None:
+def _day(value: _Value) -> date | None:
     try:
         return date.fromisoformat(value[1])
     except ValueError:
         return None  # a month, a year or a day of some year
 
 
-def _days_of_one_year(dates: Sequence[tuple[str, str]]) -> list[tuple[tuple[str, str], date]]:
+def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
     """Return days that are all told without a year as of one year; none where their order goes back.
 
     Nor where one stands before the end of February and one after it: whether it has a 29th is not known.

@@ -7,7 +7,7 @@ from pathlib import Path
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
-from clinaudit.audit.pii.masking.tags import unmask_text
+from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.run.durable_files import replacing, require_writable
 from clinaudit.errors import BadInputError, UsageError
 

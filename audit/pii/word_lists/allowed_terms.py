@@ -1,6 +1,6 @@
 """Words that look like people's names and are none: eponyms of medicine, drugs, devices, abbreviations.
 
-Owns the reading of the lists of them (`allowed_terms`, `drug_names`, `drug_brands`, `clinical_shorthand`), and the
+Owns the lists of them that are read here (`allowed_terms`, `clinical_shorthand`; drugs are read in `priors`), and the
 endings that words of medicine have and names do not. Knows nothing of how names are found.
 """
 
@@ -10,6 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.audit.pii.word_lists.reading import read_lines, read_words
+from clinaudit.priors.clinical_terms import drug_words
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
 _FINDING: Final = re.compile(
@@ -37,8 +38,7 @@ _DOSE: Final = re.compile(
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    terms = (*read_lines("allowed_terms"), *read_words("drug_names"), *read_words("drug_brands"))
-    return frozenset(map(fold_words, terms))
+    return frozenset(map(fold_words, (*read_lines("allowed_terms"), *drug_words())))
 
 
 @lru_cache(maxsize=100_000)

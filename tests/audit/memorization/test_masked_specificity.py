@@ -200,8 +200,9 @@ LITERALS = (
     "the {cat} sat, ",
     "he is well; ",
     "\n",
-    "seen by {77}; ",
-    "f/u in {46} days ",
+    "aged {77}; ",
+    "f/u in 46 days, 58 mg, 77.5 ",
+    "his {46} year old ",
     "2 May; ",
 )
 VALUES = ("name", "age", "sex", "date", "provider", "practice")
@@ -276,7 +277,8 @@ def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: r
     for part in parts:
         kind = next((kind for kind in ways if kind == part), None)
         if kind is not None:
-            atoms += [(rng.choice(ways[kind]), kind), ("; ", None)]
+            before, after = rng.choice((("age ", "; "), ("", "yo; "))) if kind == "age" else ("", "; ")
+            atoms += [(before, None), (rng.choice(ways[kind]), kind), (after, None)]
             continue
         before, _, rest = part.partition("{")
         word, _, after = rest.partition("}")

@@ -14,16 +14,19 @@ from clinaudit.audit.memorization.verbatim import attribute_generations
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
 N = 4
 ENGINES: tuple[SpecificityEngine, ...] = ("aho-corasick", "windows")
-READER = NoteReader(load_profile())
+READER = NoteReader(load_profile(), clinical_terms(load_panel()))
 
 # Short repeated words make stitched, nested and periodic regions; the rest are unicode, headers and carriage returns.
 WORDS = ["a", "b", "ab", " ", "\n", "\r\n", "\r", "é", "漢", "😀", "cc: ", "plan:", "aaa", "negative for ", "."]
+WORDS += ["hiv", "\u00a0", " but ", "positive ", "no ", "\n1/2/2003 ", "see hpi"]
 TEXTS = st.lists(st.sampled_from(WORDS), min_size=0, max_size=30).map("".join)
 
 
@@ -81,6 +84,7 @@ def test_one_generation_equals_the_twin(tokenizer, cache, notes, others, generat
         assert (piece.piece.note, piece.piece.copy_forward_count) == (holders[-1], len(holders))
         assert piece.piece.note_start_chars == twin.clean[holders[-1]].index(wanted)
         assert {found[wanted] for found in counts.values()} == {patients_holding(wanted, people)}
+        assert [label.boilerplate for label in piece.labels] == twin.boilerplate(ids, *piece.piece.span_tokens)
         # Segments partition the piece, in characters and in tokens.
         assert "".join(text[slice(*segment.span_chars)] for segment in piece.segments) == text[slice(*piece.span_chars)]
         assert [token for segment in piece.segments for token in segment.tokens] == list(

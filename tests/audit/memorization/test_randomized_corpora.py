@@ -24,12 +24,13 @@ from clinaudit.audit.memorization.specificity import patient_count as specificit
 from clinaudit.audit.memorization.specificity import window_index
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, count_patients
 from clinaudit.audit.memorization.summary import measure_generation
-from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, analyze_attributed
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, TokenFlags, analyze_attributed
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
 
 BLOCKS = 21
@@ -46,6 +47,8 @@ KINDS = (
     "regions of three pieces and more",
     "overlapping pieces",
     "dropped tokens",
+    "tokens of the headline",
+    "templated tokens of the headline",
     "regions that touch",
     "pieces of K = 1",
     "pieces of K > 1",
@@ -182,6 +185,24 @@ def compare_generation(
         census["pieces in several notes"] += len(holders) > 1
         census["long pieces"] += len(text.encode()) >= LONG_BYTES
         census["pieces with characters of several bytes"] += not text.isascii()
+
+    covered = {token for piece in attributed.pieces for token in range(*piece.piece.span_tokens)}
+    at = [token for token, flag in enumerate(memorized) if flag]
+    for token, flags in zip(at, analyzed.tokens, strict=True):
+        if token not in covered:
+            assert flags == TokenFlags(UNASSIGNED, True, False, False, echo[token], False)
+    headlines = [
+        twin.attributable(ids, written.prompt or "", [(*span, k) for (_, span), k in zip(pieces, ks, strict=True)])
+        for ks in (
+            analyzed.patient_counts,
+            map(max, zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)),
+        )
+    ]
+    assert headlines == [analyzed.attributable_tokens_unmasked, analyzed.attributable_tokens]
+    census["tokens of the headline"] += headlines[1]
+    census["templated tokens of the headline"] += sum(
+        not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
+    )
 
     metrics = measure_generation(analyzed).metrics
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))

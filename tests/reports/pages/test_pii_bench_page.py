@@ -10,7 +10,6 @@ from support.pii.filled_bench import bare_bench, estimate, filled_bench
 from clinaudit.reports.figures.pii_bench import missed_figure, strategies_figure
 from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
 from clinaudit.reports.schema.pii_bench import BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, strategies_table
@@ -60,19 +59,15 @@ def test_what_was_told_the_answer_is_never_the_best() -> None:
 def test_a_sites_own_notes_come_first() -> None:
     sentence = headline(filled_bench())
     assert sentence.startswith("On this site’s own notes “")
-    assert sentence.endswith("misses least: 1–3% of the known identifiers.")
+    assert sentence.endswith("misses least: it leaves a known identifier of 1–20% of the patients.")
     page = Page(render_pii_bench(filled_bench())).words
     assert page.index("On this site's own notes") < page.index("What each filter leaves in a prompt")
 
 
-def test_a_sites_figure_that_would_tell_of_few_is_not_published_which_is_not_unmeasured() -> None:
-    bench = filled_bench()
-    assert bench.site is not None
-    hidden = PublishedEstimate(reason="ten patients or fewer stand behind it")
-    rows = [row.model_copy(update={"missed": hidden, "recall": hidden}) for row in bench.site.recall]
-    table = site_table(bench.model_copy(update={"site": bench.site.model_copy(update={"recall": rows})}))
-    assert table.rows[0][2:] == ("91–100", "not published: ten patients or fewer stand behind it")
-    assert site_table(bench).rows[0][2:] == ("91–100", "1–3% (0 to 5)")
+def test_a_sites_figures_are_ranges_of_shares_of_its_patients() -> None:
+    table = site_table(filled_bench())
+    assert table.columns[2:] == ("Patients", "Of whom any is missed")
+    assert table.rows[0][2:] == ("82–120", "1–20% (0 to 30)")
 
 
 def test_without_a_finished_filter_nothing_is_claimed() -> None:

@@ -22,7 +22,7 @@ def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> N
     assert row[APPOINTMENT, "never seen"][2] == "0% (−4 to +4)"
     assert hits.rows[6][2:] == ("100% (96 to 100)", "0–8% (0 to 14)", "−100 to −92% (−100 to −83)")
     assert len(memorized.rows) == 12
-    assert identifiers.rows[6][2:] == ("67–82% (58 to 89)", "0–14% (0 to 21)", "−82 to −53% (−89 to −37)")
+    assert identifiers.rows[6][2:] == ("68–83% (60 to 89)", "0–5% (0 to 10)", "−82 to −64% (−89 to −50)")
     assert {row[2:] for row in others.rows} == {("0% (0 to 4)", "0% (0 to 4)", "0% (−4 to +4)")}
 
 

@@ -22,7 +22,7 @@ def decided(name: str = "full") -> PublishedDecision:
 @pytest.mark.parametrize("basis", BASES)
 def test_it_fits_100_columns_without_control_codes(name: str, basis: Basis) -> None:
     decision = decided(name)
-    for line in rules_text(decision, basis=basis, settled=decision if basis == "recorded" else None).splitlines():
+    for line in rules_text(decision, basis=basis).splitlines():
         assert len(line) <= 100
         assert line.isprintable()
         assert "None" not in line
@@ -49,17 +49,6 @@ def test_reasons_stand_once_over_their_rules_failures_first() -> None:
     assert statuses == sorted(statuses, key=["fail", "inconclusive", "pass"].index)
 
 
-def test_what_the_ranges_settle_stands_beside_the_recorded_verdict() -> None:
-    decision = decided()
-    settled = decision.model_copy(
-        update={"rules": [rule.model_copy(update={"status": "inconclusive"}) for rule in decision.rules]}
-    )
-    lines = rules_text(decision, basis="recorded", settled=settled).splitlines()
-    assert all(line.endswith(" ?") for line in lines if line.startswith(("fail ", "pass ")))
-    assert lines[-1].startswith("Ranges: ")
-    assert "Ranges" not in rules_text(decision, basis="recorded")
-
-
 def as_read(text: str) -> list[list[str]]:
     """Return the cells of each rule, what is about it read on over its lines."""
     table = text.splitlines()
@@ -82,7 +71,7 @@ def test_no_name_is_cut_however_long_what_a_rule_is_about(arm: Arm | None, rende
     longest = [rule.model_copy(update={"rendering": rendering, "arm": arm}) for rule in decision.rules]
     decision = decision.model_copy(update={"rules": longest})
     for basis in BASES:
-        text = rules_text(decision, basis=basis, settled=decision)
+        text = rules_text(decision, basis=basis)
         assert "…" not in text
         assert all(len(line) <= 100 for line in text.splitlines())
         rows = as_read(text)
@@ -117,8 +106,8 @@ def test_it_says_which_figures_decided() -> None:
 
 def test_colour_adds_nothing_but_colour() -> None:
     decision = decided()
-    plain = rules_text(decision, basis="recorded", settled=decision)
-    painted = rules_text(decision, basis="recorded", settled=decision, colour=True)
+    plain = rules_text(decision, basis="recorded")
+    painted = rules_text(decision, basis="recorded", colour=True)
     assert "\x1b" not in plain
     assert re.sub("\x1b\\[[0-9;]*m", "", painted) == plain
     assert "\x1b[1;31m" in painted

@@ -22,7 +22,7 @@ from clinaudit.reports.schema.pii_bench import (
     PrivacyUtility,
     ResidualInference,
     SiteBench,
-    SiteRecall,
+    SiteMisses,
 )
 
 #: Name, kind, strategy, and how good it is.
@@ -214,14 +214,18 @@ def _paper() -> list[PaperScore]:
 
 
 def _site() -> SiteBench:
-    patients = CountRange(low=91, high=100)
-    missed = PublishedEstimate(low=0.01, high=0.03, confidence_low=0.0, confidence_high=0.05)
-    found = PublishedEstimate(low=0.97, high=0.99, confidence_low=0.95, confidence_high=1.0)
+    missed, covered = CountRange(low=1, high=20), CountRange(low=81, high=100)
     return SiteBench(
-        patients=patients,
-        notes=CountRange(low=401, high=410),
-        recall=[
-            SiteRecall(system=system, identifier=identifier, patients=patients, recall=found, missed=missed)
+        patients=CountRange(low=81, high=100),
+        misses=[
+            SiteMisses(
+                system=system,
+                identifier=identifier,
+                patients=CountRange(low=82, high=120),
+                covered_patients=covered,
+                missed_patients=missed,
+                missed=PublishedEstimate(low=0.01, high=0.2, confidence_low=0.0, confidence_high=0.3),
+            )
             for system in ("gazetteer", "rules")
             for identifier in (None, "A", "C")
         ],

@@ -4,12 +4,12 @@ Three of HIPAA's identifiers stand for all of them. Counts of values follow from
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from support.results.random_worlds import ARMS, Law, Sum, World, add, minus
 
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson, wilson
+from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -146,12 +146,6 @@ def measure_identifiers(world: World) -> Identifiers:
     )
 
 
-def _bootstrap(bins: Sequence[IdentifierBin], patients: int) -> dict[str, float]:
-    values = np.repeat((0.0, *_VALUES), [row.patients for row in bins])
-    low, high = bootstrap_mean_over_patients(values, np.ones(patients, dtype=np.int64), seed=0)
-    return {"low": 1000 * low, "high": 1000 * high}
-
-
 def _measure_place(world: World, place: str, patients: int) -> IdentifierFigures:
     counts = {kind: world.counts[f"{place}/{kind}"] for kind in KINDS}
     shares = {kind: clopper_pearson(count, patients) for kind, count in counts.items()}
@@ -161,9 +155,7 @@ def _measure_place(world: World, place: str, patients: int) -> IdentifierFigures
         for rate, own in bins.items()
     }
     rates = {
-        rate: Estimate(value=1000 * total / patients, **_bootstrap(bins[rate], patients), n=patients)
-        if patients
-        else Estimate(value=None, n=0, reason="nobody was asked about")
+        rate: Estimate(value=1000 * total / patients if patients else None, low=0.0, high=9000.0, n=patients)
         for rate, total in values.items()
     }
     return IdentifierFigures(

@@ -116,7 +116,7 @@ def _question(record: Record) -> GivenQuestion:
         kind=kind,
         wordings=(values["question"], *rephrase(values["question"])),
         answer=values["answer"],
-        facts=_texts(record["facts"]),
+        facts=_texts(record.get("facts")),
         note_ids=(),
         is_unique=True,
     )

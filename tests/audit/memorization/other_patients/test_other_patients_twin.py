@@ -24,18 +24,16 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
-BLOCKS = 5
-CORPORA_A_BLOCK = 100
+BLOCKS = 4
+CORPORA_A_BLOCK = 125
 PROFILE = load_profile()
-READER = NoteReader(PROFILE)
 SEED = 7
 
 KINDS = (
     "tokens that count",
-    "tokens of one owner that are templated",
+    "tokens of one owner that are boilerplate",
     "windows that several patients hold",
     "windows that a nontrain patient holds, too",
     "windows that the target holds in other ids",
@@ -104,7 +102,7 @@ def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int]
 
 
 def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: ModelTokenizer, census: Counter) -> None:
-    twin = OtherPatientsTwin(tokenizer, READER, corpus.patients, corpus.train, corpus.n)
+    twin = OtherPatientsTwin(tokenizer, corpus.patients, corpus.train, corpus.n)
     pools = draw_pools({"train": sum(corpus.train), "nontrain": corpus.train.count(False)}, seed=SEED)
     train = [patient for patient, is_train in enumerate(corpus.train) if is_train]
     nontrain = [patient for patient, is_train in enumerate(corpus.train) if not is_train]
@@ -133,7 +131,7 @@ def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: Mod
             assert (text.sampled_tokens, text.chance_tokens) == (None, None)
 
         census["tokens that count"] += text.tokens
-        census["tokens of one owner that are templated"] += sum(
+        census["tokens of one owner that are boilerplate"] += sum(
             last - first - len(revealing) for _, first, last, *_, revealing in pieces
         )
         holders = [twin.holders(window) for _, window in texts]

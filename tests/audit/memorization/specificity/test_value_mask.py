@@ -51,9 +51,22 @@ def masked(text: str, identity: Identity = BRANDON) -> str:
             "greenish Brandons evergreen 146 460 4.6 mane manly females",
             "greenish Brandons evergreen 146 460 4.6 mane manly females",
         ),
-        # Ages, with their units and the letter of the sex.
-        ("46yo 46y/o 46 yrs 46M, 46 m", "<age>yo <age>y/o <age> yrs <age>, <age>"),
-        ("46mg at 45 or 47", "46mg at 45 or 47"),
+        # Ages beside a cue: after them, before them, or the letter of the sex joined on.
+        (
+            "46yo 46y/o 46 y.o. 46 year old 46yrs old 46M",
+            "<age>yo <age>y/o <age> y.o. <age> year old <age>yrs old <age>",
+        ),
+        ("age: 46\nAge 46, aged 46; at the age of 46", "age: <age>\nAge <age>, aged <age>; at the age of <age>"),
+        # A number alone is none: a dose, a score, a duration; nor is a part of another number, cue or not.
+        (
+            "46 mg, 46mg, 46 of 50, for 46 yrs, 46 years, 46 m, stage 46, 46",
+            "46 mg, 46mg, 46 of 50, for 46 yrs, 46 years, 46 m, stage 46, 46",
+        ),
+        (
+            "aged 46.5, age 1,046, 46.5 mg, 37.46 y/o, aged 46/80, age 46-50",
+            "aged 46.5, age 1,046, 46.5 mg, 37.46 y/o, aged 46/80, age 46-50",
+        ),
+        ("46mg at 45 or 47-year-old", "46mg at 45 or 47-year-old"),
         # The words and the letter of the patient's own sex; no pronoun.
         ("M, man, gentleman; woman, F, he, his", "<sex>, <sex>, <sex>; woman, F, he, his"),
         ("f/u I'm 98.6 M 5 m m/s a.m", "f/u I'm 98.6 M 5 m m/s a.m"),
@@ -98,13 +111,22 @@ def test_a_note_that_holds_a_placeholder_has_another_character_there() -> None:
 
 
 def test_a_value_that_a_part_cuts_has_its_placeholder() -> None:
-    text = "Mr. Brandon Green is 46."
+    text = "Mr. Brandon Green is, aged 46."
     values = ValueMask(BRANDON, DATES).find(text)
     cut = mask_text(text, values, Span(text.index("don"), text.index("6.")))
-    assert cut == f"{PLACEHOLDERS['name']} is {PLACEHOLDERS['age']}"
+    assert cut == f"{PLACEHOLDERS['name']} is, aged {PLACEHOLDERS['age']}"
     # A part that ends before a value, or begins after one, has none of it.
     assert mask_text(text, values, Span(0, 4)) == "Mr. "
-    assert mask_text(text, values, Span(text.index(" is"), text.index("46"))) == " is "
+    assert mask_text(text, values, Span(text.index(" is"), text.index("46"))) == " is, aged "
+
+
+def test_an_age_in_the_age_field_needs_no_cue() -> None:
+    text = "Green / 46 / male; 46 mg"
+    found = ValueMask(BRANDON, DATES).find(text, text.index("46"))
+    assert [text[slice(*value.span_chars)] for value in found if value.kind == "age"] == ["46"]
+    assert mask_text(text, found).endswith("; 46 mg")
+    # Not where the field holds another number than the patient's age.
+    assert not [value for value in ValueMask(BRANDON, DATES).find("47 / male", 0) if value.kind == "age"]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,28 @@
 """A site's own notes: what is known of its patients, which of it a system covers, and what of that may leave."""
 
+import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, TOO_FEW, SiteNotes
+from clinaudit.audit.pii.benchmark.site_notes import (
+    EVIDENCE_FILE,
+    FILTER,
+    TALLY_FILE,
+    SiteNotes,
+    SiteTally,
+    publish_misses,
+)
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.pii_bench import PiiBench
 from clinaudit.templates.profile import load_profile
 
@@ -93,32 +104,51 @@ def test_the_filter_counts_by_what_it_masks_or_withholds(tmp_path) -> None:
     notes.masked_notes = frozenset({1, 2})
     few = notes.hidden_by(PromptMasker(BirthDates()), lambda _n: None)
     assert [place.note for place, hit in zip(notes.places, few, strict=True) if hit is not None] == [1, 1, 2, 2, 2]
-    rows = {(row.system, row.identifier): row for row in notes.publish({"few": few}, seed=0).recall}
-    assert (rows["few", "C"].patients.low, rows["few", "C"].recall.value) == (1, None)
+    rows = {(row.system, row.identifier): row for row in notes.tally({"few": few})}
+    assert (rows["few", "C"].patients, rows["few", "C"].missed_patients, rows["few", "A"].missed_places) == (2, 0, 3)
     notes.masked_notes = frozenset(range(20))
     # The second look finds the first line: each note is withheld, and nothing of it goes out.
     assert all(notes.hidden_by(PromptMasker(BirthDates(), second=HeaderAlone()), lambda _n: None))
 
 
-def test_figures_leave_only_with_more_than_ten_patients_behind_them(tmp_path) -> None:
+def test_figures_of_patients_leave_in_classes_of_twenty(tmp_path) -> None:
     notes = site(tmp_path, 20)
     found = {
         "all": notes.found_by(Everything(), lambda _n: None),
         "head": notes.found_by(HeaderAlone(), lambda _n: None),
     }
-    rows = {(row.system, row.identifier): row for row in notes.publish(found, seed=0).recall}
-    assert (rows["all", "A"].patients.low, rows["all", "A"].patients.high) == (11, 20)
-    assert (rows["all", "A"].recall.value, rows["all", "A"].missed.value) == (1.0, 0.0)
-    # A name was missed of ten patients: no figure says so.
-    assert (rows["head", "A"].recall.value, rows["head", "A"].recall.reason) == (None, TOO_FEW)
-    assert (rows["head", "C"].recall.value, rows["head", "C"].missed.value) == (0.0, 1.0)
+    # By hand: of ten of the twenty the name stands once more, and is left there; all birth dates are left.
+    exact = {(row.system, row.identifier): row for row in notes.tally(found)}
+    head = exact["head", "A"]
+    assert (head.patients, head.missed_patients, head.places, head.missed_places) == (20, 10, 30, 10)
+    published = notes.publish(found)
+    assert published.patients == CountRange(low=1, high=20)
+    rows = {(row.system, row.identifier): row for row in published.misses}
+    none, some = rows["all", "A"], rows["head", "A"]
+    assert (none.missed_patients, none.covered_patients) == (NOBODY, CountRange(low=1, high=20))
+    assert (none.missed.low, none.missed.high) == (0.0, 0.0)
+    assert some.missed_patients == some.covered_patients == CountRange(low=1, high=20)
+    # 1 of 21 and 20 of 21.
+    assert (some.missed.low, some.missed.high) == (0.04, 0.96)
+    assert (rows["head", "C"].missed.low, rows["head", "C"].missed.high) == (1.0, 1.0)
 
 
-def test_of_few_patients_nothing_leaves(tmp_path) -> None:
-    notes = site(tmp_path, 5)
-    published = notes.publish({"all": notes.found_by(Everything(), lambda _n: None)}, seed=0)
-    assert {row.recall.value for row in published.recall} == {None}
-    assert (published.patients.low, published.patients.high) == (1, 10)
+@pytest.mark.parametrize("patients", [21, 35, 40])
+def test_all_numbers_of_patients_of_a_class_give_one_file(patients: int) -> None:
+    for missed in range(1, 16):
+        tally = SiteTally(
+            system="rules", identifier="A", patients=patients, missed_patients=missed, places=9, missed_places=missed
+        )
+        shown = publish_misses(tally)
+        assert shown.patients.low <= patients <= shown.patients.high
+        assert (shown.missed.low or 0) <= missed / patients <= (shown.missed.high or 0)
+        exact = clopper_pearson(missed, patients)
+        assert (
+            (shown.missed.confidence_low or 0) <= (exact.low or 0) < (exact.high or 1) <= shown.missed.confidence_high
+        )
+        same = replace(tally, patients=patients - missed + 1, missed_patients=1, places=700, missed_places=1)
+        if patients - missed > 20:
+            assert publish_misses(same) == shown
 
 
 def test_notes_without_anything_known_are_refused(tmp_path) -> None:
@@ -137,7 +167,12 @@ def test_the_command_keeps_places_in_the_evidence_alone(tmp_path, capsys) -> Non
     document = (out / "bench.json").read_text()
     published = PiiBench.model_validate_json(document).site
     assert published is not None
-    assert {row.system for row in published.recall} == {"rules", FILTER}
+    assert {row.system for row in published.misses} == {"rules", FILTER}
+    counts = json.loads((out / "evidence" / TALLY_FILE).read_text())
+    assert {row["system"] for row in counts} == {"rules", FILTER}
+    # Nothing published tells how many notes or places there are.
+    assert {row["patients"] for row in counts} == {20}
+    assert set(published.model_dump()) == {"patients", "misses", "limits"}
     for text in (document, (out / "bench.html").read_text(), said.out, said.err):
         assert not any(surname in text for surname in SURNAMES)
     places = pl.read_parquet(out / "evidence" / EVIDENCE_FILE)

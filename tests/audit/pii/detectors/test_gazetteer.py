@@ -22,7 +22,7 @@ PATIENTS = [
 
 
 @pytest.fixture(scope="module")
-def gazetteer(tmp_path_factory):
+def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     with (folder / "patients.csv").open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
@@ -35,7 +35,17 @@ def gazetteer(tmp_path_factory):
                 "cc: cough\nhpi: lives on a hill. may return. saving grace. ida came."
             )
             file.write(json.dumps({"patient_id": patient_id, "note_id": f"{patient_id}-1", "text": text}) + "\n")
-    return Gazetteer(read_corpus(folder), load_profile())
+    return read_corpus(folder)
+
+
+@pytest.fixture(scope="module")
+def gazetteer(corpus):
+    return Gazetteer(corpus, load_profile())
+
+
+@pytest.fixture(scope="module")
+def filter_of_names(corpus):
+    return Gazetteer(corpus, load_profile(), widely=True)
 
 
 @pytest.mark.parametrize(
@@ -84,3 +94,18 @@ def test_words_that_many_notes_hold_are_no_names_alone(gazetteer, text):
 def test_every_patient_of_the_corpus_is_found_in_the_notes_of_it(gazetteer):
     missed = [name for _, _, name, _ in PATIENTS if found_by(gazetteer, f"seen: {name}.") != [("patient_name", name)]]
     assert missed == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hill's labs, RE: Grace, spoke with May for Hill", ["Hill", "Grace", "Hill"]),
+        ("sister Ida, by Grace", ["Ida", "Grace"]),
+        ("Grace M. Hill and Ida Maria Berg; HILL, GRACE M.", ["Grace M. Hill", "Ida Maria Berg", "HILL, GRACE"]),
+        ("seen by Vargas, told O'Neil", ["Vargas", "O'Neil"]),
+        # No name, whoever bears it.
+        ("on the hill, Hill sign of May, The Hill, saving grace, Grace period", []),
+    ],
+)
+def test_a_filter_finds_a_word_of_a_name_beside_a_cue(filter_of_names, text, expected):
+    assert [found for _, found in found_by(filter_of_names, text)] == expected

@@ -9,7 +9,7 @@ from clinaudit.audit.pii.masking.other_scripts import OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
 from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
-from clinaudit.audit.pii.masking.tags import unmask_text
+from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.pii.plain_text import read_plainly
 
 DETECTOR = EverySpan([RuleDetector(), StrictRules(), OtherScripts()], by_line=[StructuredText()])

@@ -8,7 +8,8 @@ from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.masking import mask_prompt, unmask_text
 from clinaudit.audit.pii.masking.detection import EverySpan
 from clinaudit.audit.pii.masking.named_people import NamedPeople
-from clinaudit.audit.pii.masking.tags import TAG, Hidden, merge_hidden
+from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
+from clinaudit.audit.pii.masking.written_tags import find_written_tags
 from clinaudit.audit.pii.taxonomy import categories
 
 DETECTOR = PatternDetector()
@@ -61,14 +62,18 @@ def test_ages_over_89_do_not_tell_the_age() -> None:
 
 def test_text_that_looks_like_a_tag_is_masked_itself() -> None:
     text = "<PATIENT_1> is not <PATIENT_1>, Ada Lund; <DATE_2+14d> nor <patient_1>, <X_0> or <PATIENT_<TAG_1>>"
-    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <patient_1>, <X_0> or <PATIENT_<TAG_3>>"
+    assert masked(text) == "<TAG_1> is not <TAG_1>, <PATIENT_1>; <TAG_2> nor <TAG_3>, <X_0> or <PATIENT_<TAG_4>>"
+    # Every spelling that is read as a tag of an answer.
+    assert masked("[patient_1], PATIENT_1, &lt;PATIENT_1&gt; of Ada Lund; COVID_19, [1], XPATIENT_12") == (
+        "<TAG_1>, <TAG_2>, <TAG_3> of <PATIENT_1>; COVID_19, [1], X<TAG_4>"
+    )
 
 
 def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> None:
     result = mask_prompt("Seen 01/02/2024, that is January 2, 2024, by Ada Lund.", None, DETECTOR)
     answer = "<PATIENT_1>: <DATE_1>, <DATE_1>, <DATE_1> (not <DATE_9> or <DATE_1-3d>)"
     assert unmask_text(answer, result.forms) == (
-        "Ada Lund: 01/02/2024, January 2, 2024, 01/02/2024 (not <DATE_9> or 01/02/2024)",
+        "Ada Lund: 01/02/2024, January 2, 2024, 01/02/2024 (not <DATE_9> or 12/30/2023)",
         1,
     )
 
@@ -76,6 +81,22 @@ def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> Non
 PIECES = [
     *("Ada Lund", "Lund, Ada", "Kari Lund", "ADA", "01/02/2024", "January 2, 2024", "born 03/04/1990", "555-0143"),
     *("123-45-6789", "1 2 3 4 5 6 7 8 9", "93-year-old", "34-year-old nurse", "Aarhus", "asthma", "<DATE_1>", "<", ">"),
+    *(
+        "PATIENT_1",
+        "[patient_1",
+        "]",
+        "&lt;",
+        "&gt;",
+        "<PATIENT_1 ",
+        "DATE_1",
+        "+1",
+        "4d",
+        "\\_1",
+        "＜",
+        "＞",
+        "{",
+        "DATE",
+    ),
     *("<PATIENT_", "_1>", "\r\n", "\t", "🩺", "e\u0301", "\u202e", "\u200b", "\0", " ", ".", "\u2028", "ß", "ﬁ"),
 ]
 
@@ -91,7 +112,7 @@ def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
     result = mask_prompt(text, query, DETECTOR)
     assert result.text is not None
     assert unmask_text(result.text, result.forms) == (text, 0)
-    tags = [found.span() for found in TAG.finditer(result.text)]
+    tags = [(start, end) for start, end, *_ in find_written_tags(result.text)]
     left = [span for span in DETECTOR.detect(result.text) if categories()[span.category].direct]
     assert all(any(start <= span.start and span.end <= end for start, end in tags) for span in left)
 

@@ -10,6 +10,7 @@ from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.word_lists.allowed_terms import allowed_terms, is_allowed, is_dosed_drug
 from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.priors.clinical_terms import drug_words
 
 NAMES = {category.id for category in categories().values() if category.type == "PER" and category.id != "social_handle"}
 
@@ -81,8 +82,7 @@ def test_a_word_made_as_drugs_are_is_one_before_a_dose(text, word, dosed):
 
 
 def test_no_list_of_clinical_words_holds_a_given_name():
-    lists = ("drug_names", "drug_brands", "clinical_shorthand")
-    words = {word for name in lists for word in read_words(name)}
+    words = {word.title() for word in drug_words()} | read_words("clinical_shorthand")
     # "ANA" and "ED" are a test and a department; their names are written so by nobody but in capitals throughout.
     assert {
         word for word in words if word in read_words("given_names") or word.title() in read_words("given_names")

@@ -32,6 +32,12 @@ def write(path: Path, *rows: object) -> Path:
     return path
 
 
+def test_facts_and_keywords_may_be_left_out(tmp_path: Path) -> None:
+    row = {key: value for key, value in GOOD.items() if key not in ("facts", "keywords")}
+    (found,) = read_given_questions(write(tmp_path / "qa.jsonl", row), {"P1"})["P1"]
+    assert (found.candidate.facts, found.keywords) == ((), None)
+
+
 def test_they_are_asked_as_given_with_rephrasings_and_their_own_keywords(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
     rows = [

@@ -1,0 +1,96 @@
+"""Tags as answers write them: `<PATIENT_1>`, `<patient_1 >`, `[PATIENT_1]`, `&lt;PATIENT_1&gt;`, or PATIENT_1 alone.
+
+Owns what of a text is read as a tag, and what stands in its place in the end. What a prompt holds of these is masked
+itself, so that nothing is put there which was not taken out. Knows nothing of how tags are given out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from typing import Final
+
+from clinaudit.audit.pii.masking.later_dates import write_later
+from clinaudit.audit.pii.plain_text import read_plainly
+from clinaudit.audit.pii.taxonomy import categories
+
+#: What stands for a text that looks like a tag already.
+OF_TAGS: Final = "TAG"
+#: What a record's tags stand for, occurrence by occurrence, by name; of a dated one with its days: `DATE_2+14d`.
+Forms = Mapping[str, tuple[str, ...]]
+#: Of any script, with the escapes of Markdown and marks that show nothing.
+_INNER: Final = r"[\w＿\\ +\u00ad\u200b-\u200f\u2060\ufeff-]{3,60}?"
+_NAME: Final = re.compile(r"([^\W\d_]\w*?_)0*([1-9]\d*)((?: ?[+-] ?[0-9]+D)*)")
+_KEY: Final = re.compile(r"(\w+_\d+)(?:([+-]\d+)d)?")
+
+
+#: Start and end (half-open, in characters) of a tag in a text, its name, and the days that it adds.
+WrittenTag = tuple[int, int, str, tuple[int, ...]]
+
+
+def find_written_tags(text: str, *, in_words: bool = False) -> Iterator[WrittenTag]:
+    """Yield what is read as a tag, by start; with `in_words` also what would be one if its neighbours were masked."""
+    bare, either = _patterns(in_words)
+    for found in either.finditer(text):
+        inner = found["inner"]
+        if inner and (tag := _read(inner, is_angle=found["angle"] is not None)):
+            yield (*found.span(), *tag)
+        else:
+            for alone in bare.finditer(text, *found.span("inner")) if inner else (found,):
+                if tag := _read(alone["bare"], is_angle=False):
+                    yield (*alone.span(), *tag)
+
+
+def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
+    """Return a text with identifiers in the place of their tags, and how many tags `forms` does not know.
+
+    The second occurrence of a tag takes the second form in which the record wrote the value; further ones the first.
+    `<DATE_1+42d>` is the day 42 days later, written alike. Where a tag has days of its own, `<DATE_2+14d>`, others are
+    unknown: they could be counted from either day. An unknown tag stays: whoever answered made it up.
+    """
+    keys = [key for key in map(_KEY.fullmatch, forms) if key is not None]
+    known = {key[1]: (int(key[2]) if key[2] else None, forms[key[0]]) for key in keys}
+    seen: Counter[str] = Counter()
+    parts: list[str] = []
+    unknown = place = 0
+    for start, end, name, days in find_written_tags(text):
+        own, written = known.get(name, (None, ()))
+        value: str | None = None
+        if written and days in ((), (own,)):
+            value = written[seen[name] if seen[name] < len(written) else 0]
+            seen[name] += 1
+        elif written and own is not None and own in (0, days[0]):
+            value = write_later(written[0], sum(days) - own)
+        if value is None:
+            unknown += 1
+        else:
+            parts += [text[place:start], value]
+            place = end
+    return "".join([*parts, text[place:]]), unknown
+
+
+@cache
+def _patterns(in_words: bool) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what finds a tag without brackets, and what finds one with or without."""
+    before, after = ("", "") if in_words else (r"(?<!\w)", r"(?!\w)")
+    bare = rf"{before}(?P<bare>(?:{'|'.join(sorted(_kinds()))})\\?_[0-9]+(?:[+-][0-9]{{1,18}}d)*){after}"
+    angle = r"(?P<angle>[<＜]|&lt;|&#60;|&#[xX]3[cC];|\\u003[cC])"
+    close = r"(?:[>＞\]}]|&gt;|&#62;|&#[xX]3[eE];|\\u003[eE])"
+    return re.compile(bare), re.compile(rf"(?:{angle}|[\[{{])(?P<inner>{_INNER}){close}|{bare}")
+
+
+@cache
+def _kinds() -> frozenset[str]:
+    return frozenset({OF_TAGS, *(one.tag for one in categories().values())})
+
+
+@lru_cache(maxsize=10_000)
+def _read(written: str, *, is_angle: bool) -> tuple[str, tuple[int, ...]] | None:
+    """Return the name of a tag, and its days; None where it is none.
+
+    In angle brackets alone a tag of no known kind is one, if no small letters stand in it.
+    """
+    name = _NAME.fullmatch(read_plainly(written).text.replace("\\", "").strip().upper())
+    if name is None or (name[1][:-1] not in _kinds() and not (is_angle and written == written.upper())):
+        return None
+    return name[1] + name[2], tuple(map(int, re.findall(r"[+-]\d+", name[3].replace(" ", ""))))

@@ -1,0 +1,87 @@
+"""Boilerplate: templated text that tells nothing of its patient (docs/methods.md, section 2, "Boilerplate").
+
+Owns what of the matches of the templated-text rules a verdict may rest on, and which clauses tell. The paper's rules
+describe notes and take whole lines, histories included; to call a leak none, less must do. Knows nothing of tokens, of
+diagnoses or of drugs: where their terms stand is found by whoever is passed in.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from clinaudit.templates.blanks import plain_blanks
+from clinaudit.templates.spans import Span
+from clinaudit.templates.templated import Rule, mask_spans
+
+#: Finds the clinical terms of a text.
+TermFinder = Callable[[str], Iterable[Span]]
+
+#: A clause ends as the rules' do, at `.`, `;` and a line break; no point within a number, after a title or after a
+#: single letter ("37.5", "dr. roe", "10 a.m.") ends one: the longer clause tells more.
+_CLAUSE_END = re.compile(
+    r"[;\n]|(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bmiss)(?<!\bprof)\.(?!\d)", re.IGNORECASE
+)
+#: What ends the list of a "negative for".
+_CONTRAST = re.compile(r"\b(?:but|except|positive)\b", re.IGNORECASE)
+_CUE = re.compile(r"\b(?:positive|diagnosed|history\s{1,9}of)\b", re.IGNORECASE)
+#: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
+_NEGATION = re.compile(
+    r"(?:\b(?:no|not|never|neither|nor|none|non|denie[sd]|denying|negative|without|absent)|n['’]t)\b", re.IGNORECASE
+)
+_TIME = r"(?:,?[ \t]{1,9}(?:at[ \t]{1,9})?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[ap]\.?m\b\.?)?)?"
+#: The stamp at the head of what these rules take. A name after it is boilerplate by the rule of its own.
+_STAMPS: Mapping[Rule, re.Pattern[str]] = {
+    Rule.LAST_REVIEWED: re.compile(
+        r"[ \t]*last[ \t]+reviewed\b(?:[ \t]{1,9}on\b)?(?:[ \t]{1,9}\d{1,4}[/.-]\d{1,2}(?:[/.-]\d{2,4})?)?" + _TIME,
+        re.IGNORECASE,
+    ),
+    Rule.DATE_TIME_LINE: re.compile(rf"[ \t]*\d{{1,2}}([/-])\d{{1,2}}\1\d{{2,4}}{_TIME}", re.IGNORECASE),
+}
+#: Rules that take no more than their words.
+_AS_THEY_ARE = (Rule.HEADER_PREFIX, Rule.BY_NAME_LINE, Rule.SEE_REFERENCE)
+
+
+def mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
+    """Return one byte a character of a whole note: 1 where boilerplate. `by_rule` are the rules' spans in it."""
+    note = plain_blanks(note)
+    negatives = [_before_contrast(note, span) for span in by_rule[Rule.NEGATIVE_ROS]]
+    ends = sorted(
+        {match.end() for match in _CLAUSE_END.finditer(note)} | {span.end for span in negatives} | {len(note)}
+    )
+    # "History of present illness:" is a header, and tells of none.
+    headers = mask_spans(len(note), [by_rule[Rule.HEADER_PREFIX]])
+    cues = (match for match in _CUE.finditer(note) if not headers[match.start()])
+    stamps = (
+        Span(*found.span())
+        for rule, stamp in _STAMPS.items()
+        for span in by_rule[rule]
+        if (found := stamp.match(note, *span))
+    )
+    # Of the combined history its header alone is boilerplate: histories stand under it.
+    mask = mask_spans(len(note), [negatives, stamps, *(by_rule[rule] for rule in _AS_THEY_ARE)])
+    for start, end in _telling_clauses(note, ends, cues, find_terms):
+        mask[start:end] = bytes(end - start)
+    return bytes(mask)
+
+
+def _telling_clauses(
+    note: str, ends: list[int], cues: Iterable[re.Match[str]], find_terms: TermFinder
+) -> Iterator[Span]:
+    """Yield the clauses, which end at `ends`, that hold a term, or a cue without a negation before it."""
+    telling: set[int] = set()
+    for start, end in find_terms(note):
+        telling.update(range(bisect.bisect_right(ends, start), bisect.bisect_left(ends, end) + 1))
+    for cue in cues:
+        clause = bisect.bisect_right(ends, cue.start())
+        begin = ends[clause - 1] if clause else 0
+        if clause not in telling and _NEGATION.search(note, begin, cue.start()) is None:
+            telling.add(clause)
+    for clause in telling:
+        yield Span(ends[clause - 1] if clause else 0, ends[clause])
+
+
+def _before_contrast(note: str, span: Span) -> Span:
+    contrast = _CONTRAST.search(note, *span)
+    if contrast is None:
+        return span
+    return Span(span.start, span.start + len(note[span.start : contrast.start()].rstrip(" \t,(")))

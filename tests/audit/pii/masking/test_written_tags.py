@@ -1,0 +1,140 @@
+"""Tags as answers write them: what is read as one, what is unknown and stays, and days that an answer counts on."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.pii.masked_by_rules import masked
+
+from clinaudit.audit.pii.masking.later_dates import write_later
+from clinaudit.audit.pii.masking.written_tags import unmask_text
+from clinaudit.audit.pii.values.dates_in_text import read_written_date
+
+FORMS = {
+    "PATIENT_1": ("Ada Lund",),
+    "PATIENT_12": ("Per Berg",),
+    "DATE_1+0d": ("03/01/2024",),
+    "DATE_2+14d": ("March 15, 2024",),
+    "DATE_3": ("May",),
+}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("<PATIENT_1>", "<patient_1>", "PATIENT_1", "[PATIENT_1]", "{Patient_1}", "&lt;PATIENT_1&gt;", "<PATIENT_1 >"),
+        *("< PATIENT_1>", r"<PATIENT\_1>", r"PATIENT\_1", "\\u003cPATIENT_1\\u003e", "<PATIENT_01>", "＜PATIENT_1＞"),
+        # Full-width letters, Cyrillic ones that look alike, a mark that shows nothing, an Arabic figure.
+        *("＜ＰＡＴＩＥＮＴ＿１＞", "<РАТIЕNТ_1>", "<PATIENT_\u200b1>", "<PATIENT_\u0661>"),
+    ],
+)
+def test_a_tag_is_known_in_every_spelling(written: str) -> None:
+    assert unmask_text(f"Is {written} well?", FORMS) == ("Is Ada Lund well?", 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected", "unknown"),
+    [
+        ("**PATIENT_1**'s, (PATIENT_12), |PATIENT_1|25|", "**Ada Lund**'s, (Per Berg), |Ada Lund|25|", 0),
+        ("[PATIENT_1 and PATIENT_12]", "[Ada Lund and Per Berg]", 0),
+        ("<<PATIENT_1>> [<PATIENT_1>]", "<Ada Lund> [Ada Lund]", 0),
+        # No tag, or one within a word; nothing is counted.
+        ("XPATIENT_1 PATIENT_1S MY_PATIENT_1 COVID_19 <H1> <table_1> [1]", None, 0),
+        ("<X_1> <ПАЦИЕНТ_1> PATIENT_123 [patient_3] <PATIENT_2>", None, 5),
+    ],
+)
+def test_what_is_no_tag_stays_and_what_is_unknown_is_counted(answer: str, expected: str | None, unknown: int) -> None:
+    assert unmask_text(answer, FORMS) == (expected or answer, unknown)
+
+
+@pytest.mark.parametrize(
+    ("tag", "expected"),
+    [
+        ("<DATE_1+42d>", "04/12/2024"),
+        ("<DATE_1-1d>", "02/29/2024"),
+        ("[date_1 + 42d]", "04/12/2024"),
+        ("DATE_1+42d", "04/12/2024"),
+        ("<DATE_2+14d>", "March 15, 2024"),
+        ("<DATE_2>", "March 15, 2024"),
+        ("<DATE_2+14d+28d>", "April 12, 2024"),
+        # From DATE_1 it would be the 21st, from DATE_2 the 4th of April.
+        ("<DATE_2+20d>", None),
+        ("<DATE_3+5d>", None),
+        ("<DATE_9+5d>", None),
+        ("<PATIENT_1+3d>", None),
+        ("<DATE_1+9999999d>", None),
+        ("<DATE_1+99999999999999999999d>", None),
+        ("<DATE_1-800000d>", None),
+    ],
+)
+def test_days_are_added_or_the_tag_is_unknown(tag: str, expected: str | None) -> None:
+    assert unmask_text(f"due {tag}.", FORMS) == (f"due {expected or tag}.", 0 if expected else 1)
+
+
+def test_a_later_day_takes_no_turn_of_the_day_that_it_counts_from() -> None:
+    forms = {"DATE_1+0d": ("01/02/2024", "January 2, 2024")}
+    assert unmask_text("<DATE_1>, <DATE_1+1d>, <DATE_1>", forms) == ("01/02/2024, 01/03/2024, January 2, 2024", 0)
+
+
+@pytest.mark.parametrize(
+    ("written", "days", "expected"),
+    [
+        ("3/1/24", 42, "4/12/24"),
+        ("2024-03-01", 42, "2024-04-12"),
+        ("1 Mar 2024", 42, "12 Apr 2024"),
+        ("14/3/2024", 42, "25/4/2024"),
+        # "3/4/2024" would be read as the fourth of March.
+        ("14/3/2024", 20, "2024-04-03"),
+        ("1st of March 2024", 42, "2024-04-12"),
+        ("3/1", 42, "4/12"),
+        # Without a year: whether there is a 29th of February, and what follows the last of December.
+        ("2/20", 20, None),
+        ("12/20", 20, None),
+        ("March 2024", 3, None),
+        ("12/31/9999", 1, None),
+    ],
+)
+def test_a_later_day_is_written_alike(written: str, days: int, expected: str | None) -> None:
+    assert write_later(written, days) == expected
+
+
+@given(
+    st.dates(date(1931, 1, 1), date(2090, 1, 1)),
+    st.integers(-400, 400),
+    st.sampled_from(["%m/%d/%Y", "%d.%m.%Y", "%F"]),
+)
+def test_a_later_day_is_never_another_one(day: date, days: int, form: str) -> None:
+    read = date.fromisoformat(read_written_date(f"{day:{form}}")[0])
+    later = write_later(f"{day:{form}}", days)
+    assert later is not None
+    assert read_written_date(later)[0] == f"{read + timedelta(days)}"
+
+
+def test_what_a_prompt_holds_of_tags_comes_back_and_is_no_tag_of_its_own() -> None:
+    # Checked to come back whole.
+    text = masked("Mrs. Lund (PATIENT_1, [person_1]; &lt;PERSON_1&gt; or PERSON_1) said DATE_1+3d.")
+    assert text == "Mrs. <PERSON_1> (<TAG_1>, <TAG_2>; <TAG_3> or <TAG_4>) said <TAG_5>."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(
+            "<PATIENT_1> and PATIENT_12, <DATE_1+42d>; <FOO_1> " * 20_000,
+            "[" * 500_000 + "A" * 500_000,
+            "<" * 1_000_000,
+        ),
+        *(
+            "<PATIENT_" + "1" * 1_000_000 + ">",
+            "<DATE_1" + "+1d" * 300_000 + ">",
+            "&lt;" * 250_000,
+            "PATIENT_" * 125_000,
+        ),
+    ],
+    ids=["tags", "open", "angles", "figures", "days", "entities", "words"],
+)
+def test_an_answer_of_a_megabyte_is_read(answer: str) -> None:
+    text, unknown = unmask_text(answer, FORMS)
+    assert unknown == answer.count("<FOO_1>") or text
+    assert text.count("04/12/2024") == answer.count("<DATE_1+42d>")
