@@ -4,6 +4,7 @@ Owns the way from a file of generations to the memorization part of the results.
 """
 
 import clinaudit
+from clinaudit.audit.assembly.run_record import hidden_digest
 from clinaudit.audit.cluster.runner import open_runner, require_usable
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
@@ -29,7 +30,7 @@ from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.results import Results, StageCompleteness, secret_key
+from clinaudit.reports.exact.results import Results, StageCompleteness
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.templates.profile import load_profile
 
@@ -53,7 +54,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
     settings: dict[str, object] = {
         "clinaudit": clinaudit.__version__,
         "command": "analyze",
-        "GENERATIONS": sha256_of(given.generations),
+        "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
         "CORPUS": corpus.digest,
         "--tokenizer": tokenizer_digest,
         "--template": profile.digest,
@@ -81,7 +82,6 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
         results = Results(
-            key=secret_key(generation.text for generation in generations),
             completeness={"generations": StageCompleteness(planned=units, done=units, failed=0)},
             memorization=by_view(memorization.results)[None],
             identifiers=identifiers.results.get(None),

@@ -32,7 +32,7 @@ class Results:
     hardest: Json | None = None
     #: Of models with and without one split's patients, of several seeds; None where they were not trained.
     faithfulness: Json | None = None
-    #: Method -> `unlearn.json` of the split on which its rate was chosen.
+    #: Method -> both records of the model of the split on which its rate was chosen.
     chosen: Mapping[str, Json] = field(default_factory=dict)
     #: Split -> how many it forgets.
     forgotten: Mapping[str, int] = field(default_factory=dict)
@@ -55,9 +55,10 @@ def read_results(folder: Folder, grid: Grid) -> Results:
     hardest = folder.hardest / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
     judged = folder.faithfulness / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
     for method in METHODS:
-        path = folder.forgot(method, grid.chosen_on) / "unlearn.json"
-        if path.is_file():
-            chosen[method] = json.loads(path.read_text(encoding="utf-8"))
+        model = folder.forgot(method, grid.chosen_on)
+        paths = (model / "unlearn.json", model / "evidence" / "unlearn.json")
+        if paths[0].is_file():
+            chosen[method] = {key: of for path in paths for key, of in json.loads(path.read_text("utf-8")).items()}
     splits = folder.root / SPLITS_FILE
     forgotten = json.loads(splits.read_text(encoding="utf-8")) if splits.is_file() else {}
     log = folder.root / SECONDS_FILE

@@ -21,7 +21,7 @@ from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosureResults
-from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness, secret_key
+from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness
 from clinaudit.reports.schema.record import ARMS, Arm
 
 
@@ -41,7 +41,6 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         outcomes.facts, inputs.settings.probed.tiers, outcomes.census, training_length=inputs.training_length
     )
     return Results(
-        key=secret_key(generation.text for generation in outcomes.generations),
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
         corpus=CorpusSummary(
             counterfactual=inputs.corpus.has_counterfactual,

@@ -1,9 +1,9 @@
 """Provenance: the fingerprint that a resumed run must share, and `run.json`."""
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Final
 
 import clinaudit
 from clinaudit.audit.gate.policy import locate_policy
@@ -14,9 +14,13 @@ from clinaudit.audit.publication.identity import kept_identity
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.identity import IDENTITY
+
+_PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 
 
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
@@ -35,7 +39,9 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         # In float32 on a CPU no result depends on them, so that a resumed run may change them.
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
         "--judge": inputs.judge.identity(),
-        "--judge-labels": inputs.labelled.digest,
+        "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
+        if inputs.labelled.source == "site"
+        else inputs.labelled.digest,
         "--second-judge": inputs.second_judge.identity() if inputs.second_judge else None,
         "--policy": sha256_of(locate_policy(settings.policy)),
         "--template": inputs.profile.digest,
@@ -60,6 +66,11 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),
     }
+
+
+def hidden_digest(corpus: Corpus, content: bytes) -> str:
+    """Return a digest of what is not published: keyed, or it would confirm a guess of the content."""
+    return keyed_digest(draw_secret(all_texts(corpus), purpose=_PURPOSE), content)
 
 
 def named_patients(inputs: AuditInputs) -> dict[str, object]:
@@ -94,7 +105,7 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
             **_adapter_digests(inputs.model.files),
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
-            "prompts": hashlib.sha256(prompts.encode("utf-8")).hexdigest(),
+            "prompts": hidden_digest(inputs.corpus, prompts.encode("utf-8")),
         },
     }
 

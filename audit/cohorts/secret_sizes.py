@@ -6,24 +6,19 @@ from a digest of all notes, which nobody without the notes can have. Two sizes t
 cell's size would tell that of the sample. Owns the draw. Knows nothing of matching.
 """
 
-import hashlib
 from typing import Final
 
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret
 
 _PREFIX: Final = b"clinaudit: sizes that follow from a setting"
 #: Numbers in a class of counts.
 _STEP: Final = 10
 
 
-def draw_secret(corpus: Corpus) -> int:
+def draw_secret_number(corpus: Corpus) -> int:
     """Return a number drawn from all notes of the corpus, the same for the same notes."""
-    digest = hashlib.sha256(_PREFIX)
-    for patient_id in sorted(corpus.patients):
-        for note in corpus.notes_of(patient_id):
-            text = note.text.encode("utf-8")
-            digest.update(len(text).to_bytes(8, "big") + text)
-    return int.from_bytes(digest.digest()[:8], "big")
+    return int.from_bytes(draw_secret(all_texts(corpus), purpose=_PREFIX)[:8], "big")
 
 
 def lower_size(size: int, secret: int, *, digit: int = 0) -> int:

@@ -14,7 +14,7 @@ from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
 from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import MissingTiers
-from clinaudit.audit.cohorts.secret_sizes import draw_secret, lower_size
+from clinaudit.audit.cohorts.secret_sizes import draw_secret_number, lower_size
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus
@@ -56,7 +56,7 @@ class CohortChoice:
             caliper=settings.caliper,
             refined=not settings.no_refine,
             seed=settings.seed,
-            secret=draw_secret(corpus),
+            secret=draw_secret_number(corpus),
         )
 
 

@@ -114,15 +114,16 @@ def run(**options: Any) -> int:
     """Make MODEL forget the patients of a split; the new model goes to DIR.
 
     MODEL is a Hugging Face model directory (safetensors), or a LoRA adapter's with --base-model: it is merged first.
-    BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, with unlearn.json and
-    loss-curve.jsonl beside the weights; it is as private as the corpus. A stopped run goes on with the same command.
+    BENCH is a benchmark of `clinaudit unlearn build`. DIR is a model directory of the same kind, as private as the
+    corpus, with unlearn.json beside the weights; DIR/evidence holds what tells of patients (PHI) and goes nowhere. A
+    stopped run goes on with the same command.
 
     \b
     Example:
       clinaudit unlearn run model/ bench/ --method sim_npo --forget random:10 --out forgot/
       clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
     """
-    from clinaudit.audit.unlearning.methods.model_folder import read_record
+    from clinaudit.audit.unlearning.methods.model_folder import read_exact_record, read_record
     from clinaudit.audit.unlearning.methods.plan import plan_unlearning
     from clinaudit.audit.unlearning.methods.terminal_text import rate_text
     from clinaudit.audit.unlearning.methods.unlearn import unlearn
@@ -142,9 +143,9 @@ def run(**options: Any) -> int:
         training=_training(rate, **options),
     )
     unlearn(job, job.bench.split(options["forget"]), plan)
-    record = read_record(options["out"])
-    if chooses and record is not None and not options["quiet"]:
-        say_of_finished_work(rate_text(record["learning_rate"], record["rate_choice"]))
+    record, exact = read_record(options["out"]), read_exact_record(options["out"])
+    if chooses and record is not None and exact is not None and not options["quiet"]:
+        say_of_finished_work(rate_text(record["learning_rate"], exact["rate_choice"]))
     return _done(options["out"])
 
 
@@ -204,5 +205,7 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
 
 
 def _done(out: Path) -> int:
-    say_of_finished_work(f"{out}: the new model, with unlearn.json and loss-curve.jsonl; as private as the corpus\n")
+    say_of_finished_work(
+        f"{out}: the new model, as private as the corpus; {out}/evidence is PHI, and goes nowhere with it\n"
+    )
     return 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say, warn
 
 
 @click.command()
@@ -13,7 +13,7 @@ from clinaudit.audit.console.streams import say
 @click.option("--sign", "signing_key", type=PATH, metavar="KEYFILE", help="Sign it: an Ed25519 private key in PEM.")
 @click.option("--key", "public_key", type=PATH, metavar="PUBKEY", help="Check who signed it: a public key in PEM.")
 def verify(run_directory: Path, signing_key: Path | None, public_key: Path | None) -> int:
-    """Check every file of RUN against its manifest, and print one digest of the run.
+    """Check every file of RUN against its manifest, its verdict against its figures, and print one digest of the run.
 
     The digest stands for every file of the run: whoever wrote it into the minutes can tell later whether anything was
     changed. With --sign the manifest is signed with your own key, as RUN/manifest.sig, and --key checks that. Rendering
@@ -27,8 +27,10 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
       clinaudit verify run/ --sign site.pem
       clinaudit verify run/ --key site.pub
     """
+    from clinaudit.audit.publication.published_files import read_published, read_record
+    from clinaudit.audit.publication.run_verdict import find_verdict
     from clinaudit.audit.run.directory import hold_lock_of_finished
-    from clinaudit.audit.run.manifest import require_finished_run, run_digest
+    from clinaudit.audit.run.manifest import lists_evidence, require_finished_run, run_digest
     from clinaudit.audit.run.manifest import verify as verify_files
     from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
 
@@ -41,6 +43,10 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
             sign_manifest(finished, signing_key)
     if public_key is not None:
         check_signature(finished, public_key)
+    if not lists_evidence(finished):
+        published = read_published(finished)
+        if published.decision is not None:
+            find_verdict(published, read_record(finished), given=None)
     say(f"verified: {count} files are what the audit wrote")
     if signing_key is not None:
         say(f"signed: {run_directory / 'manifest.sig'}")
@@ -48,5 +54,10 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
         say(f"signature: made with the private key of {public_key.name}")
     elif signing_key is None and is_signed(finished):
         say("signature: there is one; --key PUBKEY checks whose it is")
+    if lists_evidence(finished):
+        warn(
+            "manifest.json is of an earlier version of clinaudit: its digests confirm guesses of the evidence; do not "
+            "pass it on, and audit again in a new directory, or purge this one"
+        )
     say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
     return 0

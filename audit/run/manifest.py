@@ -1,13 +1,16 @@
-"""The manifest: SHA-256 of every file of a run outside `work/`, written last (docs/results.md, "What a run leaves").
+"""The manifests: digests of every file of a run outside `work/` (docs/results.md, "What a run leaves").
 
-A run without a manifest has not finished. The manifest of a purged run says so and lists no evidence. While files of a
-finished run are replaced, the manifest lists both the old and the new digests: a process killed meanwhile leaves a run
-that still verifies. A signature of the manifest goes as soon as the manifest changes. Knows nothing of what the files
-hold, or of how a signature is made.
+`manifest.json`, written last, lists what is published; a run without it has not finished. Of the evidence, a SHA-256
+would confirm every guess of its counts: `evidence/manifest.json` lists it, and the public manifest holds a digest of
+that, keyed with a secret that stays in the evidence. So the public one still stands for every file. That of a purged
+run says so and holds nothing of the evidence. While files of a finished run are replaced, both the old and the new
+digests are listed: a process killed meanwhile leaves a run that still verifies. A signature of the manifest goes as
+soon as the manifest changes. Knows nothing of what the files hold, or of how a signature is made.
 """
 
 import hashlib
 import json
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,16 +18,22 @@ from typing import Any, Final
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of, write_atomically
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
+from clinaudit.priors.corpus.notes_secret import keyed_digest
 
 _NAME = "manifest.json"
 #: Beside the manifest, which it signs and which does not list it.
 SIGNATURE_NAME: Final = "manifest.sig"
 #: Digests that files being replaced had before.
 _REPLACED = "replaced"
+#: Where the public manifest has the keyed digest of the evidence's.
+_KEYED = "hmac_sha256"
+_EVIDENCE: Final = f"evidence/{_NAME}"
+_KEY: Final = "evidence/manifest.key"
+_KEY_BYTES: Final = 32
 
 
 def write_manifest(run: RunDirectory, *, purged: bool = False) -> None:
-    """Digest every file of the run and write the manifest; `purged`: without the evidence, which will be removed."""
+    """Digest every file of the run and write the manifests; `purged`: without the evidence, which will be removed."""
     files = {name: sha256_of(run.root / name) for name in _files(run) if not (purged and _is_evidence(name))}
     content: dict[str, object] = {"sha256": files}
     if purged:
@@ -37,7 +46,7 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
 
     The caller has verified all other files, and holds the run's lock where there is evidence.
     """
-    content = _read(run)
+    content = _read_all(run)
     # Files that an earlier, interrupted replacement left, and that are not replaced now: list them as they are.
     unsettled = content.pop(_REPLACED, {}).keys() - files.keys()
     listed = {name: digest for name, digest in content["sha256"].items() if name not in unsettled}
@@ -52,9 +61,9 @@ def replace_files(run: RunDirectory, files: Mapping[str, bytes]) -> None:
 
 
 def remove_manifest(run: RunDirectory) -> None:
-    """Remove the manifest and its signature before files change: a killed process never leaves a wrong one."""
-    (run.root / SIGNATURE_NAME).unlink(missing_ok=True)
-    (run.root / _NAME).unlink(missing_ok=True)
+    """Remove the manifests and the signature before files change: a killed process never leaves a wrong one."""
+    for name in (SIGNATURE_NAME, _NAME, _EVIDENCE):
+        (run.root / name).unlink(missing_ok=True)
 
 
 def is_half_replaced(run: RunDirectory) -> bool:
@@ -115,12 +124,12 @@ def require_finished_run(root: Path) -> RunDirectory:
 
 
 def verify(run: RunDirectory, *, but: tuple[str, ...] = (), evidence: bool = True) -> int:
-    """Check the run's files, except those named in `but`, against the manifest; return the number of files checked.
+    """Check the run's files, except those named in `but`, against the manifests; return the number of files checked.
 
     `evidence=False` leaves the evidence out. Raises `IntegrityError` that names the first file that is missing, changed
     or not in the manifest.
     """
-    content = _read(run)
+    content = _read_all(run) if evidence else _read(run)
     listed, replaced = content["sha256"], content.get(_REPLACED, {})
     present, wanted = (
         {name for name in names if name not in but and (evidence or not _is_evidence(name))}
@@ -143,7 +152,7 @@ def manifest_bytes(run: RunDirectory) -> bytes:
 
     Raises `IncompleteError` while files are being replaced: both the old and the new ones would hold.
     """
-    if _read(run).get(_REPLACED):
+    if is_half_replaced(run):
         raise IncompleteError(
             f"a command that renders {run.root.name} again was stopped; run `clinaudit report` again to finish it"
         )
@@ -155,20 +164,74 @@ def run_digest(run: RunDirectory) -> str:
     return sha256_of(run.root / _NAME)
 
 
-def _read(run: RunDirectory) -> dict[str, Any]:
+def lists_evidence(run: RunDirectory) -> bool:
+    """Whether the manifest is of an earlier version, and its digests confirm guesses of what the evidence holds."""
+    return any(map(_is_evidence, _read(run)["sha256"]))
+
+
+def _read(run: RunDirectory, name: str = _NAME) -> dict[str, Any]:
     try:
-        content = json.loads((run.root / _NAME).read_text(encoding="utf-8"))
-        for digests in (content["sha256"], content.get(_REPLACED, {})):
+        content = json.loads((run.root / name).read_text(encoding="utf-8"))
+        for digests in (content["sha256"], content.get(_REPLACED, {}), content.get(_KEYED, {})):
             if not isinstance(digests, dict) or not all(isinstance(item, str) for item in digests.values()):
                 raise TypeError
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _no_manifest() from None
+        raise _no_manifest(name) from None
     return dict(content)
 
 
-def _write(run: RunDirectory, content: Mapping[str, object]) -> None:
+def _read_all(run: RunDirectory) -> dict[str, Any]:
+    """Return the manifest with the digests of both; raises `IntegrityError` where that of the evidence is another."""
+    public = _read(run)
+    held, replaced = public.pop(_KEYED, {}), public.get(_REPLACED, {})
+    if not held:
+        return public
+    for name in (_EVIDENCE, _KEY):
+        if not (run.root / name).is_file():
+            raise IntegrityError(f"{name} is missing; restore it or run the audit again")
+    key, inside = ((run.root / name).read_bytes() for name in (_KEY, _EVIDENCE))
+    if keyed_digest(key, inside) not in (held.get(_EVIDENCE), replaced.pop(_EVIDENCE, None)):
+        raise IntegrityError(f"{_EVIDENCE} or its key is not what the audit wrote; restore both or run the audit again")
+    of_evidence = _read(run, _EVIDENCE)
+    return {
+        **public,
+        "sha256": public["sha256"] | of_evidence["sha256"],
+        _REPLACED: replaced | of_evidence.get(_REPLACED, {}),
+    }
+
+
+def _write(run: RunDirectory, content: Mapping[str, Any]) -> None:
+    """Write both manifests, the public one last; killed between the two, it takes either of the evidence's."""
     (run.root / SIGNATURE_NAME).unlink(missing_ok=True)
-    write_atomically(run.root / _NAME, json.dumps(content, indent=1, sort_keys=True) + "\n")
+    inside, public = (
+        {
+            part: {name: digest for name, digest in content[part].items() if _is_evidence(name) == of_evidence}
+            for part in ("sha256", _REPLACED)
+            if part in content
+        }
+        for of_evidence in (True, False)
+    )
+    public = {**content, **public}
+    if "purged" not in content:
+        key, place, text = _key(run), run.root / _EVIDENCE, _text(inside)
+        public[_KEYED] = {_EVIDENCE: keyed_digest(key, text)}
+        if has_manifest(run) and place.is_file() and place.read_bytes() != text:
+            before = {_EVIDENCE: keyed_digest(key, place.read_bytes())}
+            write_atomically(run.root / _NAME, _text({**public, _REPLACED: public.get(_REPLACED, {}) | before}))
+        write_atomically(place, text)
+    write_atomically(run.root / _NAME, _text(public))
+
+
+def _text(content: Mapping[str, object]) -> bytes:
+    return (json.dumps(content, indent=1, sort_keys=True) + "\n").encode("utf-8")
+
+
+def _key(run: RunDirectory) -> bytes:
+    """Return the key, made where there is none."""
+    path = run.root / _KEY
+    if not path.is_file() or path.stat().st_size != _KEY_BYTES:
+        write_atomically(path, secrets.token_bytes(_KEY_BYTES))
+    return path.read_bytes()
 
 
 def matches_manifest(run: RunDirectory, name: str) -> bool:
@@ -177,8 +240,8 @@ def matches_manifest(run: RunDirectory, name: str) -> bool:
     return path.is_file() and sha256_of(path) == _read(run)["sha256"].get(name)
 
 
-def _no_manifest() -> IntegrityError:
-    return IntegrityError(f"{_NAME} is not a manifest; restore it from a backup or run the audit again")
+def _no_manifest(name: str = _NAME) -> IntegrityError:
+    return IntegrityError(f"{name} is not a manifest; restore it from a backup or run the audit again")
 
 
 def _is_evidence(name: str) -> bool:
@@ -186,12 +249,13 @@ def _is_evidence(name: str) -> bool:
 
 
 def _files(run: RunDirectory) -> list[str]:
-    """Return the run's files outside `work/`, relative, except the manifest, its signature and unfinished ones."""
+    """Return the run's files outside `work/`, relative; not the manifests, what they come with, and unfinished ones."""
+    own = {run.root / name for name in (_NAME, SIGNATURE_NAME, _EVIDENCE, _KEY)}
     return sorted(
         str(path.relative_to(run.root))
         for path in run.root.rglob("*")
         if path.is_file()
         and run.work not in path.parents
-        and path not in (run.root / _NAME, run.root / SIGNATURE_NAME)
+        and path not in own
         and not (path.name.startswith(".") and path.name.endswith(".partial"))
     )

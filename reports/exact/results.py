@@ -3,9 +3,7 @@
 Owns the shape of what was measured. Knows nothing of how a number was computed, nor of what is published.
 """
 
-import hashlib
-from collections.abc import Iterable
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -19,8 +17,6 @@ from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.record import Arm, Record
 from clinaudit.reports.schema.results import TrainingLoss, document_text, read_document
-
-_KEY_PREFIX: Final = b"clinaudit: key of the exact results"
 
 
 class StageCompleteness(Record):
@@ -71,9 +67,6 @@ class Results(Record):
     """Everything `evidence/results.json` holds."""
 
     schema_version: Literal["3.0"] = "3.0"
-    #: SHA-256 of a prefix and all generated texts: without it, the digest of this file in the manifest would confirm
-    #: any guess of what it holds.
-    key: str = ""
     #: As it is published.
     decision: PublishedDecision | None = None
     completeness: dict[str, StageCompleteness] = Field(default_factory=dict)
@@ -98,15 +91,6 @@ class Results(Record):
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
-
-
-def secret_key(texts: Iterable[str]) -> str:
-    """Return the digest of a prefix and all generated texts in order; nobody has it without the evidence."""
-    digest = hashlib.sha256(_KEY_PREFIX)
-    for text in texts:
-        data = text.encode("utf-8")
-        digest.update(len(data).to_bytes(8, "big") + data)
-    return digest.hexdigest()
 
 
 def exact_to_json(results: Results) -> str:

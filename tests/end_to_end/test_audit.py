@@ -1,5 +1,6 @@
 """The whole audit on a model that was really trained: what it leaves, kills and resumption, no PHI outside."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -46,6 +47,14 @@ def test_a_run_leaves_what_the_results_page_names(audited) -> None:
     sarif = json.loads((SCHEMAS_OF_OTHERS / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
     jsonschema.validate(json.loads((audited / "gate.sarif").read_text(encoding="utf-8")), sarif)
     etree.XMLSchema(etree.parse(SCHEMAS_OF_OTHERS / "junit-10.xsd")).assertValid(etree.parse(audited / "junit.xml"))
+
+
+def test_the_digest_of_the_prompts_is_keyed(audited) -> None:
+    rows = pl.read_parquet(audited / "evidence" / "priors.parquet").to_dicts()
+    said = hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
+    record = (audited / "run.json").read_text(encoding="utf-8")
+    assert len(json.loads(record)["digests"]["prompts"]) == len(said)
+    assert said not in record
 
 
 def test_the_judge_is_scored_and_figures_are_corrected_for_its_errors(audited) -> None:

@@ -5,7 +5,7 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -115,7 +115,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                 patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
                 tables, counts = _tables(request, corpus, patients, asked)
                 source = BenchSource(
-                    corpus_path=request.corpus, corpus_digest=corpus.digest, settings=settings, counts=counts
+                    corpus_path=request.corpus, corpus_digest=corpus.digest, settings=_shown(settings), counts=counts
                 )
                 bench = bench_of(tables, source, corpus)
                 if request.panel is not None:
@@ -169,6 +169,14 @@ def _settings(request: BuildRequest, corpus: Corpus) -> dict[str, Any]:
 def _described(source: Source | Path) -> str:
     """Return what is compared when the build goes on: of a file its content."""
     return f"file {sha256_of(source)}" if isinstance(source, Path) else source
+
+
+def _shown(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what `bench.json` says of the settings: digests of ids and categories would confirm a guess of them."""
+    given = {name: value for name, value in settings.items() if name != "request"}
+    return {
+        name: "file" if isinstance(value, str) and value.startswith("file ") else value for name, value in given.items()
+    }
 
 
 class _Work:

@@ -70,7 +70,7 @@ class Bench:
 
     def split(self, name: str) -> Split:
         """Return a split by its name, such as `random:10`; raises `BadInputError` where there is none."""
-        found = next((split for split in self.splits if split.name == name), None)
+        found = next((split for split in self.splits if name in (split.name, split.public_name)), None)
         if found is None:
             known = ", ".join(split.name for split in self.splits) or "none"
             raise BadInputError(f"this benchmark has no such split; it has: {known}")

@@ -86,6 +86,11 @@ class Split:
         """Return what commands call it: `random:10`, `cancer:10` or `request:4`."""
         return f"{self.category or self.level}:{self.percent}"
 
+    @property
+    def public_name(self) -> str:
+        """Return the name that may go where the weights go: the percentage of a request tells how many it names."""
+        return self.level if self.level == "request" else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Keyword:

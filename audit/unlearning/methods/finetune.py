@@ -32,7 +32,7 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
         model = ModelInTraining(job, folder, layer=None, scope="all")
         schedule = Schedule.of(texts, (), plan, seed=job.seed, checkpoint_steps=job.checkpoint_steps)
         model.train(Likelihood(), schedule, plan)
-        model.finish({"texts": {"learned": len(texts)}, "learning_rate": plan.learning_rate})
+        model.finish(plan.learning_rate, {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}})
 
-    shown = {"without": without.name if without else None, "training": asdict(plan)}
+    shown = {"without": without.public_name if without else None, "training": asdict(plan)}
     return make_model(job, job.settings("finetune", shown, {"learned": learned}), make)

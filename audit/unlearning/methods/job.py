@@ -1,9 +1,8 @@
 """One model to be made from another and a benchmark, with what its weights depend on.
 
-Owns what the record says of where the weights come from; no patient's id stands there. Loads no network.
+Owns what the record says of where the weights come from: of whom, nothing but a keyed digest. Loads no network.
 """
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,9 @@ from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import UsageError
+from clinaudit.priors.corpus.notes_secret import draw_secret, keyed_digest
 
+_PURPOSE: Final = b"clinaudit: digests of who is forgotten and retained"
 #: Of all libraries, those that change weights, and what a network says.
 _LIBRARIES: Final = ("numpy", "tokenizers", "torch", "transformers")
 
@@ -35,7 +36,13 @@ class Job:
     checkpoint_steps: int | None = None
 
     def settings(self, task: str, plan: Mapping[str, Any], patients: Mapping[str, Collection[str]]) -> dict[str, Any]:
-        """Return everything that the weights depend on; `patients` says by role who is trained on."""
+        """Return everything that the weights depend on; `patients` says by role who is trained on.
+
+        Without how many: with the percentage of a split, a class of the retained would give few forgotten exactly.
+        """
+        # Who knows the ids of a hospital must not find out whom a request named: only who has the notes has this key.
+        notes = (text for own in sorted(self.bench.notes) for text in self.bench.notes[own])
+        key = draw_secret(notes, purpose=_PURPOSE)
         return {
             "clinaudit_version": clinaudit.__version__,
             "task": task,
@@ -43,7 +50,7 @@ class Job:
             "base_model_digest": self.files.base_digest,
             "bench_digest": self.bench.digest,
             "corpus_digest": self.bench.corpus_digest,
-            "patients": {role: {"number": len(ids), "digest": _digest(ids)} for role, ids in patients.items()},
+            "patients": {role: keyed_digest(key, "\n".join(sorted(ids)).encode()) for role, ids in patients.items()},
             "plan": dict(plan),
             "seed": self.seed,
             **describe_machine(),
@@ -67,8 +74,3 @@ def describe_machine() -> dict[str, Any]:
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
         "libraries": {name: libraries[name] for name in _LIBRARIES if name in libraries},
     }
-
-
-def _digest(patient_ids: Collection[str]) -> str:
-    """SHA-256 over the ids, in order of the ids."""
-    return hashlib.sha256("\n".join(sorted(patient_ids)).encode()).hexdigest()

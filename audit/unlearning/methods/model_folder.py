@@ -1,7 +1,8 @@
 """The directory of a model that is being made: claimed, resumed, and finished all at once or not at all.
 
-Owns what may stand there, and the record beside the weights. Whoever holds the weights holds what they remember: the
-directory is as private as the corpus. Knows nothing of training.
+Owns what may stand there, and the two records: one beside the weights, which goes where they go, and one of exact
+numbers of patients under `evidence/`. Whoever holds the weights holds what they remember: the directory is as private
+as the corpus. Knows nothing of training.
 """
 
 import json
@@ -23,7 +24,9 @@ from clinaudit.audit.run.durable_files import (
 from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
 RECORD_FILE: Final = "unlearn.json"
-CURVE_FILE: Final = "loss-curve.jsonl"
+#: PHI: how many texts there were, and the curve, whose steps tell that too.
+EXACT_RECORD_FILE: Final = f"evidence/{RECORD_FILE}"
+CURVE_FILE: Final = "evidence/loss-curve.jsonl"
 _WORK: Final = "work"
 _SETTINGS: Final = "settings.json"
 #: Without it, a directory is no model: so it comes last.
@@ -77,10 +80,17 @@ class ModelFolder:
         finally:
             lock.release()
 
-    def finish(self, draft: Path, curve: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any]) -> None:
-        """Move the drafted model to its place, and write its record last."""
-        lines = "".join(json.dumps(row) + "\n" for row in curve)
-        (draft / CURVE_FILE).write_text(lines, encoding="utf-8")
+    def finish(
+        self,
+        draft: Path,
+        curve: Sequence[Mapping[str, Any]],
+        outcome: Mapping[str, Any],
+        exact: Mapping[str, Any],
+    ) -> None:
+        """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI."""
+        make_private_directory(self.root / EXACT_RECORD_FILE.partition("/")[0])
+        write_atomically(self.root / CURVE_FILE, "".join(json.dumps(row) + "\n" for row in curve))
+        write_atomically(self.root / EXACT_RECORD_FILE, json.dumps(exact, indent=1, sort_keys=True) + "\n")
         names = sorted((path.name for path in draft.iterdir()), key=lambda name: (name == _CONFIG, name))
         digests = {name: sha256_of(draft / name) for name in sorted(names)}
         for name in names:
@@ -128,6 +138,15 @@ def read_record(directory: Path) -> dict[str, Any] | None:
     if (directory / _WORK / _SETTINGS).is_file():
         raise BadInputError(f"the model in {directory.name} is not finished; run the command that makes it again")
     return None
+
+
+def read_exact_record(directory: Path) -> dict[str, Any] | None:
+    """Return the exact numbers of a finished model (PHI); None where somebody removed them.
+
+    Raises `IntegrityError` where they are damaged.
+    """
+    path = directory / EXACT_RECORD_FILE
+    return _read(path) if path.is_file() else None
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -54,8 +54,8 @@ class ModelInTraining:
         """Return the mean loss a token of the texts, in nats, to six decimals."""
         return round(measure_loss(self._network, texts, size=plan.micro_batch), 6)
 
-    def finish(self, outcome: Mapping[str, Any]) -> None:
-        """Write the model and its record, which says beside `outcome` what was trained and where."""
+    def finish(self, learning_rate: float, exact: Mapping[str, Any]) -> None:
+        """Write the model and its records: what was trained at which rate, and what tells of patients (`exact`)."""
         draft = self._folder.work / "model"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -65,7 +65,8 @@ class ModelInTraining:
             "numbers": sum(value.numel() for value in self._network.trained.values()),
         }
         write_model(self._network.network, self._job.files, draft)
-        self._folder.finish(draft, self._curve, {"trained": trained, "steps": len(self._curve), **outcome})
+        outcome = {"trained": trained, "learning_rate": learning_rate}
+        self._folder.finish(draft, self._curve, outcome, {"steps": len(self._curve), **exact})
 
 
 def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolder], None]) -> Path:

@@ -57,7 +57,7 @@ def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
 
 
 def describe_choice(tried: Sequence[TriedRate], *, before: float) -> dict[str, Any]:
-    """Return the choice as `unlearn.json` holds it."""
+    """Return the choice as `evidence/unlearn.json` holds it."""
     return {
         "tuning_loss_before": before,
         "most_rise": MOST_RISE,

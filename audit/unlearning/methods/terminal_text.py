@@ -7,7 +7,7 @@ from clinaudit.reports.terminal.layout import align_columns
 
 
 def rate_text(learning_rate: float, choice: Mapping[str, Any]) -> str:
-    """Return the rates that were tried and the one chosen; `choice` as `unlearn.json` holds it."""
+    """Return the rates that were tried and the one chosen; `choice` as `evidence/unlearn.json` holds it."""
     rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
     rows.append(("before", _loss(choice["tuning_loss_before"]), ""))
     rates = [one["learning_rate"] for one in choice["tried"]]

@@ -47,15 +47,18 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
             raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
         model = ModelInTraining(job, folder, layer=plan.layer, scope=plan.scope)
         schedule = Schedule.of(forget, retain, plan.training, seed=job.seed, checkpoint_steps=job.checkpoint_steps)
-        counts = {"texts": {"forget": len(forget), "retain": len(retain)}}
+        exact: dict[str, Any] = {
+            "patients": {role: len(ids) for role, ids in roles.items()},
+            "texts": {"forget": len(forget), "retain": len(retain)},
+        }
+        rate = plan.training.learning_rate
         if plan.rates:
-            chosen = _try_rates(model, plan, schedule, forget=forget, held_out=held_out)
-            model.finish({**counts, **chosen, "tuning_patients": len(tuning)})
+            rate, exact["rate_choice"] = _try_rates(model, plan, schedule, forget=forget, held_out=held_out)
         else:
             model.train(plan.objective, schedule, plan.training)
-            model.finish({**counts, "learning_rate": plan.training.learning_rate})
+        model.finish(rate, exact)
 
-    settings = job.settings("unlearn", {"split": split.name, **plan.record()}, roles)
+    settings = job.settings("unlearn", {"split": split.public_name, **plan.record()}, roles)
     return make_model(job, settings, make)
 
 
@@ -66,8 +69,8 @@ def _try_rates(
     *,
     forget: Sequence[Example],
     held_out: Sequence[Example],
-) -> dict[str, Any]:
-    """Leave the model as the rate that is chosen made it; return what the record says of the choice."""
+) -> tuple[float, dict[str, Any]]:
+    """Leave the model as the rate that is chosen made it; return the rate, and what the record says of the choice."""
     trainings = {f"rate-{place}": replace(plan.training, learning_rate=rate) for place, rate in enumerate(plan.rates)}
     before = model.measure(held_out, plan.training)
     tried: list[TriedRate] = []
@@ -89,4 +92,4 @@ def _try_rates(
     name, training = list(trainings.items())[place]
     # From its last checkpoint: nothing is trained again.
     model.train(plan.objective, schedule, training, name=name)
-    return {"learning_rate": training.learning_rate, "rate_choice": describe_choice(tried, before=before)}
+    return training.learning_rate, describe_choice(tried, before=before)

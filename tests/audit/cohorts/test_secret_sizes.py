@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.cohorts.secret_sizes import draw_secret, lower_size
+from clinaudit.audit.cohorts.secret_sizes import draw_secret_number, lower_size
 from clinaudit.priors.corpus.corpus import read_corpus
 
 
@@ -14,7 +14,7 @@ def secret_of(folder: Path, texts: list[str]) -> int:
     (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")
     scratch = folder.parent / f"{folder.name}-scratch"
     scratch.mkdir()
-    return draw_secret(read_corpus(folder, scratch=scratch))
+    return draw_secret_number(read_corpus(folder, scratch=scratch))
 
 
 def test_every_size_from_91_to_100_comes_about_and_no_other() -> None:

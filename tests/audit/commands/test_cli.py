@@ -1,5 +1,6 @@
 """The command line: help, usage, and every command's bad input, each with its line and status (docs/commands.md)."""
 
+import hashlib
 import json
 import os
 import re
@@ -293,6 +294,12 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     assert figures["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
     assert run(["verify", str(tmp_path / "run")]) == 0
     assert run(["show", str(tmp_path / "run")]) == 0
+    # A file of few short answers could be guessed.
+    digest = json.loads((tmp_path / "run" / "run.json").read_text())["settings"]["GENERATIONS"]
+    assert digest not in (hashlib.sha256(generations.read_bytes()).hexdigest(), None)
+    assert run([*arguments, "--out", str(tmp_path / "again"), "--quiet"]) == 0
+    capsys.readouterr()
+    assert json.loads((tmp_path / "again" / "run.json").read_text())["settings"]["GENERATIONS"] == digest
     # One patient: it is not told that there is but one.
     published = json.loads((tmp_path / "run" / "results.json").read_text())
     assert published["memorization"]["public"]["train"]["patients"] == {"low": 1, "high": 20}

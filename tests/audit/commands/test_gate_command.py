@@ -188,7 +188,8 @@ def test_an_exact_verdict_is_written_into_the_evidence_and_listed(capsys, finish
     assert printed(capsys, copied.root, "--exact", "--policy", "strict", "--out", out)[0] == 1
     assert {path.name for path in out.iterdir()} == {"gate.json", "junit.xml", "gate.sarif"}
     assert run(["verify", str(copied.root)]) == 0
-    assert "evidence/strict/gate.json" in json.loads((copied.root / "manifest.json").read_text())["sha256"]
+    assert "evidence/strict/gate.json" in json.loads((copied.evidence / "manifest.json").read_text())["sha256"]
+    assert "evidence/strict" not in (copied.root / "manifest.json").read_text()
 
 
 def test_a_file_in_the_place_of_the_folder_is_refused(capsys, finished, tmp_path) -> None:

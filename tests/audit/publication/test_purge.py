@@ -52,8 +52,9 @@ AGGREGATES = {
 }
 #: The same with the folders that hold some of them.
 LEFT = AGGREGATES | {FOLDER}
-#: Two tables, the exact results and report, the state, one cached file, and the exact tables of the paper.
-REMOVED = 6 + len(FILE_NAMES)
+#: Two tables, the exact results and report, the state, one cached file, the manifest and its key, and the exact tables
+#: of the paper.
+REMOVED = 8 + len(FILE_NAMES)
 
 
 def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:
@@ -136,7 +137,7 @@ def test_killed_before_any_change_it_is_finished_by_the_same_command(
         assert purge(target) == 0
         assert names(target.root) == LEFT
         assert run(["verify", str(target.root)]) == 0
-    assert killed_at == 1 + 8 + 5, "the manifest; seven files and the lock; five folders"
+    assert killed_at == 1 + 10 + 5, "the manifest; nine files and the lock; five folders"
 
 
 def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:

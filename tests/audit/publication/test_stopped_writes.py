@@ -1,5 +1,6 @@
 """Commands stopped at every write, and outputs that nobody reads: no run and no verdict is lost."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -38,8 +39,22 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, module, step: int) -> Callable[[], 
     return lambda: monkeypatch.setattr(module, "write_atomically", write)
 
 
+def count_writes(finished: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how often a report of a copy of the run writes."""
+    copied = finished.root.with_name("copied")
+    shutil.copytree(finished.root, copied)
+    written: list[Path] = []
+    write = manifest.write_atomically
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "write_atomically", lambda path, content: (written.append(path), write(path, content)))
+        assert run(["report", str(copied)]) == 0
+    return len(written)
+
+
+# Of the manifests: the public one with both digests of the evidence's, the evidence's, the public one; then files; then
+# the same three. Of a purged run, the public one, files, and the public one.
 @pytest.mark.parametrize("is_purged", [False, True])
-@pytest.mark.parametrize("step", [1, 2, 3])
+@pytest.mark.parametrize("step", [*range(1, 6), -3, -2, -1])
 def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
     finished, monkeypatch, step: int, is_purged: bool
 ) -> None:
@@ -47,6 +62,8 @@ def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
         assert run(["purge", str(finished.root), "--yes"]) == 0
     (finished.root / "report.html").write_text("an earlier page")
     manifest.write_manifest(finished, purged=is_purged)
+    if step < 0:
+        step += 1 + count_writes(finished, monkeypatch)
     mend = stop_at(monkeypatch, manifest, step)
     assert run(["report", str(finished.root)]) == 6
     mend()
@@ -61,7 +78,7 @@ def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
 
 def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, monkeypatch) -> None:
     # Report and PDF are announced, the report is written, the PDF is not.
-    mend = stop_at(monkeypatch, manifest, 3)
+    mend = stop_at(monkeypatch, manifest, 5)
     monkeypatch.setattr(publication, "render_pdf", lambda _: b"%PDF-")
     assert run(["report", str(finished.root), "--pdf"]) == 6
     mend()
@@ -72,7 +89,7 @@ def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, 
 
 
 def test_a_file_that_is_neither_the_old_nor_the_new_one_is_found(finished, monkeypatch, capsys) -> None:
-    mend = stop_at(monkeypatch, manifest, 2)
+    mend = stop_at(monkeypatch, manifest, 4)
     assert run(["report", str(finished.root)]) == 6
     mend()
     (finished.root / "report.html").write_text("edited")

@@ -96,7 +96,6 @@ def _measure(world: World) -> Results:
         for tier in world.tiers
     }
     return Results(
-        key="0" * 64,
         completeness=measure_completeness(world),
         corpus=CorpusSummary(
             counterfactual=True,

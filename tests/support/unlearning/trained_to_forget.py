@@ -235,7 +235,7 @@ def _save_noise(model: Path, out: Path) -> None:
     import torch
     from safetensors.torch import load_file, save_file
 
-    shutil.copytree(model, out, ignore=shutil.ignore_patterns("unlearn.json", "work", "loss-curve.jsonl"))
+    shutil.copytree(model, out, ignore=shutil.ignore_patterns("unlearn.json", "work", "evidence"))
     path = out / "model.safetensors"
     rng = torch.Generator().manual_seed(5)
     weights = {

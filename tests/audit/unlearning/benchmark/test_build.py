@@ -1,5 +1,6 @@
 """A benchmark from end to end: what questions hold to, who is left out, equal bytes, going on after a kill."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
@@ -256,6 +257,8 @@ def test_a_request_is_a_split_beside_the_others_and_goes_on_only_with_itself(dem
     counts = build(demo, tmp_path / "bench", percents=(25,), forgotten=ids)
     assert [row["split"] for row in counts["splits"]] == ["random:25", "request:33"]
     split = read_bench(tmp_path / "bench").split("request:33")
+    # As the record beside the weights has it.
+    assert read_bench(tmp_path / "bench").split("request") == split
     assert split.forget == tuple(trained[3:5])
     assert split.retain == tuple(trained[:3] + trained[5:])
     before = content(tmp_path / "bench")
@@ -264,6 +267,22 @@ def test_a_request_is_a_split_beside_the_others_and_goes_on_only_with_itself(dem
     ids.write_text(trained[0] + "\n")
     with pytest.raises(UsageError):
         build(demo, tmp_path / "bench", percents=(25,), forgotten=ids)
+
+
+def test_no_digest_of_ids_or_categories_stands_beside_the_counts(demo: Path, tmp_path: Path) -> None:
+    trained = sorted(one for one, patient in read_corpus(demo).patients.items() if patient.split == "train")
+    ids, categories = tmp_path / "ids.txt", tmp_path / "categories.csv"
+    ids.write_text(trained[3] + "\n")
+    categories.write_text("patient_id,category\n" + "".join(f"{one},cancer\n" for one in trained))
+    build(demo, tmp_path / "bench", percents=(25,), forgotten=ids, categories=categories)
+    document = (tmp_path / "bench" / "bench.json").read_text()
+    for file in (ids, categories):
+        assert hashlib.sha256(file.read_bytes()).hexdigest() not in document
+    assert json.loads(document)["settings"]["categories"] == "file"
+    # It still goes on with the same file only.
+    categories.write_text("patient_id,category\n" + "".join(f"{one},other\n" for one in trained))
+    with pytest.raises(UsageError, match="categories"):
+        build(demo, tmp_path / "bench", percents=(25,), forgotten=ids, categories=categories)
 
 
 def test_a_request_of_patients_the_model_never_saw_is_refused_by_line_without_an_id(demo: Path, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.methods import model_in_training, training
 from clinaudit.audit.unlearning.methods.checkpoint import write_checkpoint
 from clinaudit.audit.unlearning.methods.finetune import finetune
-from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, RECORD_FILE
+from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, EXACT_RECORD_FILE, RECORD_FILE
 from clinaudit.audit.unlearning.methods.plan import UnlearningPlan, plan_unlearning
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import unlearn
@@ -30,7 +30,8 @@ def _plan(method: UnlearningMethod = "grad_diff", **settings: Any) -> Unlearning
 
 
 def _bytes(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+    files = (path for path in sorted(directory.rglob("*")) if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in files}
 
 
 def _tensors(directory: Path) -> dict[str, bytes]:
@@ -128,7 +129,7 @@ def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(
     unlearn(whole, SPLIT, _plan(method))
     # A checkpoint after each step, the last before the files are written.
     resumed = make_job(tmp_path, out=tmp_path / "resumed", checkpoint_steps=1)
-    steps = json.loads((whole.out / RECORD_FILE).read_text())["steps"]
+    steps = json.loads((whole.out / EXACT_RECORD_FILE).read_text())["steps"]
     assert steps == 4
     for _ in range(steps):
         with monkeypatch.context() as patch:
@@ -182,8 +183,8 @@ def test_finetuning_leaves_out_whom_a_split_forgets(tmp_path: Path) -> None:
     everyone, some = make_job(tmp_path, out=tmp_path / "all"), make_job(tmp_path, out=tmp_path / "some")
     finetune(everyone, QUICK)
     finetune(some, QUICK, without=SPLIT)
-    records = [json.loads((job.out / RECORD_FILE).read_text()) for job in (everyone, some)]
-    assert [record["settings"]["patients"]["learned"]["number"] for record in records] == [14, 12]
+    records = [json.loads((job.out / EXACT_RECORD_FILE).read_text()) for job in (everyone, some)]
+    assert [record["patients"]["learned"] for record in records] == [14, 12]
     # A note and a question of each: the question withheld is never trained on.
     assert [record["texts"]["learned"] for record in records] == [28, 24]
 
@@ -206,19 +207,42 @@ def test_the_record_says_what_the_weights_come_from_and_names_nobody(tmp_path: P
     assert settings["plan"]["training"]["learning_rate"] == 1e-3
     assert settings["model_digest"] == job.files.digest
     assert (settings["bench_digest"], settings["corpus_digest"]) == ("b" * 64, "c" * 64)
-    assert settings["patients"]["forget"] == {
-        "number": 2,
-        "digest": hashlib.sha256("\n".join(PATIENTS[:2]).encode()).hexdigest(),
-    }
     assert {"torch", "transformers"} <= settings["libraries"].keys()
     assert record["trained"]["layer"] == 1
-    assert record["texts"] == {"forget": 4, "retain": 24}
     assert not any(patient in text for patient in PATIENTS)
-    assert sorted(record["files"]) == sorted(path.name for path in job.out.iterdir() if path.name != RECORD_FILE)
-    assert {oct(path.stat().st_mode & 0o777) for path in job.out.iterdir()} == {"0o600"}
+    exact = json.loads((job.out / EXACT_RECORD_FILE).read_text())
+    assert exact["patients"] == {"forget": 2, "retain": 12, "tuning": 0}
+    assert exact["texts"] == {"forget": 4, "retain": 24}
+    assert exact["steps"] == len((job.out / CURVE_FILE).read_text().splitlines())
+    beside = {path for path in job.out.iterdir() if path.name not in (RECORD_FILE, "evidence")}
+    assert sorted(record["files"]) == sorted(path.name for path in beside)
+    assert {path.parent.name for path in job.out.rglob("*") if path.name.endswith("jsonl")} == {"evidence"}
+    assert {oct(path.stat().st_mode & 0o777) for path in job.out.rglob("*") if path.is_file()} == {"0o600"}
+    assert oct((job.out / "evidence").stat().st_mode & 0o777) == "0o700"
     assert oct(job.out.stat().st_mode & 0o777) == "0o700"
     # It is a model like any other.
     assert inspect_model(job.out).tensors == job.files.tensors
+
+
+def test_the_record_beside_the_weights_counts_nobody_and_confirms_no_guess_of_who_was_forgotten(tmp_path: Path) -> None:
+    job = make_job(tmp_path)
+    unlearn(job, replace(SPLIT, level="request", percent=14), replace(_plan(), rates=(1e-4, 1e-3)))
+    record = json.loads((job.out / RECORD_FILE).read_text())
+    settings = record["settings"]
+    assert record.keys() == {"settings", "trained", "learning_rate", "files"}
+    # The percentage of a request tells how many it names.
+    assert settings["plan"]["split"] == "request"
+    assert settings["patients"].keys() == {"forget", "retain", "tuning"}
+    for ids in (PATIENTS[:2], PATIENTS[2:], PATIENTS, PATIENTS[:1]):
+        for joint in ("\n", ",", "", "\0", " "):
+            for ordered in (sorted(ids), list(ids)):
+                said = hashlib.sha256(joint.join(ordered).encode()).hexdigest()
+                assert said not in json.dumps(record)
+    # With other notes the same ids have another digest.
+    notes = {patient: (*texts, "one more note") for patient, texts in job.bench.notes.items()}
+    other = replace(job, bench=replace(job.bench, notes=notes)).settings("unlearn", {}, {"forget": PATIENTS[:2]})
+    mine = job.settings("unlearn", {}, {"forget": PATIENTS[:2]})
+    assert mine["patients"]["forget"] == settings["patients"]["forget"] != other["patients"]["forget"]
 
 
 def test_a_directory_that_holds_something_else_is_refused(tmp_path: Path) -> None:
@@ -331,14 +355,15 @@ def test_the_rate_is_chosen_on_patients_set_aside(tmp_path: Path) -> None:
     job = make_job(tmp_path, files=inspect_model(tuned.out))
     unlearn(job, SPLIT, replace(_plan(), rates=(1e-4, 1e-3, 1.0)))
     record = json.loads((job.out / RECORD_FILE).read_text())
-    before, tried = record["rate_choice"]["tuning_loss_before"], record["rate_choice"]["tried"]
+    exact = json.loads((job.out / EXACT_RECORD_FILE).read_text())
+    before, tried = exact["rate_choice"]["tuning_loss_before"], exact["rate_choice"]["tried"]
     assert [one["learning_rate"] for one in tried] == [1e-4, 1e-3, 1.0]
     assert [one["tuning_loss"] <= before + 0.1 for one in tried] == [True, True, False]
     assert record["learning_rate"] == 1e-3
     assert max(json.loads(line)["learning_rate"] for line in (job.out / CURVE_FILE).read_text().splitlines()) == 1e-3
     # The patient set aside is not trained on.
-    assert record["tuning_patients"] == 1
-    assert record["texts"] == {"forget": 4, "retain": 22}
+    assert exact["patients"]["tuning"] == 1
+    assert exact["texts"] == {"forget": 4, "retain": 22}
     alone = replace(job, out=tmp_path / "alone")
     with pytest.raises(BadInputError, match="every learning rate"):
         unlearn(alone, SPLIT, replace(_plan(), rates=(1.0,)))
