@@ -28,7 +28,7 @@ from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults
-from clinaudit.reports.suppression.classes import SUB_STEP, class_of
+from clinaudit.reports.suppression.classes import ARM_STEP, class_of, class_of_alone
 
 POLICY = Policy(
     name="test",
@@ -79,8 +79,8 @@ class Text:
         if self.others is not None and full.other_patients is not None:
             shown = full.other_patients.fraction.model_copy(update={"mean": _mean(*self.others)})
             others = full.other_patients.model_copy(update={"fraction": shown})
-        patients, short = NOTATION.count(self.patients), class_of(self.short, step=SUB_STEP)
-        refused = None if self.refused is None else class_of(self.refused, step=SUB_STEP)
+        patients, short = NOTATION.count(self.patients), class_of_alone(self.short)
+        refused = None if self.refused is None else class_of(self.refused, step=ARM_STEP)
         return full.model_copy(
             update={
                 "refused_patients": refused,
