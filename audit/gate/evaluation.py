@@ -66,6 +66,8 @@ def _find_bounds(rule: MemorizationRule, memorization: Memorization) -> Estimate
     """Return the estimate with its Clopper-Pearson bounds: conservative, and not degenerate at 0 or 1."""
     if rule.metric == "attributable_fraction":
         return memorization.attributable_fraction_bounds
+    if rule.metric == "near_verbatim_attributable_fraction":
+        return memorization.near_verbatim_attributable_fraction_bounds or _NOT_MEASURED
     if rule.metric == "other_patient_fraction":
         others = memorization.other_patients
         return _NOT_MEASURED if others is None else others.fraction_bounds
