@@ -88,6 +88,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "refused": "bool",
         "source_notes_any": "int",
         "source_notes_min": "int",
+        "near_verbatim_attributable_tokens": "int",
     },
     "regions": {
         "generation_id": "text",
@@ -187,6 +188,7 @@ _ADDED: Mapping[str, frozenset[str]] = {
         {
             "source_notes_any",
             "source_notes_min",
+            "near_verbatim_attributable_tokens",
             "other_patient_tokens",
             "other_patient_sampled_tokens",
             "other_patient_chance_tokens",

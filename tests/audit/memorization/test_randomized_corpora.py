@@ -124,7 +124,8 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
         )
     notes, progress = read_back(corpus, folder), Progress(quiet=True)
     matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
-    found = analyze_attributed((item.attributed for item in matched), notes, PROFILE, progress=progress)
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    found = analyze_attributed(attributed, passages, notes, PROFILE, progress=progress)
     by_number = {int(item.attributed.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 

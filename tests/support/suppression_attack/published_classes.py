@@ -58,6 +58,7 @@ _FRACTIONS = {
     "memorized_fraction_without_echo": "unechoed",
     "attributable_fraction": "attributable",
     "attributable_fraction_unmasked": "unmasked",
+    "near_verbatim_attributable_fraction": "near_attributable",
 }
 #: Share of a range at its ends that is left out: a number there may be rounded either way.
 _EDGE = 1e-3
