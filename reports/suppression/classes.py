@@ -21,6 +21,8 @@ STEP: Final = 10
 ARM_STEP: Final = 2 * STEP
 #: Of counts of patients of a cohort, or of texts about them: a matched set has four.
 COHORT_STEP: Final = 4 * STEP
+#: Of a count that stands alone: neither its complement nor its cells are published, so that nothing is its sum.
+SUB_STEP: Final = 5
 #: Non-empty cells that a partition may have: more would leave fewer than four values.
 MOST_CELLS: Final = 7
 #: Of a float's comparison with the edge of a unit.

@@ -14,6 +14,7 @@ from clinaudit.reports.suppression.classes import (
     MOST_CELLS,
     OTHERS,
     STEP,
+    SUB_STEP,
     Interval,
     MeanClass,
     class_of,
@@ -37,6 +38,10 @@ class Rules:
     def count(self, count: int, *, step: int = STEP) -> CountRange:
         """Return the class of a count."""
         return exactly(count) if self.exact else class_of(count, step=step)
+
+    def alone(self, count: int) -> CountRange:
+        """Return the sub-class of a count that stands alone: no complement stands beside it, and no total."""
+        return self.count(count, step=SUB_STEP)
 
     def cells(self, cells: Mapping[str, int], *, step: int = STEP) -> dict[str, CountRange]:
         """Return the classes of a partition's cells, pooled where there are too many."""
