@@ -126,6 +126,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "patient_id": "text",
         "longest_note_tokens": "int",
     },
+    "people": {
+        "patient_id": "text",
+        "person_id": "text",
+        "in_both_splits": "bool",
+    },
     "other_patients": {
         "generation_id": "text",
         "token_start": "int",

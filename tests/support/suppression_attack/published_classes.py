@@ -32,7 +32,7 @@ from support.results.random_worlds import (
 )
 from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
-from support.results.world_identifiability import shown_partitions
+from support.results.world_identifiability import BOTH, shown_partitions
 from support.results.world_identifiers import shown_identifiers
 from support.results.world_others import others_cells
 
@@ -326,6 +326,8 @@ class Reader:
     def _corpus(self) -> Iterator[Law]:
         world, corpus = self._world, self._coarse.corpus
         assert corpus is not None
+        assert corpus.targets_in_both_splits is not None
+        yield self._class({BOTH: 1}, corpus.targets_in_both_splits)
         for name, shown in (corpus.splits | corpus.cohorts).items():  # type: ignore[operator]
             cells = {"sex": shown.sex, "race": shown.race, "age": shown.age_bands}
             for partition in CORPUS_PARTITIONS:
