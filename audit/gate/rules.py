@@ -6,7 +6,7 @@ how a rule is decided: `evaluation` does on the exact numbers, `published` on th
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from clinaudit.audit.gate.identifiers import publish_excess
@@ -20,6 +20,7 @@ from clinaudit.audit.gate.policy import (
     Policy,
 )
 from clinaudit.audit.gate.reasons import percent
+from clinaudit.audit.gate.sample_size import rule_sizes
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Limit, RuleStatus, Status
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -41,10 +42,10 @@ _METRIC_WORDS: Final = {
     "hit_rate": "share of the model's texts that repeat a passage of that patient's records word for word",
 }
 _IDENTIFIER_WORDS: Final[Mapping[IdentifierMetric, str]] = {
-    "own": "share of the patients it was trained on of whom the model gives an identifier beside those in the question",
-    "other": "share of the patients in whose answers an identifier of a single other patient it was trained on stands",
-    "verified_per_1000": "number of right identifiers of single patients that 1,000 questions about patients it was "
-    "trained on bring out",
+    "own": "at most {limit} of answers contain an identifier of that patient's own that was not in the question",
+    "other": "at most {limit} of answers{about} contain another patient's identifier",
+    "verified_per_1000": "1,000 answers about patients it was trained on contain at most {limit} right identifiers of "
+    "single patients",
 }
 
 
@@ -89,8 +90,16 @@ class AskedRule:
 def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:
     """Yield the rules of a policy in its order, each for every form in which its tier was asked.
 
-    "all" diagnoses are those that the run audited.
+    "all" diagnoses are those that the run audited. With how many patients each limit can be kept stands beside it.
     """
+    diagnoses = len({*published.cohorts, *published.disclosure.by_diagnosis})
+    passed = {sizes.rule: sizes.passed for sizes in rule_sizes(policy, diagnoses=diagnoses)}
+    for asked in _list_rules(policy, published):
+        limit = asked.limit.model_copy(update={"patients": passed[asked.rule]})
+        yield replace(asked, limit=limit)
+
+
+def _list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:
     for rule in policy.memorization:
         for tier in rule.tiers:
             for rendering in _forms(published, tier):
@@ -175,11 +184,12 @@ def _ask_memorization(rule: MemorizationRule, tier: str, rendering: str | None, 
 
 
 def _ask_identifiers(rule: IdentifierRule, tier: str, rendering: str | None, arm: Arm | None) -> AskedRule:
+    about = _ABOUT.get(arm, "").removeprefix(", in answers")
     limit = f"{rule.maximum:g}" if rule.metric == "verified_per_1000" else percent(rule.maximum)
     return AskedRule(
         id=_id(["identifiers", rule.metric, tier, *(["nontrain"] if arm == "nontrain" else [])], rendering),
-        question=f"{_asker(tier, rendering)}: is the {_IDENTIFIER_WORDS[rule.metric]}{_ABOUT.get(arm, '')}, less what "
-        f"chance gives, at most {limit}?",
+        question=f"{_asker(tier, rendering)}: do "
+        f"{_IDENTIFIER_WORDS[rule.metric].format(limit=limit, about=about)}, beyond chance?",
         metric=rule.metric,
         tier=tier,
         rendering=rendering,

@@ -14,6 +14,9 @@ class Limit(Record):
 
     max: float | None = None
     min: float | None = None
+    #: With so many patients (of a diagnosis: in each group compared) a model that gives nothing away passes; it follows
+    #: from the policy alone. None: with none, or not known.
+    patients: int | None = None
 
 
 class PublishedRule(Record):

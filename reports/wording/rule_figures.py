@@ -9,7 +9,7 @@ from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, rate_text
 
-OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own notes repeated", "Others’ notes", "Identifiers"
+OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own text", "Others’ text", "Identifiers"
 #: What a rule is about that is about no diagnosis, in the order of the report.
 SUBJECTS: Final = (OWN_NOTES, OTHERS_NOTES, IDENTIFIERS)
 #: Of memorization, by metric.
@@ -46,7 +46,7 @@ def text_subject(rule: PublishedRule) -> str:
 
 
 def memorization_title(metric: str) -> str:
-    """Return what a memorization rule is about, by its metric: "Own notes repeated"."""
+    """Return what a memorization rule is about, by its metric: "Own text"."""
     return _SUBJECTS.get(metric, metric)
 
 

@@ -69,7 +69,7 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
 
     assert row("Appointment reminder")[-6:] == ["21", "72", "100", "enough", "to", "pass"]
     assert row("complaint and history")[-4:] == ["72", "20", "too", "few"]
-    assert row("Others’ notes ≤ 5%        Appointment reminder ")[-4:] == ["90", "enough", "to", "pass"]
+    assert row("Others’ text ≤ 5%         Appointment reminder ")[-4:] == ["90", "enough", "to", "pass"]
     assert row(" HIV ")[-3:] == ["15", "too", "few"]
     assert row(" PTSD ")[-5:] == ["60", "too", "few", "to", "pass"]
     assert row(" Anxiety ")[-4:] == ["200", "enough", "to", "pass"]
