@@ -42,7 +42,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         inputs.settings.probed.tiers,
         outcomes.census,
         training_length=inputs.training_length,
-        several_ids=inputs.corpus.people.several_ids,
+        several_ids=set(inputs.corpus.people.person_of.values()),
     )
     return Results(
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),

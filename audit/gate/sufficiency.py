@@ -19,8 +19,6 @@ from clinaudit.reports.schema.results import PublishedResults
 
 #: Limit of |SMD| up to which a covariate is flagged as balanced (docs/methods.md, section 4).
 _BALANCED_SMD = 0.1
-#: Share of the targets with ids in both splits above which the split is not by person, and no rule passes.
-_MOST_IN_BOTH_SPLITS = 0.01
 #: For shares that are sums of floats.
 _ROUNDING = 1e-9
 
@@ -57,12 +55,12 @@ def describe_refused(policy: Policy, memorization: PublishedMemorization) -> str
 
 
 def _describe_splits(published: PublishedResults) -> str | None:
-    """Return a complaint where more than 1% of the targets may have ids in both splits."""
+    """Return a complaint where more than 1% of the targets may have ids in both splits: it was not split by person."""
     both = None if published.corpus is None else published.corpus.targets_in_both_splits
     if both is None or not both.high:
         return None
     targets = max((sum(of.patients.low for of in arms.values()) for arms in published.memorization.values()), default=0)
-    return reasons.IN_BOTH_SPLITS if both.high > _MOST_IN_BOTH_SPLITS * targets else None
+    return reasons.IN_BOTH_SPLITS if both.high > 0.01 * targets else None
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
 from clinaudit.priors.corpus.folder import find_tables
-from clinaudit.priors.corpus.joined_ids import People, join_labels, join_notes, join_patients, join_people
+from clinaudit.priors.corpus.joined_ids import People, join_notes, join_patients
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
@@ -158,11 +158,13 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
     without_notes = len(tables["patients"].rows) - len(patients) if "patients" in tables else 0
     people = People()
-    if not len(problems):
-        people = join_people(patients, find_people(patients, notes, stated))
-    if people.person_of:
-        patients, notes = join_patients(patients, notes, people.person_of), join_notes(notes, people.person_of)
-        labels = None if labels is None else join_labels(labels, people.person_of)
+    if not len(problems) and (person_of := find_people(patients, notes, stated)):
+        patients, people = join_patients(patients, notes, person_of)
+        notes = join_notes(notes, person_of)
+        if labels is not None:
+            # A diagnosis that one id has is the person's, whatever another says: what is true comes last.
+            by_truth = sorted(labels.items(), key=lambda label: label[1])
+            labels = {(person_of.get(one, one), diagnosis): present for (one, diagnosis), present in by_truth}
     if patients and all(patient.is_validation for patient in patients):
         problems.add(shown, "every patient with notes is in the validation split; give the train patients too")
     problems.raise_any(f"the corpus {shown}")

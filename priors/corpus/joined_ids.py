@@ -4,7 +4,7 @@ Owns what counts where the rows of the ids differ. Knows nothing of how the ids 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from clinaudit.priors.corpus.patient import Note, Patient, moment_of
 from clinaudit.priors.surrogate_tags import is_tag
 
 _CELLS: Final = ("sex", "name", "dob", "birth_year", "race", "marital_status", "occupation", "children")
-Labels = Mapping[tuple[str, str], bool]
+_Notes = Mapping[str, Sequence[Note]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,87 +24,64 @@ class People:
     #: Persons who have an id in the nontrain split and one in another: nobody whom the model never saw.
     in_both_splits: frozenset[str] = frozenset()
 
-    @property
-    def several_ids(self) -> frozenset[str]:
-        """Persons with more than one id."""
-        return frozenset(self.person_of.values())
-
-    def describe(self) -> list[str]:
-        """Return what the owner of the corpus must know of them, with counts."""
-        found = []
+    def describe(self) -> Iterator[str]:
+        """Yield what the owner of the corpus must know of them, with counts."""
         if self.person_of:
-            found.append(
-                f"{len(self.several_ids)} patients stand under more than one id ({len(self.person_of)} ids, of equal "
-                "name and birth date, or of equal notes). Each counts as one, by the first of the ids; a note that "
-                "stands alike under two of them is one note."
+            yield (
+                f"{len(set(self.person_of.values()))} patients stand under more than one id ({len(self.person_of)} "
+                "ids, of equal name and birth date, or of equal notes). Each counts as one, by the first of the ids; "
+                "a note that stands alike under two of them is one note."
             )
         if self.in_both_splits:
-            found.append(
+            yield (
                 f"SHARED: {len(self.in_both_splits)} of these patients have an id in the nontrain split and one in "
                 "another. They are taken out of nontrain; where they are more than 1% of the targets, no rule passes."
             )
-        return found
-
-
-def join_people(patients: Iterable[Patient], person_of: Mapping[str, str]) -> People:
-    """Return the persons with more than one id; `patients` are the rows of the ids."""
-    never_seen, seen = (
-        {
-            person_of[row.patient_id]
-            for row in patients
-            if row.patient_id in person_of and (row.split == "nontrain" and not row.is_validation) is is_never_seen
-        }
-        for is_never_seen in (True, False)
-    )
-    return People(person_of, frozenset(never_seen & seen))
 
 
 def join_patients(
-    patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], person_of: Mapping[str, str]
-) -> list[Patient]:
-    """Return one patient a person. Each cell is that of the id with the latest note that gives it.
+    patients: Iterable[Patient], notes: _Notes, person_of: Mapping[str, str]
+) -> tuple[list[Patient], People]:
+    """Return one patient a person, and who has several ids. Each cell is that of the id with the latest note.
 
-    A person is in the train split where any of the ids is, else in the validation split where any is.
+    A blank, or a tag, is told by the id with the next latest. A person is in the train split where any of the ids is,
+    else in the validation split where any is.
     """
     rows: defaultdict[str, list[Patient]] = defaultdict(list)
     for row in sorted(patients, key=lambda one: moment_of(notes[one.patient_id][-1]), reverse=True):
         rows[person_of.get(row.patient_id, row.patient_id)].append(row)
-    return [own[0] if len(own) == 1 else _join(person, own) for person, own in rows.items()]
+    in_both = {person for person, own in rows.items() if len({_is_never_seen(row) for row in own}) > 1}
+    return [_join(person, own) for person, own in rows.items()], People(person_of, frozenset(in_both))
+
+
+def _is_never_seen(row: Patient) -> bool:
+    return row.split == "nontrain" and not row.is_validation
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:
-    cells: dict[str, Any] = {
-        name: next((value for row in rows if _is_told(value := getattr(row, name))), None) for name in _CELLS
-    }
-    if cells["dob"] is not None:
-        cells["birth_year"] = None
+    told: dict[str, Any] = {}
+    for name in _CELLS:
+        values = (getattr(row, name) for row in rows)
+        told[name] = next((value for value in values if value and not (name == "name" and is_tag(value))), None)
     # The table's age is that of the id's latest visit.
     aged = next((row for row in rows if row.age is not None), rows[0])
+    told |= {"age": aged.age, "age_is_pooled": aged.age_is_pooled}
+    if told["dob"] is not None:
+        told["birth_year"] = None
     place = min(rows, key=lambda row: (row.split != "train", not row.is_validation))
-    return Patient(
-        patient_id=person,
-        split=place.split,
-        is_validation=place.is_validation,
-        age=aged.age,
-        age_is_pooled=aged.age_is_pooled,
-        **cells,
-    )
+    return rows[0] if len(rows) == 1 else replace(place, patient_id=person, **told)
 
 
-def _is_told(value: object) -> bool:
-    return value is not None and not (isinstance(value, str) and is_tag(value))
-
-
-def join_notes(notes: Mapping[str, tuple[Note, ...]], person_of: Mapping[str, str]) -> dict[str, tuple[Note, ...]]:
+def join_notes(notes: _Notes, person_of: Mapping[str, str]) -> dict[str, tuple[Note, ...]]:
     """Return the notes of each person in order of time.
 
     A note that another id has alike (text, visit, provider, practice) is one note, copied with the id; where the
     white space alone differs both stay, since a model may recite either.
     """
-    joined = {patient_id: own for patient_id, own in notes.items() if patient_id not in person_of}
+    joined = {patient_id: tuple(own) for patient_id, own in notes.items() if patient_id not in person_of}
     kept: defaultdict[str, list[Note]] = defaultdict(list)
     copies: defaultdict[str, Counter[object]] = defaultdict(Counter)
-    for patient_id, person in sorted(person_of.items()):
+    for patient_id, person in person_of.items():
         own: Counter[object] = Counter()
         for note in notes[patient_id]:
             alike = (note.text, note.visit_date, note.visit_time, note.provider, note.practice)
@@ -113,12 +90,3 @@ def join_notes(notes: Mapping[str, tuple[Note, ...]], person_of: Mapping[str, st
                 kept[person].append(replace(note, patient_id=person))
         copies[person] |= own
     return joined | {person: tuple(sorted(own, key=moment_of)) for person, own in kept.items()}
-
-
-def join_labels(labels: Labels, person_of: Mapping[str, str]) -> dict[tuple[str, str], bool]:
-    """Return the labels of each person: a diagnosis that one id has is the person's, whatever another says."""
-    joined: dict[tuple[str, str], bool] = {}
-    for (patient_id, diagnosis), present in labels.items():
-        key = person_of.get(patient_id, patient_id), diagnosis
-        joined[key] = joined.get(key, False) or present
-    return joined

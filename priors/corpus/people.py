@@ -42,16 +42,17 @@ def find_people(
     above: dict[str, str] = {}
 
     def first_of(patient_id: str) -> str:
-        while patient_id in above:
-            patient_id = above[patient_id]
+        while (up := above.get(patient_id)) is not None:
+            above[patient_id] = above.get(up, up)
+            patient_id = up
         return patient_id
 
     for pair in (*_pairs_by_identity(patients, notes, stated), *_pairs_by_notes(notes)):
         first, other = sorted(map(first_of, pair))
         if first != other:
             above[other] = first
-    found = {patient_id: first_of(patient_id) for patient_id in above}
-    return dict(sorted({**found, **{first: first for first in found.values()}}.items()))
+    ids = above.keys() | above.values()
+    return {patient_id: first_of(patient_id) for patient_id in sorted(ids)}
 
 
 def _pairs_by_identity(

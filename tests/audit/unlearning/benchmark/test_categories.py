@@ -123,12 +123,16 @@ def test_without_codes_words_of_the_title_decide_then_those_of_the_problems() ->
 
 def test_a_file_of_categories_is_read_by_id_or_name_and_its_faults_are_named_by_row(tmp_path: Path) -> None:
     good = tmp_path / "good.csv"
-    good.write_text("patient_id,category\nP1,cancer\nP2,Kidney disease\nP3,other\n")
-    assert read_given_categories(good, {"P1", "P2", "P3"}) == {"P1": "cancer", "P2": "kidney", "P3": OTHER}
+    good.write_text("patient_id,category\nP1,cancer\nP2,Kidney disease\nP3-2,other\n")
+    assert read_given_categories(good, {"P1": "P1", "P2": "P2", "P3-2": "P3"}) == {
+        "P1": "cancer",
+        "P2": "kidney",
+        "P3": OTHER,
+    }
     bad = tmp_path / "bad.csv"
     bad.write_text("patient_id,category\nP9,cancer\nP1,lung\nP2,cancer\nP2,kidney\n")
     with pytest.raises(BadInputError) as caught:
-        read_given_categories(bad, {"P1", "P2"})
+        read_given_categories(bad, {"P1": "P1", "P2": "P2"})
     problems = "\n".join(caught.value.problems)
     assert "row 1, column patient_id" in problems
     assert "row 2, column category: is none of anemia" in problems

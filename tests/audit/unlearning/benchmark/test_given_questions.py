@@ -107,7 +107,7 @@ def test_a_request_of_a_patient_without_questions_is_refused_not_ignored(tmp_pat
 def test_a_bad_line_is_named_by_line_and_field_without_its_content(tmp_path: Path, row: object, problem: str) -> None:
     path = write(tmp_path / "qa.jsonl", GOOD, row)
     with pytest.raises(BadInputError) as caught:
-        read_given_questions(path, {"P1"})
+        read_given_questions(path, {"P1": "P1"})
     assert f"qa.jsonl, {problem}" in caught.value.render()
     assert "P77" not in caught.value.render()
     assert "uric" not in caught.value.render()
@@ -115,6 +115,6 @@ def test_a_bad_line_is_named_by_line_and_field_without_its_content(tmp_path: Pat
 
 def test_a_file_that_is_none_or_empty_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInputError):
-        read_given_questions(write(tmp_path / "qa.csv", "a,b"), {"P1"})
+        read_given_questions(write(tmp_path / "qa.csv", "a,b"), {"P1": "P1"})
     with pytest.raises(BadInputError, match="the questions"):
-        read_given_questions(write(tmp_path / "qa.jsonl", ""), {"P1"})
+        read_given_questions(write(tmp_path / "qa.jsonl", ""), {"P1": "P1"})
