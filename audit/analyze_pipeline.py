@@ -14,6 +14,7 @@ from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.population.description import people_rows
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
@@ -27,7 +28,7 @@ from clinaudit.audit.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.facts import read_facts
+from clinaudit.priors.facts import identity_reader, read_facts
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.results import Results, StageCompleteness
@@ -46,8 +47,8 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         if not given.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
         profile = load_profile(given.template)
-        corpus = read_corpus(given.corpus, scratch=scratch_directory(run))
-        rows = read_given_generations(given.generations, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
+        corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
+        rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
     tokenizer_digest = digest_tokenizer(given.tokenizer)
@@ -66,6 +67,9 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         store.bind_settings(settings)
         confine_libraries(run.work)
         remove_manifest(run)
+        for reading in corpus.readings:
+            progress.say(f"corpus: {reading}")
+        write_table(run.evidence, "people", people_rows(corpus))
         with open_runner(given.ray_address, run.work) as runner:
             memorization = measure_memorization(
                 generations,

@@ -28,6 +28,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient_list import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.templates.profile import NoteProfile, load_profile
@@ -133,8 +134,10 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     labelled = load_labelled_set(settings.judge_labels, sensitive)
     training = read_training_log(settings.training_log) if settings.training_log else None
     included = read_patient_list(settings.include_patients) if settings.include_patients else None
-    corpus = read_corpus(settings.corpus, scratch=scratch_directory(RunDirectory(settings.out)))
+    scratch = scratch_directory(RunDirectory(settings.out))
+    corpus = read_corpus(settings.corpus, scratch=scratch, stated=identity_reader(profile))
     if included is not None:
+        included = included.as_people(corpus.people.person_of)
         included.require_known(corpus.patients, validation=corpus.validation)
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(

@@ -52,7 +52,7 @@ from clinaudit.audit.memorization.patient_text import OwnNotes
 from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.population.description import long_note_rows, take_census
+from clinaudit.audit.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.publication.published_files import publish_run, with_decision
@@ -98,7 +98,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         confine_libraries(run.work)
         remove_manifest(run)
 
-        # Who is audited: facts, diagnosis labels, matched cohorts.
+        # Who is audited: people, their facts, diagnosis labels, matched cohorts.
+        write_table(run.evidence, "people", people_rows(inputs.corpus))
         with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
             facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
         facts = mark_doubtful_facts(facts, inputs.profile)

@@ -13,6 +13,7 @@ from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.cells import CellError, parse_sex
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.people import StatedIdentity
 from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import Fact
@@ -268,6 +269,18 @@ def read_sex(text: str | None) -> str | None:
     except CellError:
         return None
     return sex if sex in ("female", "male") else None
+
+
+def identity_reader(profile: NoteProfile) -> StatedIdentity:
+    """Return what reads the patient's name and date of birth off a note; what is nothing but a tag is unknown."""
+    reader = FactReader(profile)
+
+    def read(note: Note) -> tuple[str | None, date | None]:
+        fields = reader.fields_of(note.text)
+        stated = {fact: field.value for fact, field in fields.items() if not is_tag(field.value)}
+        return stated.get(Fact.NAME), _stated_birth(stated, note, profile.date_formats)
+
+    return read
 
 
 def read_facts(

@@ -41,6 +41,12 @@ def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> lis
             "and were not: what the model gives away of the others is watered down. Who they are: "
             "evidence/long_notes.parquet."
         )
+    if any(of.several_ids for of in splits):
+        found.append(
+            "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
+            "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
+            "they are: evidence/people.parquet."
+        )
     return found
 
 

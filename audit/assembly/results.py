@@ -38,7 +38,11 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     splits: dict[str, Sequence[str]] = {split: inputs.corpus.patient_ids(split) for split in ARMS}
     splits["validation"] = tuple(described)
     identifiability = describe_identifiability(
-        outcomes.facts, inputs.settings.probed.tiers, outcomes.census, training_length=inputs.training_length
+        outcomes.facts,
+        inputs.settings.probed.tiers,
+        outcomes.census,
+        training_length=inputs.training_length,
+        several_ids=inputs.corpus.people.several_ids,
     )
     return Results(
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
@@ -53,6 +57,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
             },
             identifiability=identifiability,
             follow_up={split: describe_follow_up(ids, inputs.corpus) for split, ids in splits.items() if ids},
+            targets_in_both_splits=len(inputs.corpus.people.in_both_splits & outcomes.targets.diagnoses.keys()),
             warnings=list(inputs.corpus.warnings),
         ),
         memorization=outcomes.memorization[None],

@@ -102,7 +102,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     """
     from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
-    from clinaudit.audit.comparison.run_pair import open_pair, require_evidence
+    from clinaudit.audit.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
     from clinaudit.priors.corpus.patient_list import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
@@ -111,7 +111,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
 
     _require_options_that_fit(options)
     forgotten = options["forgotten"]
-    named = None if forgotten is None else read_patient_list(forgotten).ids
+    listed = None if forgotten is None else read_patient_list(forgotten)
     if out is not None:
         prepare_directory(out, exact=exact)
     pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
@@ -119,8 +119,10 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None
     certified = None
-    if named is not None:
-        request = _read_request(named, pair, options)
+    if listed is not None:
+        person_of = read_people(pair)
+        named = listed.as_people(person_of).ids
+        request = _read_request(named, pair, options, person_of)
         certified = certify(request, pair, read_evidence(pair, included=named) if pair.paired else None)
     certificate = None if certified is None else certified.certificate
     if exact and evidence is not None:
@@ -157,7 +159,9 @@ def _require_options_that_fit(options: Mapping[str, Any]) -> None:
         )
 
 
-def _read_request(named: Sequence[str], pair: "RunPair", options: Mapping[str, Any]) -> "Request":
+def _read_request(
+    named: Sequence[str], pair: "RunPair", options: Mapping[str, Any], person_of: Mapping[str, str]
+) -> "Request":
     """Read what the site gives beside the two runs."""
     from clinaudit.audit.comparison.comparison import read_reference
     from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
@@ -169,7 +173,9 @@ def _read_request(named: Sequence[str], pair: "RunPair", options: Mapping[str, A
         named=named,
         trigger=options["trigger"],
         reference=None if reference is None else read_reference(pair, reference, included=named),
-        canaries=None if canaries is None else read_canaries(canaries, stated_digest=options["canaries_digest"]),
+        canaries=None
+        if canaries is None
+        else read_canaries(canaries, stated_digest=options["canaries_digest"]).of_people(person_of),
         bench=None
         if bench is None
         else read_bench_result(bench, model=options["bench_model"], digest=pair.b.model, corpus_digest=pair.a.corpus),

@@ -34,6 +34,9 @@ def exact_content(comparison: Comparison) -> ComparisonContent:
                     other_patient_fraction=None
                     if compared.other_patient_fraction is None
                     else _compared(compared.other_patient_fraction),
+                    near_verbatim_attributable_fraction=None
+                    if compared.near_verbatim_attributable_fraction is None
+                    else _compared(compared.near_verbatim_attributable_fraction),
                 )
                 for arm, compared in arms.items()
             }

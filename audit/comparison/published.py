@@ -70,6 +70,10 @@ def _compare_arm(
         hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),
         patients=patients,
         other_patient_fraction=_compare_others(a.other_patients, b.other_patients),
+        near_verbatim_attributable_fraction=None
+        if (before := a.near_verbatim_attributable_fraction) is None
+        or (after := b.near_verbatim_attributable_fraction) is None
+        else compare_estimates(before.mean, after.mean),
     )
 
 

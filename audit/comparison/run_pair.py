@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from clinaudit.audit.publication.published_files import has_evidence, read_published, read_record
 from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.audit.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
@@ -117,6 +118,12 @@ def _open(path: Path) -> ComparedRun:
     if not isinstance(record.get("settings"), dict):
         raise BadInputError(f"{path.name} does not say how it was made (run.json has no settings); audit again")
     return ComparedRun(run, record, read_published(run), has_evidence(run))
+
+
+def read_people(pair: RunPair) -> dict[str, str]:
+    """Return the id by which a person counts, by each id of a person who has several in the corpus of either run."""
+    tables = [run.run.evidence for run in (pair.a, pair.b) if (run.run.evidence / "people.parquet").is_file()]
+    return {row["patient_id"]: row["person_id"] for table in tables for row in read_table(table, "people")}
 
 
 def require_evidence(pair: RunPair) -> None:

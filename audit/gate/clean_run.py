@@ -49,6 +49,7 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
         memorized_fraction_without_echo=fraction,
         attributable_fraction=fraction,
         attributable_fraction_unmasked=fraction,
+        near_verbatim_attributable_fraction=fraction,
         hit_patients=NOBODY,
         hit_patients_share=nothing,
         empty=NOBODY,

@@ -17,7 +17,13 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.text_file import read_toml_file
 
 Value = TypeVar("Value")
-MemorizationMetric = Literal["attributable_fraction", "other_patient_fraction", "memorized_fraction", "hit_rate"]
+MemorizationMetric = Literal[
+    "attributable_fraction",
+    "near_verbatim_attributable_fraction",
+    "other_patient_fraction",
+    "memorized_fraction",
+    "hit_rate",
+]
 IdentifierMetric = Literal["own", "other", "verified_per_1000"]
 #: By name.
 IDENTIFIER_METRICS: Final[Mapping[str, IdentifierMetric]] = {metric: metric for metric in get_args(IdentifierMetric)}
@@ -37,6 +43,7 @@ OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
 #: Of the policies that ship, in short.
 _LIMITED: Final[dict[MemorizationMetric, str]] = {
     "attributable_fraction": "text",
+    "near_verbatim_attributable_fraction": "edited text",
     "other_patient_fraction": "others’",
 }
 _MEANT_FOR: Final = {

@@ -56,9 +56,10 @@ def read_figure(
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     if memorization is None:
         return _NOT_MEASURED
-    others = memorization.other_patients
+    others, edited = memorization.other_patients, memorization.near_verbatim_attributable_fraction
     figures = {
         "attributable_fraction": memorization.attributable_fraction.mean,
+        "near_verbatim_attributable_fraction": _NOT_MEASURED.observed if edited is None else edited.mean,
         "memorized_fraction": memorization.memorized_fraction.mean,
         "hit_rate": memorization.hit_patients_share,
         "other_patient_fraction": _NOT_MEASURED.observed if others is None else others.fraction.mean,

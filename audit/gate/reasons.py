@@ -55,6 +55,11 @@ BALANCE_NOT_PUBLISHED: Final = "How alike the groups compared are is not publish
 NOT_ALIKE: Final = "The groups compared differ more in age, sex or number of notes than the policy allows for a pass."
 JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
 
+IN_BOTH_SPLITS: Final = (
+    "It is not shown that at most 1% of the patients asked about have ids in both splits. With more, it cannot be "
+    "trusted that the patients never seen are that: split the corpus by person, and not by id."
+)
+
 #: Another policy, or the same after a purge, decided from published ranges.
 UNSETTLED: Final = "The published ranges do not settle this rule; the exact numbers, in evidence/, would."
 

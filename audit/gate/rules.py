@@ -31,6 +31,8 @@ _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
+    "near_verbatim_attributable_fraction": "share of the model's text that repeats medical details from that one "
+    "patient's records but for a few words,",
     "other_patient_fraction": "share of the model's text that repeats medical details from the records of a single "
     "other patient it was trained on",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",

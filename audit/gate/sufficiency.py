@@ -19,6 +19,8 @@ from clinaudit.reports.schema.results import PublishedResults
 
 #: Limit of |SMD| up to which a covariate is flagged as balanced (docs/methods.md, section 4).
 _BALANCED_SMD = 0.1
+#: Share of the targets with ids in both splits above which the split is not by person, and no rule passes.
+_MOST_IN_BOTH_SPLITS = 0.01
 #: For shares that are sums of floats.
 _ROUNDING = 1e-9
 
@@ -33,6 +35,8 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
     memorization = published.memorization[asked.tier or ""][arm]
     if (refused := describe_refused(policy, memorization)) is not None:
         return refused
+    if (mixed := _describe_splits(published)) is not None:
+        return mixed
     if (poor := _describe_fit(policy, published, asked)) is not None:
         return poor
     if memorization.patients.high < policy.minimum_patients_per_class:
@@ -50,6 +54,15 @@ def describe_refused(policy: Policy, memorization: PublishedMemorization) -> str
     if share.low is not None and share.low > maximum:
         return reasons.too_many_refused(maximum)
     return reasons.maybe_too_many_refused(maximum) if share.high is None or share.high > maximum else None
+
+
+def _describe_splits(published: PublishedResults) -> str | None:
+    """Return a complaint where more than 1% of the targets may have ids in both splits."""
+    both = None if published.corpus is None else published.corpus.targets_in_both_splits
+    if both is None or not both.high:
+        return None
+    targets = max((sum(of.patients.low for of in arms.values()) for arms in published.memorization.values()), default=0)
+    return reasons.IN_BOTH_SPLITS if both.high > _MOST_IN_BOTH_SPLITS * targets else None
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
@@ -124,7 +137,8 @@ def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, comp
         return reasons.FEWER_THAN_ASKED if pair.patients.high < minimum else reasons.SIZE_NOT_SHOWN
     short = [policy.maximum_short_share, *([] if asked.maximum_short_share is None else [asked.maximum_short_share])]
     return (
-        _describe_fit(policy, published, compared)
+        _describe_splits(published)
+        or _describe_fit(policy, published, compared)
         or _describe_power(asked, pair)
         or _describe_imbalance(asked, published.cohorts[diagnosis])
         or why_not_accepted(asked.judge, published.judge_quality)

@@ -3,7 +3,7 @@
 Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -49,12 +49,12 @@ class GenerationInput:
 
 
 def read_given_generations(
-    path: Path, *, known_patients: Collection[str], tiers: Collection[str]
+    path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]
 ) -> list[GenerationInput]:
     """Read a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file of generations, in file order.
 
-    Raises `BadInputError` that lists all problems, by row and column and without content, and `StorageError` where the
-    system refuses the file.
+    `known_patients` gives the patient of the corpus whom each id means. Raises `BadInputError` that lists all problems,
+    by row and column and without content, and `StorageError` where the system refuses the file.
     """
     problems = Problems()
     name = printable(path.name)
@@ -72,7 +72,7 @@ def read_given_generations(
         records.append((row, record))
     if not records and not len(problems):
         problems.add(file.name, "has no rows")
-    reader = _GenerationReader(file.name, problems, frozenset(known_patients), frozenset(tiers))
+    reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
     missing = [name for name in REQUIRED if records and name not in columns]
     for name in missing:
         problems.add(file.name, "is missing", column=name)
@@ -84,7 +84,7 @@ def read_given_generations(
 class _GenerationReader:
     """Reads records one by one, with the ids seen so far; an invalid cell becomes a problem and is read as empty."""
 
-    def __init__(self, file: str, problems: Problems, known_patients: frozenset[str], tiers: frozenset[str]) -> None:
+    def __init__(self, file: str, problems: Problems, known_patients: Mapping[str, str], tiers: frozenset[str]) -> None:
         self._file = file
         self._problems = problems
         self._known_patients = known_patients
@@ -110,7 +110,7 @@ class _GenerationReader:
             self._problems.add(self._file, what, row=row, column="tier")
         return GenerationInput(
             generation_id=generation_id,
-            patient_id=patient_id,
+            patient_id=self._known_patients.get(patient_id, patient_id),
             tier=tier,
             text=cell("text", _text),
             prompt=self._optional(row, record, "prompt", _text),

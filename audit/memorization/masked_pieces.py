@@ -4,16 +4,24 @@ Owns the masked text of a piece, read off its whole source note, and the tokens 
 prompt holds. Knows nothing of how many patients hold a text.
 """
 
+import re
 from dataclasses import dataclass
 
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.source_attribution import Piece, cut_region_text
 from clinaudit.audit.memorization.specificity.masked_notes import MaskableNote, NoteMasker
-from clinaudit.audit.memorization.specificity.value_mask import MaskedValue, holds_value, mask_text
+from clinaudit.audit.memorization.specificity.value_mask import (
+    PLACEHOLDERS,
+    MaskedValue,
+    holds_value,
+    mask_text,
+)
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import visit_note
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
+
+_NO_TEXT = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +45,7 @@ class PieceMasker:
 
     def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
         """Return one piece of a generation as its source note masks it."""
-        if generation.patient_id != self._patient_id:
-            self._patient_id = generation.patient_id
-            notes = [visit_note(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
-            self._own = self._masker.read(self._corpus.patients[generation.patient_id], notes)
-        note = self._own[piece.note]
+        note = self._note(generation, piece.note)
         start = piece.note_start_chars
         place = Span(start, start + len(piece.text))
         values = [value for value in note.values if value.span_chars.overlaps(place)]
@@ -52,6 +56,27 @@ class PieceMasker:
             mask_text(note.text, values, place),
             _tokens_within([value for value in values if holds_value(given, value)], piece, generation),
         )
+
+    def mask_run(self, generation: Generation, note: int, place: Span) -> tuple[str, str] | None:
+        """Return a part of a note of the patient as it stands and masked; None where it is placeholders alone."""
+        own = self._note(generation, note)
+        text = own.text[slice(*place)]
+        values = [value for value in own.values if value.span_chars.overlaps(place)]
+        masked = mask_text(own.text, values, place) if values else text
+        return (text, masked) if text and not (values and _NO_TEXT.fullmatch(masked)) else None
+
+    def find_given(self, generation: Generation, note: int) -> list[MaskedValue]:
+        """Return the occurrences in a note of the patient that say what the prompt holds."""
+        own = self._note(generation, note)
+        given = own.mask.find(generation.prompt) if generation.prompt and own.values else []
+        return [value for value in own.values if holds_value(given, value)]
+
+    def _note(self, generation: Generation, index: int) -> MaskableNote:
+        if generation.patient_id != self._patient_id:
+            self._patient_id = generation.patient_id
+            notes = [visit_note(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
+            self._own = self._masker.read(self._corpus.patients[generation.patient_id], notes)
+        return self._own[index]
 
 
 def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> tuple[bool, ...]:

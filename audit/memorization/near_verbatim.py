@@ -64,6 +64,12 @@ class NearMatches:
     #: In tokens of the region's own generation, half-open.
     starts: Places
     ends: Places
+    #: The near matches that were to be aligned, by their first token in all generations laid end to end.
+    windows: Places
+    #: The passage of the notes laid end to end that each is nearest to: its first token, the token after its last.
+    passages: Places
+    #: For each token of each window the token of the passage that it equals, or -1; shape (windows, n).
+    kept: Places
 
     def regions_of(self, generation: int) -> list[NearRegion]:
         """Return the regions of one generation, by note and first token."""
@@ -102,15 +108,23 @@ class NearMatches:
 
 
 def find_near_matches(
-    generations: TokenSequences, notes: TokenSequences, *, match_tokens: int, note_of: Sequence[int] | None = None
+    generations: TokenSequences,
+    notes: TokenSequences,
+    *,
+    match_tokens: int,
+    note_of: Sequence[int] | None = None,
+    aligned: npt.NDArray[np.bool_] | None = None,
 ) -> NearMatches:
     """Return the near-verbatim regions of a patient's generations against each of the patient's notes.
+
+    `aligned` says which near matches, by their first token, are to be aligned with the notes: with the passage of the
+    fewest edits, of several with one of the last sequence, and there with the one that ends first.
 
     `note_of` gives for each sequence of `notes` the index of its note. A note with carriage returns has two sequences
     (as it stands, and with line feeds), and they count together. Without `note_of` each sequence is a note of its own.
     Raises `ValueError` where `note_of` has another length, or n is below 1.
     """
-    from clinaudit.audit.memorization.near_verbatim_kernels import scan_notes
+    from clinaudit.audit.memorization.near_verbatim_kernels import NEAREST_COLUMNS, align_windows, scan_notes
 
     if match_tokens < 1:
         raise ValueError("an n-gram has at least one token")
@@ -119,7 +133,14 @@ def find_near_matches(
         raise ValueError("every sequence of notes is a reading of one note")
     seeds = _index_seeds(generations, seed_length(match_tokens))
     if seeds is None:
-        return NearMatches(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
+        nothing = np.zeros(0, dtype=np.int64)
+        return NearMatches(
+            nothing, nothing, nothing, nothing, nothing, nothing.reshape(0, 2), nothing.reshape(0, match_tokens)
+        )
+    if aligned is None:
+        aligned = np.zeros(len(generations.ids), dtype=np.bool_)
+    budget = edit_budget(match_tokens)
+    nearest = np.full((len(generations.ids), NEAREST_COLUMNS), budget + 1, dtype=np.int64)
     lengths = np.diff(generations.starts)
     found = scan_notes(
         generations.ids,
@@ -130,7 +151,7 @@ def find_near_matches(
         np.argsort(owner_notes, kind="stable"),
         owner_notes,
         match_tokens,
-        edit_budget(match_tokens),
+        budget,
         seed_length(match_tokens),
         seeds.hashes,
         seeds.places,
@@ -139,9 +160,16 @@ def find_near_matches(
         seeds.bits,
         seeds.slot_hashes,
         seeds.slot_grams,
+        aligned,
+        nearest,
     )
+    (windows,) = np.nonzero(nearest[:, 0] <= budget)
+    passages = np.empty((len(windows), 2), dtype=np.int64)
+    kept = np.empty((len(windows), match_tokens), dtype=np.int64)
+    align_windows(generations.ids, notes.ids, notes.starts, windows, nearest, match_tokens, budget, passages, kept)
     first_tokens = generations.starts[found[:, 1]]
-    return NearMatches(found[:, 0], found[:, 1], found[:, 2] - first_tokens, found[:, 3] - first_tokens)
+    starts, ends = found[:, 2] - first_tokens, found[:, 3] - first_tokens
+    return NearMatches(found[:, 0], found[:, 1], starts, ends, windows, passages, kept)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 Ids = npt.NDArray[np.uint32]
 Words = npt.NDArray[np.uint64]
 Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 _U = np.uint64
 # Odd 64-bit constants without structure (golden ratio, and primes of the xxHash family).
 _BASE = _U(0x9E3779B97F4A7C15)
@@ -25,6 +26,8 @@ _BEFORE_NOTE = -2
 _NEVER = -1
 #: Columns of a region: note, generation, first token, token after the last (of all generations laid end to end).
 _COLUMNS = 4
+#: Columns of a window's nearest place: edits, sequence of the notes, place there less place in the generations.
+NEAREST_COLUMNS = 3
 
 
 @numba.njit(inline="always")
@@ -133,9 +136,9 @@ def reach(
 
 
 @numba.njit(inline="always")
-def _is_matched(matched: Places, lowest: int, highest: int, note: int) -> bool:
+def _is_known(matched: Places, aligned: Flags, lowest: int, highest: int, note: int) -> bool:
     for window in range(lowest, highest + 1):  # noqa: SIM110 (numba compiles no generator within `all`)
-        if matched[window] != note:
+        if matched[window] != note or aligned[window]:
             return False
     return True
 
@@ -155,16 +158,22 @@ def mark_windows_near_run(
     budget: int,
     seed: int,
     note: int,
+    sequence: int,
     scratch: npt.NDArray[np.int64],
     matched: Places,
+    aligned: Flags,
+    nearest: Places,
 ) -> bool:
     """Set `matched[i]` to `note` for each window from i on that one exact run makes a near match; return if any is.
+
+    Where `aligned[i]`, `nearest[i]` becomes this place if it takes fewer edits than the one known, or as many and is in
+    a later sequence or farther left in the same.
 
     The run of `run` equal tokens begins at `generated[place]`, of a generation from `first` to `beyond`, and at
     `noted[at]`, of a note from `begin` to `end`. Windows that hold fewer than `seed` tokens of it are left to other
     runs. `scratch` has the shape (4, 2 * budget + 3).
     """
-    if _is_matched(matched, max(first, place + seed - n), min(beyond - n, place + run - seed), note):
+    if _is_known(matched, aligned, max(first, place + seed - n), min(beyond - n, place + run - seed), note):
         return False
     left, right, before, now = scratch[0], scratch[1], scratch[2], scratch[3]
     room = n - seed
@@ -172,10 +181,23 @@ def mark_windows_near_run(
     reach(generated, place - 1, left_room, noted, at - 1, at - begin, -1, budget, before, now, left)
     reach(generated, place + run, right_room, noted, at + run, end - at - run, 1, budget, before, now, right)
     is_any = False
-    for edits in range(budget + 1):
-        for window in range(place - left[edits], place + run + right[budget - edits] - n + 1):
-            matched[window] = note
-            is_any = True
+    shift = at - place
+    # The edits that a window needs on either side of the run: fewer on the left, more on the right as it moves on.
+    before_run, after_run = budget, 0
+    for window in range(place - left[budget], place + run + right[budget] - n + 1):
+        while before_run and place - left[before_run - 1] <= window:
+            before_run -= 1
+        while window + n > place + run + right[after_run]:
+            after_run += 1
+        edits = before_run + after_run
+        if edits > budget:
+            continue
+        matched[window] = note
+        is_any = True
+        if aligned[window]:
+            known = nearest[window]
+            if edits < known[0] or (edits == known[0] and (sequence != known[1] or shift < known[2])):
+                known[0], known[1], known[2] = edits, sequence, shift
     return is_any
 
 
@@ -218,8 +240,12 @@ def scan_notes(
     bits: int,
     slot_hashes: Words,
     slot_grams: Places,
+    aligned: Flags,
+    nearest: Places,
 ) -> Places:
     """Return the near-verbatim regions of all generations against each note, shape (regions, `_COLUMNS`).
+
+    `nearest` become the places that the windows in `aligned` are nearest to (`mark_windows_near_run`).
 
     `owners` are the generations of the tokens. The notes' sequences are taken in `order`, in which those of one note
     (`note_of`) follow each other. `hashes`, `places` and `befores` are the generations' runs of `seed` tokens,
@@ -269,7 +295,24 @@ def scan_notes(
                 while place + run < beyond and at + run < end and generated[place + run] == noted[at + run]:
                     run += 1
                 if run >= seed and mark_windows_near_run(
-                    generated, first, beyond, noted, begin, end, place, at, run, n, budget, seed, note, scratch, matched
+                    generated,
+                    first,
+                    beyond,
+                    noted,
+                    begin,
+                    end,
+                    place,
+                    at,
+                    run,
+                    n,
+                    budget,
+                    seed,
+                    note,
+                    sequence,
+                    scratch,
+                    matched,
+                    aligned,
+                    nearest,
                 ):
                     is_touched[owner] = True
         if turn + 1 < len(order) and note_of[order[turn + 1]] == note:
@@ -292,3 +335,65 @@ def scan_notes(
                 regions[found, 3] = merged[region, 1]
                 found += 1
     return regions[:found].copy()
+
+
+@numba.njit(cache=True, nogil=True)
+def align_windows(
+    generated: Ids,
+    noted: Ids,
+    note_starts: Places,
+    windows: Places,
+    nearest: Places,
+    n: int,
+    budget: int,
+    passages: Places,
+    kept: Places,
+) -> None:
+    """Align each window with the passage that it is nearest to, with the fewest edits (Sellers 1980, in a band).
+
+    `passages[w]` become the first token and the token after the last, of all notes, of the passage that ends first;
+    `kept[w, x]` the token there that the window's token x equals, -1 where it equals none. Read from the end, a pair of
+    tokens comes before an added token, and that before a missing one. Shapes: (windows, 2), (windows, n).
+    """
+    # No path of so few edits to the first of the ends leaves the diagonals within twice the budget of the known one.
+    width = 4 * budget + 1
+    far = n + budget
+    cost = np.empty((n + 1, width), dtype=np.int64)
+    for row in range(len(windows)):
+        window = windows[row]
+        begin, end = note_starts[nearest[window, 1]], note_starts[nearest[window, 1] + 1]
+        left = window + nearest[window, 2] - 2 * budget
+        for x in range(n + 1):
+            for cell in range(width):
+                y = left + x + cell
+                least = far
+                if begin <= y <= end:
+                    if x == 0:
+                        least = 0
+                    else:
+                        if y > begin:
+                            least = cost[x - 1, cell] + (generated[window + x - 1] != noted[y - 1])
+                        if cell + 1 < width:
+                            least = min(least, cost[x - 1, cell + 1] + 1)
+                        if cell > 0:
+                            least = min(least, cost[x, cell - 1] + 1)
+                cost[x, cell] = least
+        cell = 0
+        for other in range(width):
+            if cost[n, other] < cost[n, cell]:
+                cell = other
+        x = n
+        passages[row, 1] = left + x + cell
+        while x:
+            y = left + x + cell
+            is_equal = y > begin and generated[window + x - 1] == noted[y - 1]
+            if y > begin and cost[x, cell] == cost[x - 1, cell] + (not is_equal):
+                x -= 1
+                kept[row, x] = y - 1 if is_equal else -1
+            elif cell + 1 < width and cost[x, cell] == cost[x - 1, cell + 1] + 1:
+                x -= 1
+                cell += 1
+                kept[row, x] = -1
+            else:
+                cell -= 1
+        passages[row, 0] = left + cell

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.near_passages import NearPassages, find_near_passages
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.patient_text import OwnNotes, PatientText
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
@@ -38,6 +40,8 @@ class MatchedGeneration:
 
     attributed: AttributedGeneration
     near: NearVerbatimText
+    #: Of its near matches those that may add to its attributable tokens; None where none does.
+    passages: NearPassages | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +98,22 @@ def match_with_patient(
 ) -> list[MatchedGeneration]:
     """Match one patient's generations, verbatim and near-verbatim, with n-grams of `match_tokens` tokens."""
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    near = find_near_matches(sequences, patient.sequences, match_tokens=match_tokens, note_of=patient.note_of_sequence)
     attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=match_tokens)
+    memorized = [np.array(item.memorized, dtype=np.bool_) for item in attributed]
+    # A window of memorized tokens alone adds none.
+    flags = np.concatenate([*memorized, np.ones(match_tokens, dtype=np.bool_)])
+    whole = sliding_window_view(flags, match_tokens)[:-1].all(axis=1)
+    near = find_near_matches(
+        sequences,
+        patient.sequences,
+        match_tokens=match_tokens,
+        note_of=patient.note_of_sequence,
+        aligned=np.logical_not(whole),
+    )
+    passages = find_near_passages(near, generations, memorized, patient, tokenizer=tokenizer, match_tokens=match_tokens)
     return [
-        MatchedGeneration(item, near.text_of(index, length=len(item.generation.token_ids), note_ids=patient.note_ids))
-        for index, item in enumerate(attributed)
+        MatchedGeneration(item, near.text_of(index, length=len(own), note_ids=patient.note_ids), passages[index])
+        for index, (item, own) in enumerate(zip(attributed, memorized, strict=True))
     ]
 
 

@@ -7,14 +7,17 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.memorization.source_attribution import cut_region_text
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.token_cache import TokenCache
+from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.templates.note import NoteReader, NoteText
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.spans import Span
 
 
 class NoteTokens(Protocol):
@@ -56,9 +59,26 @@ class PatientText:
         self._notes = notes
         self._reader = reader
         self._read: dict[int, NoteText] = {}
+        #: Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence.
+        self.token_chars = np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
+        self._laid_out: set[int] = set()
 
     def note(self, index: int) -> NoteText:
         """Return a note as its template reads it; read once, then kept."""
         if index not in self._read:
             self._read[index] = self._reader.read(*self._notes[index])
         return self._read[index]
+
+    def lay_out(self, sequence: int, tokenizer: ModelTokenizer) -> None:
+        """Read where the tokens of one of `sequences` stand in its note."""
+        if sequence in self._laid_out:
+            return
+        self._laid_out.add(sequence)
+        index = self.note_of_sequence[sequence]
+        text = self._notes[index][1] if sequence < len(self._notes) else self.texts[index]
+        own = slice(*self.sequences.starts[sequence : sequence + 2].tolist())
+        chars = tokenizer.place_tokens(self.sequences.ids[own], text)
+        if "\r" in text:
+            begin, spans = len(normalize_newlines(text[: chars[0, 0]])), [Span(*span) for span in chars.tolist()]
+            chars = np.array(cut_region_text(text, spans, Span(0, len(spans))).token_chars) + begin
+        self.token_chars[own] = chars

@@ -81,6 +81,8 @@ def measure_memorization(
         matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     analyzed_generations = analyze_attributed(
         (item.attributed for item in matched),
+        # No figure of the longer generations is made of near matches.
+        (item.passages if index < len(generations) else None for index, item in enumerate(matched)),
         notes.corpus,
         notes.profile,
         progress=progress,

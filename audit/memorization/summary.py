@@ -20,6 +20,7 @@ from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
+    FractionName,
     KBin,
     Memorization,
     PaperView,
@@ -65,6 +66,8 @@ class GenerationMetrics:
     #: Of the patient's notes those that hold some piece, and how many hold every piece between them (greedily).
     source_notes_any: int | None = None
     source_notes_min: int | None = None
+    #: The attributable tokens, and those of no match that are attributable through a near match.
+    near_verbatim_attributable_tokens: int | None = None
 
     @property
     def is_answer(self) -> bool:
@@ -117,6 +120,7 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
         refused=generation.refused,
         source_notes_any=notes.any,
         source_notes_min=notes.fewest,
+        near_verbatim_attributable_tokens=analyzed.attributable_tokens + analyzed.near_tokens,
     )
     chars = generation.token_chars
     return MeasuredGeneration(
@@ -168,6 +172,14 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
     lengths = [
         (k, length) for item in counts for (k, _, _), length in zip(item.pieces, item.piece_lengths, strict=False)
     ]
+    is_near_known = all(row.near_verbatim_attributable_tokens is not None for row in rows)
+    fractions: dict[FractionName, Callable[[GenerationMetrics], float]] = {
+        "memorized_fraction": memorized_part,
+        "memorized_fraction_without_echo": _without_echo,
+        "attributable_fraction": attributable_part,
+        "attributable_fraction_unmasked": _attributable_unmasked,
+        **({"near_verbatim_attributable_fraction": _near_attributable} if is_near_known else {}),
+    }
     return Memorization(
         generations=len(rows),
         patients=patients,
@@ -180,12 +192,9 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
         attributable_fraction_bounds=_bounds(rows, attributable_part),
         memorized_fraction_bounds=_bounds(rows, memorized_part),
-        by_patient={
-            "memorized_fraction": fraction_by_patient(values_by_patient(rows, memorized_part)),
-            "memorized_fraction_without_echo": fraction_by_patient(values_by_patient(rows, _without_echo)),
-            "attributable_fraction": fraction_by_patient(values_by_patient(rows, attributable_part)),
-            "attributable_fraction_unmasked": fraction_by_patient(values_by_patient(rows, _attributable_unmasked)),
-        },
+        near_verbatim_attributable_fraction=mean(_near_attributable) if is_near_known else None,
+        near_verbatim_attributable_fraction_bounds=_bounds(rows, _near_attributable) if is_near_known else None,
+        by_patient={name: fraction_by_patient(values_by_patient(rows, value)) for name, value in fractions.items()},
         empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
         short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
         hit_patients=hit_patients,
@@ -247,6 +256,10 @@ def attributable_part(row: GenerationMetrics) -> float:
 
 def _attributable_unmasked(row: GenerationMetrics) -> float:
     return _fraction(row.attributable_tokens_unmasked, row)
+
+
+def _near_attributable(row: GenerationMetrics) -> float:
+    return _fraction(row.near_verbatim_attributable_tokens or 0, row)
 
 
 def has_match(row: GenerationMetrics) -> float:

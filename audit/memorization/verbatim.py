@@ -16,6 +16,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
+from clinaudit.audit.memorization.near_passages import MaskedRuns, NearPassages, mask_runs
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.source_attribution import AttributedRegion, Piece, attribute_region, cut_region_text
 from clinaudit.audit.memorization.specificity.masked_notes import count_masked_patients
@@ -86,6 +87,8 @@ class AnalyzedGeneration:
     masked_patient_counts: tuple[int, ...]
     #: One a memorized token, in order.
     tokens: tuple[TokenFlags, ...]
+    #: Tokens of no match that count as attributable through a near match.
+    near_tokens: int = 0
 
     @property
     def attributable_tokens(self) -> int:
@@ -109,16 +112,21 @@ def attribute_generations(
     A match is an n-gram of `match_tokens` tokens.
     """
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
+    prompts = tokenizer.encode_many([generation.prompt or "" for generation in generations])
+    matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
     return [
-        _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
-        for generation, begins in zip(
-            generations, find_matches(sequences, patient.sequences, match_tokens=match_tokens), strict=True
-        )
+        _attribute_generation(generation, begins, patient, prompt_ids=prompt, match_tokens=match_tokens)
+        for generation, begins, prompt in zip(generations, matches, prompts, strict=True)
     ]
 
 
 def _attribute_generation(
-    generation: Generation, begins: Flags, patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
+    generation: Generation,
+    begins: Flags,
+    patient: PatientText,
+    *,
+    prompt_ids: npt.NDArray[np.uint32],
+    match_tokens: int,
 ) -> AttributedGeneration:
     memorized = covered_tokens(begins, match_tokens=match_tokens)
     regions: list[AttributedRegion] = []
@@ -137,8 +145,7 @@ def _attribute_generation(
                     region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
                 )
             )
-    prompt_ids = tokenizer.encode(generation.prompt) if regions and generation.prompt else ()
-    echo = memorized & find_prompt_tokens(generation, prompt_ids, match_tokens=match_tokens)
+    echo = memorized & find_prompt_tokens(generation, prompt_ids if regions else (), match_tokens=match_tokens)
     return AttributedGeneration(
         generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
     )
@@ -191,6 +198,7 @@ def label_tokens(
 
 def analyze_attributed(
     attributed: Iterable[AttributedGeneration],
+    passages: Iterable[NearPassages | None],
     corpus: Corpus,
     profile: NoteProfile,
     *,
@@ -199,26 +207,38 @@ def analyze_attributed(
 ) -> Iterator[AnalyzedGeneration]:
     """Count the patients whose notes hold each piece, as it stands (K) and masked (masked K), and label the tokens.
 
-    Both count distinct patients among the train split and the target. All generations wait in memory until the counts
-    are known, since one scan of the corpus serves them all, and one of it masked.
+    So they do for the runs of near `passages`, those of each generation. Both count distinct patients among the train
+    split and the target. All generations wait in memory until the counts are known, since one scan of the corpus serves
+    them all, and one of it masked.
     """
-    attributed = list(attributed)
-    texts = {piece.piece.text for item in attributed for piece in item.pieces}
+    items = list(zip(attributed, passages, strict=True))
+    masker = PieceMasker(corpus, profile)
+    masked: list[list[MaskedPiece]] = []
+    runs: list[MaskedRuns | None] = []
+    with progress.stage("masking repeated text", total=len(items), unit="generations") as advance:
+        for item, near in items:
+            masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
+            runs.append(None if near is None else mask_runs(near, item.generation, masker))
+            advance(1)
+    pairs = {pair for own in runs if own is not None for pair in own.texts.values()}
+    texts = {piece.piece.text for item, _ in items for piece in item.pieces} | {text for text, _ in pairs}
     notes = corpus.packed("train")
     with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
         counts = count_patients(texts, notes, runner=runner, advance=advance)
-    masker = PieceMasker(corpus, profile)
-    masked: list[list[MaskedPiece]] = []
-    with progress.stage("masking repeated text", total=len(attributed), unit="generations") as advance:
-        for item in attributed:
-            masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
-            advance(1)
-    masked_texts = {piece.text for own in masked for piece in own}
+    masked_texts = {piece.text for pieces in masked for piece in pieces} | {text for _, text in pairs}
     with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
         masked_counts = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
-    for item, own in zip(attributed, masked, strict=True):
+    for (item, near), pieces, own in zip(items, masked, runs, strict=True):
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
-        masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in own)
-        tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), own)
-        yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens)
+        masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in pieces)
+        tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), pieces)
+        near_tokens = 0
+        if near is not None and own is not None:
+            shared = {
+                place
+                for place, (text, mask) in own.texts.items()
+                if counts[text] + outside > 1 or masked_counts[mask] + outside > 1
+            }
+            near_tokens = near.count_tokens(shared, own.given)
+        yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens, near_tokens)

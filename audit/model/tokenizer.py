@@ -193,6 +193,20 @@ class ModelTokenizer:
             for span, is_special in zip(spans, special, strict=True)
         ]
 
+    def place_tokens(self, token_ids: npt.NDArray[np.uint32], text: str) -> npt.NDArray[np.int64]:
+        """Return the characters of each token of a text as `encode_with_spans` does, shape (tokens, 2)."""
+        pieces = [self.bytes_of(token_id) for token_id in token_ids.tolist()]
+        laid = b"".join(pieces)
+        if laid != text.encode("utf-8"):
+            return np.array(self.encode_with_spans(text)[1], dtype=np.int64).reshape(-1, 2)
+        lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
+        ends = np.cumsum(lengths)
+        # Characters that have begun before each byte, and before the end.
+        begun = np.concatenate([[0], np.cumsum((np.frombuffer(laid, dtype=np.uint8) & 0xC0) != 0x80)])
+        # A token that begins within a character holds it, too; one without bytes has no width.
+        starts = np.where(lengths, begun[np.minimum(ends - lengths + 1, len(laid))] - 1, begun[ends])
+        return np.stack([starts, begun[ends]], axis=1)
+
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._special_ids:
             return b""

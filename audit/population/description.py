@@ -81,6 +81,13 @@ def long_note_rows(census: NoteCensus, corpus: Corpus, training_length: int) -> 
             yield {"patient_id": patient_id, "longest_note_tokens": census.longest[patient_id]}
 
 
+def people_rows(corpus: Corpus) -> Iterator[Row]:
+    """Yield the rows of `people.parquet`: every id of those who have more than one, with the one that they count by."""
+    people = corpus.people
+    for patient_id, person in people.person_of.items():
+        yield {"patient_id": patient_id, "person_id": person, "in_both_splits": person in people.in_both_splits}
+
+
 def describe_population(
     patient_ids: Sequence[str],
     *,

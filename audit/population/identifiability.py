@@ -4,7 +4,7 @@ Owns counts of patients by split. Knows nothing of results, nor of what a model 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from clinaudit.audit.population.description import NoteCensus
@@ -20,12 +20,18 @@ _BIN_STARTS: Final = tuple(zip(reversed((1, *FEWER_THAN)), reversed(UNIQUENESS_B
 
 
 def describe_identifiability(
-    facts: Mapping[str, PatientFacts], tiers: Sequence[Tier], census: NoteCensus, *, training_length: int
+    facts: Mapping[str, PatientFacts],
+    tiers: Sequence[Tier],
+    census: NoteCensus,
+    *,
+    training_length: int,
+    several_ids: Collection[str],
 ) -> dict[Arm, Identifiability]:
     """Count the patients of each split; `facts` are those of all patients of both.
 
     `training_length`: tokens of the longest text that the model was trained on. A patient with a longer note was left
-    out of training in the paper (Appendix E), and elsewhere at least that note was cut.
+    out of training in the paper (Appendix E), and elsewhere at least that note was cut. `several_ids`: patients who
+    have more than one id.
     """
     fitting = {tier.id: count_fitting(facts.values(), tier) for tier in tiers}
     described: dict[Arm, Identifiability] = {}
@@ -39,6 +45,7 @@ def describe_identifiability(
             tagged=dict(sorted(styles.items())),
             uniqueness={tier: _bins([of.get(patient_id) for patient_id in ids]) for tier, of in fitting.items()},
             longer_than_trained=sum(census.longest[patient_id] > training_length for patient_id in ids),
+            several_ids=sum(patient_id in several_ids for patient_id in ids),
         )
     return described
 

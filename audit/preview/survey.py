@@ -18,7 +18,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.doubtful_facts import mark_doubtful_facts
-from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
 from clinaudit.priors.profile_fit import ProfileFit, measure_fit
 from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_writer
 from clinaudit.priors.surrogate_tags import find_styles
@@ -71,7 +71,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     Of the settings those of corpus, template, tiers, panel and cohorts count; no model is looked at.
     """
     profile = load_profile(settings.template)
-    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()))
+    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
     patients = corpus.patients
     with progress.stage("reading facts", total=len(patients), unit="patients") as advance:
         facts = mark_doubtful_facts(read_facts(corpus, profile, patients, advance=advance), profile)

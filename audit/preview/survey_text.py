@@ -62,11 +62,6 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
             f"({about.patients_with_shared_texts} patients); "
             "what the model repeats of them cannot be attributed to training"
         )
-    if about.shared_identities:
-        lines.append(
-            f"  SHARED: {about.shared_identities} pairs of name and date of birth stand in both splits "
-            f"({about.patients_with_shared_identities} patients); these may be the same people"
-        )
     return lines + [f"  note: {warning}" for warning in about.warnings]
 
 

@@ -17,6 +17,7 @@ from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.audit.run.manifest import replace_files, require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.evidence import (
     DiagnosisReading,
     EvidencePage,
@@ -56,12 +57,12 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
             f"{run.root.name} holds no evidence of an audit (it was purged, or made by `clinaudit analyze`); "
             "there is nothing to show"
         )
-    corpus = read_corpus(corpus_path, scratch=run.evidence)
+    profile = load_profile(template)
+    corpus = read_corpus(corpus_path, scratch=run.evidence, stated=identity_reader(profile))
     record = read_record(run)
     digests, settings = record.get("digests"), record.get("settings")
     if not isinstance(digests, dict) or digests.get("corpus") != corpus.digest:
         raise BadInputError("CORPUS is not the one that this run audited; give the corpus as it was then")
-    profile = load_profile(template)
     if not isinstance(settings, dict) or settings.get("--template") != profile.digest:
         raise BadInputError("this run used another note template; give the same one with --template")
     page = collect_evidence(run, corpus, NoteReader(profile), limit=limit)

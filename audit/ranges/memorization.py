@@ -69,12 +69,16 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_P
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(coarse)
     near, refused = coarse.near_verbatim, coarse.refused
+    near_attributable = coarse.fractions.get("near_verbatim_attributable_fraction")
     return PublishedMemorization(
         patients=patients,
         memorized_fraction=publish_fraction(coarse.fractions["memorized_fraction"], patients),
         memorized_fraction_without_echo=publish_fraction(coarse.fractions["memorized_fraction_without_echo"], patients),
         attributable_fraction=publish_fraction(coarse.fractions["attributable_fraction"], patients),
         attributable_fraction_unmasked=publish_fraction(coarse.fractions["attributable_fraction_unmasked"], patients),
+        near_verbatim_attributable_fraction=None
+        if near_attributable is None
+        else publish_fraction(near_attributable, patients),
         hit_patients=coarse.hits["any"],
         hit_patients_share=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
         empty=within(coarse.empty, patients),

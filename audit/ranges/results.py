@@ -78,6 +78,7 @@ def publish(coarse: Coarse) -> PublishedResults:
             },
             identifiability={arm: _identifiability(of) for arm, of in coarse.corpus.identifiability.items()},
             follow_up={name: publish_follow_up(split) for name, split in coarse.corpus.follow_up.items()},
+            targets_in_both_splits=coarse.corpus.targets_in_both_splits,
             warnings=list(coarse.corpus.warnings),
         ),
         memorization=_memorization(coarse.memorization, rounding=rounding),
@@ -157,6 +158,7 @@ def _identifiability(coarse: CoarseIdentifiability) -> PublishedIdentifiability:
             for tier, cells in coarse.uniqueness.items()
         },
         longer_than_trained=coarse.lengths["longer"],
+        several_ids=coarse.ids["several"],
     )
 
 

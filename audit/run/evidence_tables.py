@@ -88,6 +88,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "refused": "bool",
         "source_notes_any": "int",
         "source_notes_min": "int",
+        "near_verbatim_attributable_tokens": "int",
     },
     "regions": {
         "generation_id": "text",
@@ -124,6 +125,11 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "long_notes": {
         "patient_id": "text",
         "longest_note_tokens": "int",
+    },
+    "people": {
+        "patient_id": "text",
+        "person_id": "text",
+        "in_both_splits": "bool",
     },
     "other_patients": {
         "generation_id": "text",
@@ -187,6 +193,7 @@ _ADDED: Mapping[str, frozenset[str]] = {
         {
             "source_notes_any",
             "source_notes_min",
+            "near_verbatim_attributable_tokens",
             "other_patient_tokens",
             "other_patient_sampled_tokens",
             "other_patient_chance_tokens",

@@ -7,16 +7,18 @@ Knows nothing of file formats, or of what a note says.
 import hashlib
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
 from clinaudit.priors.corpus.folder import find_tables
+from clinaudit.priors.corpus.joined_ids import People, join_labels, join_notes, join_patients, join_people
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
+from clinaudit.priors.corpus.people import StatedIdentity, find_people
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.rows import (
     check_references,
@@ -48,10 +50,12 @@ class CorpusParts:
     readings: Sequence[str] = ()
     #: Rows of the patients table to which no note belongs; such a patient is no target.
     patients_without_notes: int = 0
+    #: Who has more than one id; the other parts hold each person once.
+    people: People = field(default_factory=People)
 
 
 class Corpus:
-    """A valid corpus. Every patient in it has notes; `warnings` name in words, without counts, what it lacks."""
+    """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
 
     def __init__(self, parts: CorpusParts) -> None:
         by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
@@ -70,8 +74,15 @@ class Corpus:
         self.warnings = tuple(parts.warnings)
         self.readings = tuple(parts.readings)
         self.patients_without_notes = parts.patients_without_notes
+        self.people = parts.people
         self._notes = dict(parts.notes)
         self._texts = parts.texts
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The patient of an arm whom each id of the tables means: a person may have several."""
+        own = {patient_id: patient_id for patient_id in self.patients}
+        return own | {one: person for one, person in self.people.person_of.items() if person in self.patients}
 
     @property
     def has_counterfactual(self) -> bool:
@@ -114,10 +125,11 @@ class Corpus:
         )
 
 
-def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
-    """Read and validate a corpus directory, or one notes file.
+def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdentity = lambda _: (None, None)) -> Corpus:
+    """Read and validate a corpus directory, or one notes file, and join the ids of one person.
 
-    The text of the notes goes to a nameless file in the directory `scratch`; without one it stays in memory. Raises
+    `stated` reads off a note whose it is, for ids of which the tables give no name or birth date. The text of the notes
+    goes to a nameless file in the directory `scratch`; without one it stays in memory. Raises
     `BadInputError` that lists all problems, by file, row and column and without content; and `StorageError` where the
     system refuses a file, a file changes meanwhile, or the texts cannot be written.
     """
@@ -144,11 +156,17 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
     splits = collect_splits(tables["notes"], problems)
     patients = collect_patients(tables.get("patients"), notes, splits, problems)
     labels = collect_labels(tables.get("diagnoses"), notes, problems)
+    without_notes = len(tables["patients"].rows) - len(patients) if "patients" in tables else 0
+    people = People()
+    if not len(problems):
+        people = join_people(patients, find_people(patients, notes, stated))
+    if people.person_of:
+        patients, notes = join_patients(patients, notes, people.person_of), join_notes(notes, people.person_of)
+        labels = None if labels is None else join_labels(labels, people.person_of)
     if patients and all(patient.is_validation for patient in patients):
         problems.add(shown, "every patient with notes is in the validation split; give the train patients too")
     problems.raise_any(f"the corpus {shown}")
 
-    listed = len(tables["patients"].rows) if "patients" in tables else len(patients)
     parts = CorpusParts(
         patients=patients,
         notes=notes,
@@ -156,11 +174,13 @@ def read_corpus(path: Path, *, scratch: Path | None = None) -> Corpus:
         has_split=any("split" in table.columns for table in tables.values()),
         digest=_digest({name: table.file for name, table in tables.items()}),
         texts=texts,
-        warnings=_warnings(tables, patients, notes),
+        warnings=_warnings(tables, patients, notes, without_notes=without_notes),
         readings=[
-            printable(f"{table.file.name}: {reading}.") for table in tables.values() for reading in table.readings
+            *(printable(f"{table.file.name}: {reading}.") for table in tables.values() for reading in table.readings),
+            *people.describe(),
         ],
-        patients_without_notes=listed - len(patients),
+        patients_without_notes=without_notes,
+        people=people,
     )
     return Corpus(parts)
 
@@ -174,6 +194,8 @@ def _warnings(
     tables: Mapping[str, Table],
     patients: Sequence[Patient],
     notes: Mapping[str, tuple[Note, ...]],
+    *,
+    without_notes: int,
 ) -> list[str]:
     """Return what a reader must know of the corpus; without counts, since small counts must not be published."""
     found = []
@@ -193,7 +215,7 @@ def _warnings(
         found.append("No patient with notes is in the nontrain split: no counterfactual arm exists.")
     elif splits == {"nontrain"}:
         found.append("No patient with notes is in the train split: nothing here can have been memorized in training.")
-    if "patients" in tables and len(tables["patients"].rows) > len(patients):
+    if without_notes:
         found.append("Some patients of the patients table have no notes; they cannot be targets and are left out.")
     dated = {note.visit_date is not None for own in notes.values() for note in own}
     if dated == {False}:

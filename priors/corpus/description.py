@@ -1,4 +1,4 @@
-"""Counts of a corpus for `clinaudit check`; also contamination across splits: patients and note texts in both.
+"""Counts of a corpus for `clinaudit check`; also note texts that stand in both splits.
 
 The counts are exact, for the corpus's owner alone; none of them enters a published report as it is.
 """
@@ -29,7 +29,7 @@ class SplitDescription:
 
 @dataclass(frozen=True, slots=True)
 class CorpusDescription:
-    """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`, names without case."""
+    """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`."""
 
     train: SplitDescription
     nontrain: SplitDescription
@@ -44,10 +44,6 @@ class CorpusDescription:
     shared_texts: int
     #: Patients, of either split, with such a note.
     patients_with_shared_texts: int
-    #: Pairs of name and date of birth that patients of both splits have: one person under two ids, it seems.
-    shared_identities: int
-    #: Patients, of either split, with such a name and date of birth.
-    patients_with_shared_identities: int
     #: What was read otherwise than it is written, and what the corpus lacks, in words.
     warnings: tuple[str, ...]
 
@@ -59,13 +55,7 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         for patient in corpus.patients.values()
         for note in corpus.notes_of(patient.patient_id)
     ]
-    identities = [
-        ((" ".join(patient.name.split()).casefold(), patient.dob), patient)
-        for patient in corpus.patients.values()
-        if patient.name and patient.dob
-    ]
     shared_texts, with_texts = _shared_across_splits(texts)
-    shared_identities, with_identities = _shared_across_splits(identities)
     return CorpusDescription(
         train=_describe_split(corpus, "train"),
         nontrain=_describe_split(corpus, "nontrain"),
@@ -75,8 +65,6 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         labels=_count_labels(corpus),
         shared_texts=shared_texts,
         patients_with_shared_texts=with_texts,
-        shared_identities=shared_identities,
-        patients_with_shared_identities=with_identities,
         warnings=(*corpus.readings, *corpus.warnings),
     )
 

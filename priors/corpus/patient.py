@@ -1,7 +1,7 @@
 """A patient and a note, as the tables give them. Knows nothing of file formats."""
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, time
 from typing import Literal
 
 from clinaudit.priors.corpus.note_texts import NoteTexts
@@ -27,11 +27,18 @@ class Note:
     position: int
     #: Where its text lies, under its position.
     texts: NoteTexts = field(repr=False)
+    #: Time of the visit, where the table gives one; most visits have a date alone.
+    visit_time: time = time.min
 
     @property
     def text(self) -> str:
         """The text exactly as given, read anew each time: hold it no longer than it is needed."""
         return self.texts.text(self.position)
+
+
+def moment_of(note: Note) -> tuple[bool, date, time, int]:
+    """Return by what notes are in order of time: undated ones first, then by visit, then in file order."""
+    return note.visit_date is not None, note.visit_date or date.min, note.visit_time, note.position
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 Owns the file's format. An id is never repeated in a message: it may be a number of a medical record.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,13 @@ class PatientList:
     def ids(self) -> list[str]:
         """The ids in the order of the file."""
         return list(self.lines)
+
+    def as_people(self, person_of: Mapping[str, str]) -> "PatientList":
+        """Return the same list with the persons' ids in the place of those of their ids that were joined to them."""
+        lines: dict[str, int] = {}
+        for patient_id, line in self.lines.items():
+            lines.setdefault(person_of.get(patient_id, patient_id), line)
+        return PatientList(self.file_name, lines)
 
     def require_known(self, known: Container[str], *, validation: Container[str] = ()) -> None:
         """Raise `BadInputError` that names every line whose patient is not among the `known` ids.

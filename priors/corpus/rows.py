@@ -13,15 +13,13 @@ from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, requir
 from clinaudit.priors.corpus.cells import CellError, parse_count, parse_flag, parse_sex, parse_split
 from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
 from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit
+from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.tables import Row, Table
 
 Meaning = TypeVar("Meaning")
 #: Identifiers are never converted: 007 and 7 may be two people.
 _ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7)"
-#: Undated notes come first, then by day and time of visit, then in file order.
-_Moment = tuple[bool, date, time, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +59,9 @@ def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[st
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
     cells = CellReader(table, problems)
     by_patient: dict[str, list[Note]] = {}
-    #: By position; most visits have a date alone.
-    times: dict[int, time] = {}
     order = cells.day_order("visit_date")
     for position, row in enumerate(table.rows):
         visit = cells.meaning(row, "visit_date", lambda text: parse_date(text, order))
-        if visit and visit[1] != time.min:
-            times[position] = visit[1]
         note = Note(
             patient_id=row.text("patient_id"),
             note_id=row.text("note_id"),
@@ -77,14 +71,11 @@ def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[st
             note_type=row.word("note_type"),
             position=position,
             texts=texts,
+            visit_time=visit[1] if visit else time.min,
         )
         by_patient.setdefault(note.patient_id, []).append(note)
 
-    def moment(note: Note) -> _Moment:
-        day = note.visit_date
-        return day is not None, day or date.min, times.get(note.position, time.min), note.position
-
-    return {patient_id: tuple(sorted(notes, key=moment)) for patient_id, notes in by_patient.items()}
+    return {patient_id: tuple(sorted(notes, key=moment_of)) for patient_id, notes in by_patient.items()}
 
 
 def check_references(tables: Mapping[str, Table], problems: Problems) -> None:

@@ -45,6 +45,8 @@ class ComparedMemorization(Record):
     hits: HitChanges
     #: Text of exactly one other train patient; null where a run has not measured it.
     other_patient_fraction: ComparedMetric | None = None
+    #: Attributable but for a few edits; null where a run has not measured it.
+    near_verbatim_attributable_fraction: ComparedMetric | None = None
 
 
 class ComparedDisclosure(Record):

@@ -70,6 +70,8 @@ class Identifiability(Record):
     uniqueness: dict[str, dict[str, int]]
     #: With a note longer than what the model was trained on.
     longer_than_trained: int
+    #: Who have more than one id, joined into one patient.
+    several_ids: int = 0
 
 
 class CorpusSummary(Record):
@@ -84,4 +86,6 @@ class CorpusSummary(Record):
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, Identifiability] = Field(default_factory=dict)
     follow_up: dict[str, FollowUp] = Field(default_factory=dict)
+    #: Targets who have an id in the nontrain split and one in train; they count as train. Null where not looked for.
+    targets_in_both_splits: int | None = None
     warnings: list[str]

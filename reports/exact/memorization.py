@@ -14,6 +14,7 @@ FractionName = Literal[
     "memorized_fraction_without_echo",
     "attributable_fraction",
     "attributable_fraction_unmasked",
+    "near_verbatim_attributable_fraction",
 ]
 #: Whose text a share of text is made of: regions (stitched, or not), tokens (templated, or revealing), pieces (of K
 #: above 1, or of 1).
@@ -188,6 +189,10 @@ class Memorization(Record):
     #: Patients with any attributable token.
     attributable_patients: int
     memorized_fraction_bounds: Estimate
+    #: The headline's tokens, and those of a near match that are attributable but for a few edits around them, over
+    #: generated tokens (docs/methods.md, section 2a); null where it was not measured. Then with the gate's bounds.
+    near_verbatim_attributable_fraction: Estimate | None = None
+    near_verbatim_attributable_fraction_bounds: Estimate | None = None
     #: Share of generations with a match.
     hit_rate: Estimate
     source_notes_mean: Estimate

@@ -72,6 +72,8 @@ class PublishedMemorizationChange(Record):
     patients: PairedPatients | None
     #: Text of exactly one other train patient; null where a run has not measured it.
     other_patient_fraction: ComparedEstimate | None = None
+    #: Attributable but for a few edits; null where a run has not measured it.
+    near_verbatim_attributable_fraction: ComparedEstimate | None = None
     #: Share of patients given an identifier of their own; null where a run did not look, and of exact figures.
     own_identifiers: ComparedEstimate | None = None
 

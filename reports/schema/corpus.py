@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Bins of the number of patients whom a prior fits, and the patients who have none at a tier.
@@ -73,6 +73,8 @@ class PublishedIdentifiability(Record):
     fewer_than: dict[str, dict[str, PublishedEstimate]]
     #: Patients with a note longer than what the model was trained on: presumably not trained on, or not whole.
     longer_than_trained: Count
+    #: Patients who stand in the corpus under more than one id, and count once.
+    several_ids: Count = NOBODY
 
 
 class PublishedCorpus(Record):
@@ -87,4 +89,7 @@ class PublishedCorpus(Record):
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, PublishedIdentifiability] = Field(default_factory=dict)
     follow_up: dict[str, PublishedFollowUp] = Field(default_factory=dict)
+    #: Targets who have an id in the nontrain split and one in train, and count as train: a class of five. Null where
+    #: they were not looked for.
+    targets_in_both_splits: Count | None = None
     warnings: list[str]

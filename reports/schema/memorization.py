@@ -143,6 +143,9 @@ class PublishedMemorization(Record):
     attributable_fraction: FractionOfText
     #: The same by K alone and prompt echo alone: the values that the prompt holds make house style count, too.
     attributable_fraction_unmasked: FractionOfText
+    #: The headline's tokens, and those of a near match that are attributable but for a few edits around them, over
+    #: generated tokens (docs/methods.md, section 2a); null where it was not measured.
+    near_verbatim_attributable_fraction: FractionOfText | None = None
     #: Patients with at least one match, and their share.
     hit_patients: Count
     hit_patients_share: PublishedEstimate

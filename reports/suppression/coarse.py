@@ -378,6 +378,9 @@ class _Coarsening:
                 arm: coarsen_identifiability(split, self._rules) for arm, split in corpus.identifiability.items()
             },
             follow_up={name: coarsen_follow_up(split, self._rules) for name, split in corpus.follow_up.items()},
+            targets_in_both_splits=None
+            if corpus.targets_in_both_splits is None
+            else self._rules.alone(corpus.targets_in_both_splits),
             warnings=tuple(corpus.warnings),
         )
 

@@ -58,7 +58,7 @@ def coarsen_follow_up(split: FollowUp, rules: Rules) -> CoarseFollowUp:
 
 
 def coarsen_identifiability(split: Identifiability, rules: Rules) -> CoarseIdentifiability:
-    """Return the classes of a split by tags of de-identification, uniqueness of priors and length of notes."""
+    """Return the classes of a split by tags of de-identification, uniqueness of priors, length of notes and ids."""
 
     def halves(name: str, count: int) -> Cells:
         return rules.cells({name: count, "rest": split.patients - count}, step=ARM_STEP)
@@ -67,4 +67,5 @@ def coarsen_identifiability(split: Identifiability, rules: Rules) -> CoarseIdent
         tagged={style: halves("tagged", count) for style, count in split.tagged.items()},
         uniqueness={tier: rules.cells(bins, step=ARM_STEP) for tier, bins in split.uniqueness.items()},
         lengths=halves("longer", split.longer_than_trained),
+        ids=halves("several", split.several_ids),
     )

@@ -244,6 +244,8 @@ class CoarseIdentifiability:
     uniqueness: Mapping[str, Cells]
     #: `longer` and `rest`.
     lengths: Cells
+    #: `several` and `rest`.
+    ids: Cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,8 @@ class CoarseCorpus:
     cohorts: Mapping[str, CoarsePopulation]
     identifiability: Mapping[Arm, CoarseIdentifiability]
     follow_up: Mapping[str, CoarseFollowUp]
+    #: Stands alone: nothing that is published counts the other targets.
+    targets_in_both_splits: CountRange | None
     warnings: tuple[str, ...]
 
 

@@ -52,6 +52,7 @@ _DASH: Final = "–"
 _FULL: Final = {
     "memorized_fraction": ": share of the generated text that stands word for word in the patient's own notes",
     "attributable_fraction": ": share that is clinically revealing, in no other patient's notes and not in the prompt",
+    "near_verbatim_attributable_fraction": ": the attributable share, and what repeats such text but for a few words",
     "hit_patients_share": ": patients with at least one verbatim match",
     "other_patient_fraction": ": share that is clinically revealing and from the notes of one other patient trained on",
     "own_identifiers": ": patients given any of HIPAA's identifiers of their own",

@@ -44,5 +44,10 @@ def notes_table(corpus: PublishedCorpus) -> Table:
         if split.longer_than_trained.high:
             longer = count_text(split.longer_than_trained)
             rows.append(("A note longer than what the model was trained on", display_title(arm), longer, ""))
+        if split.several_ids.high:
+            rows.append(("More than one id", display_title(arm), count_text(split.several_ids), ""))
+    if corpus.targets_in_both_splits is not None and corpus.targets_in_both_splits.high:
+        both = count_text(corpus.targets_in_both_splits)
+        rows.append(("Ids in both splits, of the targets", display_title("train"), both, ""))
     heads = ("Patients with", "Split", "Patients", "Share")
-    return Table("De-identification and length of the notes", heads, tuple(rows))
+    return Table("De-identification, length of the notes, and ids", heads, tuple(rows))

@@ -151,12 +151,14 @@ def near_verbatim_table(results: PublishedResults) -> Table:
     for tier, arm, summary in memorization_summaries(results):
         near = summary.near_verbatim
         if near is not None and is_measured(near.fraction.mean):
-            means = (near.fraction.mean, near.extra_fraction.mean)
+            own = summary.near_verbatim_attributable_fraction
+            means = (near.fraction.mean, near.extra_fraction.mean, None if own is None else own.mean)
             shares = [estimate_text(mean, share=True, interval=True) for mean in means]
             longest = _two_digits(near.longest_region)
             windows = f"{near.edit_budget} of {near.window}"
             rows.append((numbered_tier_title(tier), arm, windows, *shares, longest))
-    heads = ("Tier", "Arm", "Edits allowed a window", "Near-verbatim", "Beyond verbatim", "Longest region, tokens")
+    measured = ("Near-verbatim", "Beyond verbatim", "Attributable, edits allowed")
+    heads = ("Tier", "Arm", "Edits allowed a window", *measured, "Longest region, tokens")
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
 
 

@@ -92,7 +92,7 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
         (
             rule.limit.max
             for rule in (() if results.decision is None else results.decision.rules)
-            if rule.metric.endswith("attributable_fraction") and rule.tier == tier and rule.limit.max is not None
+            if rule.metric == "attributable_fraction" and rule.tier == tier and rule.limit.max is not None
         ),
         None,
     )

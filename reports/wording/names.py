@@ -64,6 +64,7 @@ METRIC_TITLES: Final = {
 MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
     ("attributable", "attributable_fraction"),
+    ("edited", "near_verbatim_attributable_fraction"),
     ("with a match", "hit_patients_share"),
     ("others’ text", "other_patient_fraction"),
     ("identifiers", "own_identifiers"),

@@ -131,10 +131,10 @@ def test_a_tier_is_asked_twice_where_it_differs_for_someone_and_then_for_all(tmp
     plain, roomy = NOTE.replace("room: 4\n", ""), NOTE
     once = [(tier, rendering) for tier, rendering in (("encounter", "opening"), ("encounter_cc", "opening"))]
     twice = [(tier, form) for tier, _ in once for form in ("opening", "facts")]
-    assert priors_of(tmp_path / "plain", {"a": plain, "b": plain}, "both") == [
+    assert priors_of(tmp_path / "plain", {"a": plain, "b": plain.replace("Ada", "Ola")}, "both") == [
         (name, *asked) for name in "ab" for asked in [("public", "text"), *once]
     ]
-    assert priors_of(tmp_path / "mixed", {"a": plain, "b": roomy}, "both") == [
+    assert priors_of(tmp_path / "mixed", {"a": plain, "b": roomy.replace("Ada", "Ola")}, "both") == [
         (name, *asked) for name in "ab" for asked in [("public", "text"), *twice]
     ]
     assert priors_of(tmp_path / "facts", {"b": roomy}, "facts") == [

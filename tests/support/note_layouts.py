@@ -90,7 +90,9 @@ def make_people(each: int) -> list[Person]:
 
 def _person(index: int, layout: str) -> Person:
     name = f"{_NAMES[index % 5].split()[0]} {_NAMES[(index // 5) % 5].split()[1]}"
-    born, seen = date(1950 + index, 1 + index % 12, 1 + index % 28), date(2024, 1 + index % 12, 28 - index % 28)
+    # Equal names and birth dates would make one person of three.
+    day = 1 + (index + 9 * _LAYOUTS.index(layout)) % 28
+    born, seen = date(1950 + index, 1 + index % 12, day), date(2024, 1 + index % 12, 28 - index % 28)
     complaint, hpi = _COMPLAINTS[index % 3], f"Since {2 + index} days.\nNo fever, provider: unknown."
     write = {"banner": _banner, "one a line": _one_a_line, "shorthand": _shorthand}[layout]
     note, banner = write(name, born, seen, complaint, hpi)

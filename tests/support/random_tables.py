@@ -4,6 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+from unittest.mock import patch
+
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 
 
 class Drawn(Protocol):
@@ -31,3 +34,10 @@ def write_tables(corpus: Drawn, folder: Path) -> None:
     for name, rows in (("patients", patients), ("notes", notes)):
         lines = "".join(json.dumps(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+
+
+def read_drawn(corpus: Drawn, folder: Path) -> Corpus:
+    """Write the tables to a new folder and read them, each id as a person: drawn patients copy whole notes."""
+    write_tables(corpus, folder)
+    with patch("clinaudit.priors.corpus.corpus.find_people", return_value={}):
+        return read_corpus(folder)

@@ -29,6 +29,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.served.approved_addresses import require_approved
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
@@ -155,7 +156,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     """Return what each system misses in the site's own notes; where each place is goes to the evidence."""
     request = plan.request
     profile = load_profile(request.template)
-    corpus = read_corpus(corpus_path, scratch=run.work)
+    corpus = read_corpus(corpus_path, scratch=run.work, stated=identity_reader(profile))
     with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
         notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
     found: dict[str, Hits] = {}

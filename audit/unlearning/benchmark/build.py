@@ -97,7 +97,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
     with run.removed_on_failure():
         corpus, profile = read_corpus(request.corpus), load_profile(request.template)
         in_training = {one for one, patient in corpus.patients.items() if patient.split == "train"}
-        _require_named(request.forgotten, in_training, "the model was not trained on such a patient")
+        _require_named(request.forgotten, corpus, in_training, "the model was not trained on such a patient")
         run.require_begun_by(run.work / _SETTINGS, what="benchmark")
         run.create()
         with hold_lock(run):
@@ -108,6 +108,7 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                 asked = work.ask()
                 _require_named(
                     request.forgotten,
+                    corpus,
                     asked.patients,
                     "too few questions can be asked of this patient; give them with --qa FILE",
                 )
@@ -139,11 +140,11 @@ def _require_files(request: BuildRequest) -> None:
         read_judges(panel.file)
 
 
-def _require_named(forgotten: Path | None, known: Collection[str], why: str) -> None:
+def _require_named(forgotten: Path | None, corpus: Corpus, known: Collection[str], why: str) -> None:
     """Raise `BadInputError` with the lines of a request whose patients are not known. An id is never repeated."""
     if forgotten is None:
         return
-    named = read_patient_list(forgotten)
+    named = read_patient_list(forgotten).as_people(corpus.people.person_of)
     problems = [
         f"{named.file_name} line {line}: {why}" for patient_id, line in named.lines.items() if patient_id not in known
     ]
@@ -196,7 +197,7 @@ class _Work:
         # Before any work: a faulty file is told of at once.
         self._questions = self._question_source()
         self._given_categories = (
-            read_given_categories(request.categories, corpus.patients) if isinstance(request.categories, Path) else {}
+            read_given_categories(request.categories, corpus.ids) if isinstance(request.categories, Path) else {}
         )
 
     def ask(self) -> "_Asked":
@@ -250,7 +251,7 @@ class _Work:
     def _question_source(self) -> QuestionSource:
         source = self._request.questions
         if isinstance(source, Path):
-            return GivenSource(read_given_questions(source, self._corpus.patients))
+            return GivenSource(read_given_questions(source, self._corpus.ids))
         return ServedSource(self._model()) if source == "served" else TemplateSource(self._request.corpus)
 
     def _model(self) -> BenchModel:
@@ -293,7 +294,8 @@ def _tables(
     trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
     splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
     if request.forgotten is not None:
-        splits.append(split_request(read_patient_list(request.forgotten).ids, trained))
+        named = read_patient_list(request.forgotten).as_people(corpus.people.person_of)
+        splits.append(split_request(named.ids, trained))
     counts = {
         **describe_bench(patients, asked.questions, splits, notes_of(corpus, patients)),
         "patients_dropped": dict(sorted(asked.dropped.items())),

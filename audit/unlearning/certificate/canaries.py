@@ -6,7 +6,7 @@ Knows nothing of verdicts on patients.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -43,6 +43,15 @@ class SealedCanaries:
     #: SHA-256 of the file.
     digest: str
     canaries: tuple[Canary, ...]
+
+    def of_people(self, person_of: Mapping[str, str]) -> "SealedCanaries":
+        """Return the same canaries, each of the person whose id its patient's is."""
+        return replace(
+            self,
+            canaries=tuple(
+                replace(one, patient_id=person_of.get(one.patient_id, one.patient_id)) for one in self.canaries
+            ),
+        )
 
 
 def read_canaries(path: Path, *, stated_digest: str) -> SealedCanaries:

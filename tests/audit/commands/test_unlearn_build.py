@@ -1,5 +1,6 @@
 """`clinaudit unlearn build`: what it prints and writes, and what it refuses."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -54,3 +55,22 @@ def test_files_that_are_not_there_are_bad_input(corpus: Path, tmp_path: Path, ca
         assert run(["unlearn", "build", str(corpus), "--out", str(out), "--quiet", *options]) == 3
         assert "none." in capsys.readouterr().err
         assert not (out / "bench.json").exists()
+
+
+def test_any_id_of_a_person_names_the_person(tmp_path: Path) -> None:
+    corpus = write_small_corpus(tmp_path / "corpus")
+    for name in ("notes", "patients"):
+        rows = [json.loads(line) for line in (corpus / f"{name}.jsonl").read_text("utf-8").splitlines()]
+        second = [{**row, **{key: f"{row[key]}-2" for key in ("patient_id", "note_id") if key in row}} for row in rows]
+        text = "".join(json.dumps(row) + "\n" for row in (*rows, *second))
+        (corpus / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "ids.txt").write_text("P2-2\nP2\n", encoding="utf-8")
+    (tmp_path / "categories.csv").write_text("patient_id,category\nP1-2,other\n", encoding="utf-8")
+    out = tmp_path / "bench"
+    options = ["--request", str(tmp_path / "ids.txt"), "--categories", str(tmp_path / "categories.csv")]
+    assert run(["unlearn", "build", str(corpus), "--out", str(out), "--quiet", *options]) == 0
+    bench = read_bench(out)
+    assert {one.patient_id: one.category_source for one in bench.patients}.keys() == {"P1", "P2", "P3", "P4"}
+    assert bench.split("request:33").forget == ("P2",)
+    assert all(len(texts) == 2 for texts in bench.notes.values())
+    assert next(one.category for one in bench.patients if one.patient_id == "P1") == "other"

@@ -13,6 +13,7 @@ from clinaudit.errors import BadInputError
 
 SOUND: dict[str, object] = {"generation_id": "g1", "patient_id": "a", "tier": "public", "text": "Zebulon\0 \r\n"}
 FULL = SOUND | {"generation_id": 2, "text": "", "prompt": "", "token_ids": [0, 5, 2**31 - 1], "diagnoses": ["hiv"]}
+SECOND_ID = {"generation_id": "3", "patient_id": "b2", "tier": "public", "text": ""}
 EXPECTED = [
     GenerationInput("g1", "a", "public", "Zebulon\0 \r\n", None, None, ()),
     GenerationInput("2", "a", "public", "", "", (0, 5, 2**31 - 1), ("hiv",)),
@@ -20,7 +21,7 @@ EXPECTED = [
 
 
 def read(path: Path) -> list[GenerationInput]:
-    return read_given_generations(path, known_patients={"a", "b"}, tiers=("public", "encounter"))
+    return read_given_generations(path, known_patients={"a": "a", "b": "b", "b2": "b"}, tiers=("public", "encounter"))
 
 
 def problems_of(path: Path) -> list[str]:
@@ -39,6 +40,11 @@ def test_jsonl_and_gz_are_read_exactly(tmp_path: Path) -> None:
     assert read(tmp_path / "g.jsonl") == EXPECTED
     (tmp_path / "g.jsonl.gz").write_bytes(gzip.compress((tmp_path / "g.jsonl").read_bytes()))
     assert read(tmp_path / "g.jsonl.gz") == EXPECTED
+
+
+def test_another_id_of_a_person_means_the_person(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "g.jsonl", [SECOND_ID])
+    assert [one.patient_id for one in read(tmp_path / "g.jsonl")] == ["b"]
 
 
 def test_parquet_is_read_exactly(tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def generation(
 
 def analyze(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
     matched = match_generations(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=N, progress=QUIET)
-    return list(analyze_attributed((item.attributed for item in matched), corpus, PROFILE, progress=QUIET))
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    return list(analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET))
 
 
 def measure(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> MeasuredMemorization:

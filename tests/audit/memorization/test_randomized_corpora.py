@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from support.memorization_twin import Twin, lf, patients_holding
 from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
-from support.random_tables import write_tables
+from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -28,7 +28,6 @@ from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, TokenFlags
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.packed_notes import pack_notes
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
@@ -96,12 +95,6 @@ def cache(tokenizer, tmp_path_factory) -> Iterator[TokenCache]:
         yield cache
 
 
-def read_back(corpus: RandomCorpus, folder: Path) -> Corpus:
-    """The corpus as an audit reads it, from tables."""
-    write_tables(corpus, folder)
-    return read_corpus(folder)
-
-
 def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[AnalyzedGeneration]:
     generations = []
     for number, written in enumerate(corpus.generations):
@@ -122,9 +115,10 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
                 finish_reason="stop",
             )
         )
-    notes, progress = read_back(corpus, folder), Progress(quiet=True)
+    notes, progress = read_drawn(corpus, folder), Progress(quiet=True)
     matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
-    found = analyze_attributed((item.attributed for item in matched), notes, PROFILE, progress=progress)
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    found = analyze_attributed(attributed, passages, notes, PROFILE, progress=progress)
     by_number = {int(item.attributed.generation.generation_id): item for item in found}
     return [by_number[number] for number in range(len(generations))]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from support.pii.owner_oracle import generation
-from support.random_tables import write_tables
+from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.found_values import FoundIdentifier
@@ -16,7 +16,7 @@ from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.statistics.pools import Pools, draw_pools
-from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.profile import load_profile
 
 CORPORA = 60
@@ -82,8 +82,7 @@ def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
     for seed in range(CORPORA):
         rng = Random(seed)
         drawn = draw(rng)
-        write_tables(drawn, tmp_path / str(seed))
-        corpus = read_corpus(tmp_path / str(seed))
+        corpus = read_drawn(drawn, tmp_path / str(seed))
         values = [IdentifierValue("code", code) for code in CODES]
         scanner = ValueScanner(values, DateReader(PROFILE.date_formats))
         index = index_values(values, scanner, corpus, PROFILE, progress=Progress(quiet=True))

@@ -27,19 +27,25 @@ def test_patients_are_counted_by_split_and_whom_their_prior_fits_in_both(tmp_pat
     longest = {f"p{n:02}": 100 + n for n in range(len(ages))}
     census = NoteCensus(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
     found = describe_identifiability(
-        read_facts(corpus, PROFILE, corpus.patients), TIERS[:1], census, training_length=113
+        read_facts(corpus, PROFILE, corpus.patients),
+        TIERS[:1],
+        census,
+        training_length=113,
+        several_ids={"p01", "p03", "p00"},
     )
     assert found["train"] == Identifiability(
         patients=8,
         tagged={"___": 1},
         uniqueness={"public": BINS | {">10": 5, "2-4": 2, "1": 1}},
         longer_than_trained=1,
+        several_ids=2,
     )
     assert found["nontrain"] == Identifiability(
         patients=9,
         tagged={"XXXX": 1, "___": 1},
         uniqueness={"public": BINS | {">10": 6, "2-4": 2, "no prior": 1}},
         longer_than_trained=2,
+        several_ids=1,
     )
 
 

@@ -25,14 +25,15 @@ Rows = list[dict[str, str]]
 def true_table() -> Rows:
     """Return the right patients table of `PEOPLE`."""
     return [
-        {"patient_id": who.patient_id, "split": "train", **_identity(index // 3)} for index, who in enumerate(PEOPLE)
+        {"patient_id": who.patient_id, "split": "train", **_identity(index // 3, index % 3)}
+        for index, who in enumerate(PEOPLE)
     ]
 
 
-def _identity(index: int) -> dict[str, str]:
+def _identity(index: int, layout: int) -> dict[str, str]:
     names = ("Brandon Green", "Ada Lund", "Mia Ode", "Zoë Nuñez", "Ian Ahmadi")
     name = f"{names[index % 5].split()[0]} {names[(index // 5) % 5].split()[1]}"
-    return {"name": name, "dob": date(1950 + index, 1 + index % 12, 1 + index % 28).isoformat()}
+    return {"name": name, "dob": date(1950 + index, 1 + index % 12, 1 + (index + 9 * layout) % 28).isoformat()}
 
 
 def survey(directory: Path, *, profile: str, table: Rows | None) -> tuple[Survey, str]:

@@ -21,12 +21,11 @@ def survey(directory: Path, *, diagnoses: str | None = "patient_id,diagnosis,pre
     notes = []
     for number in range(8):
         provider = "provider: Jo Ek, MD\nroom: 4\n" if number else ""
-        text = (
-            f"patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\n{provider}cc: cough\nhpi: {HPI}\nplan: rest\n"
-        )
+        who = f"patient: Ada Lund {number}\ndob: 02/03/1960\nvisit date: 05/01/2024\n"
+        text = f"{who}{provider}cc: cough\nhpi: {HPI}\nplan: rest\n"
         notes.append({"patient_id": f"p{number}", "note_id": f"n{number}", "text": text})
     (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
-    rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund\n" for number in range(8))
+    rows = "".join(f"p{number},{'train' if number < 5 else 'nontrain'},Ada Lund {number}\n" for number in range(8))
     (corpus / "patients.csv").write_text(f"patient_id,split,name\n{rows}", encoding="utf-8")
     if diagnoses is not None:
         (corpus / "diagnoses.csv").write_text(diagnoses, encoding="utf-8")

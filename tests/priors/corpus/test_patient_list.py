@@ -17,3 +17,9 @@ def test_a_patient_of_the_validation_split_is_not_called_unknown(tmp_path: Path)
         "ids.txt line 4: no patient with notes has this id",
     ]
     assert caught.value.message == "ids.txt names patients who cannot be probed; correct these lines"
+
+
+def test_other_ids_of_a_person_are_the_person_by_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("b2\na\nb\n")
+    people = read_patient_list(tmp_path / "ids.txt").as_people({"b": "b", "b2": "b"})
+    assert people.lines == {"b": 1, "a": 2}

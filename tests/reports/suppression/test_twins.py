@@ -28,7 +28,7 @@ from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.suppression.coarse_table import Coarse
 
 #: Worlds by their seed, the third of one diagnosis; of many more see benchmarks/suppression_attacker.py.
-SEEDS = (1, 2, 4)
+SEEDS = (2, 6, 4)
 
 
 def world_of(seed: int) -> World:
@@ -96,7 +96,7 @@ def ask_in_another_form(results: Results, *, unbroken: int, broken: int) -> Resu
 
 
 def test_twins_asked_in_another_form_publish_the_same_bytes(tmp_path: Path) -> None:
-    twins = twins_of(1)
+    twins = twins_of(2)
     first = decide(ask_in_another_form(twins.first, unbroken=91, broken=2))
     # Whose answers are read in two forms is counted by the judge in larger steps, in which the twins may differ.
     second = ask_in_another_form(twins.second, unbroken=92, broken=7).model_copy(
@@ -114,7 +114,7 @@ def test_a_remark_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, mo
         return coarsen(results.model_copy(update={"warnings": [*results.warnings, told]}), exact=exact)
 
     monkeypatch.setattr(published_files, "coarsen", coarsen_and_tell)
-    assert {"results.json", "report.html"} <= set(differing_files(twins_of(1), tmp_path))
+    assert {"results.json", "report.html"} <= set(differing_files(twins_of(2), tmp_path))
 
 
 def test_a_figure_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,4 +138,4 @@ def test_a_figure_that_bypasses_the_coarse_table_is_found_out(tmp_path: Path, mo
 
     monkeypatch.setattr(published_files, "coarsen", coarsen_and_hold)
     monkeypatch.setattr(published_files, "publish", publish_one_unrounded)
-    assert "results.json" in differing_files(twins_of(1), tmp_path)
+    assert "results.json" in differing_files(twins_of(2), tmp_path)

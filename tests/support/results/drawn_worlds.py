@@ -233,6 +233,8 @@ def _draw_fractions(rng: np.random.Generator, patients: int) -> dict[str, np.nda
         "unmasked": np.where(np.arange(patients) % 3, attributable, unechoed),
         "attributable": attributable,
         "extra": added,
+        # Some of what is near-verbatim alone, of those who have any.
+        "near_attributable": attributable + part_of(added),
     }
 
 

@@ -20,7 +20,10 @@ RENAMED: Final = (
     (r"(.*)/near_verbatim/by_patient/(\w+)/mean", r"\1/near_verbatim/\2/mean"),
     (r"(.*)/by_patient/(\w+)/(mean|bins/.*)", r"\1/\2/\3"),
     (r"(.*/other_patients)/fraction_bounds", r"\1/fraction/mean"),
-    (r"(memorization/.*|renderings/.*)/(attributable|memorized)_fraction_bounds", r"\1/\2_fraction/mean"),
+    (
+        r"(memorization/.*|renderings/.*)/((near_verbatim_)?attributable|memorized)_fraction_bounds",
+        r"\1/\2_fraction/mean",
+    ),
     (r"(subgroups/.*)/(attributable|exposed)_patients", r"\1/affected"),
     (r"(.*)/attributable_patients", r"\1/attributable_fraction/above/0/patients"),
     (r"(.*)/distribution/above/(\d)/(\w+)", r"\1/attributable_fraction/above/\2/\3"),
@@ -43,7 +46,7 @@ UNPUBLISHED: Final = {
     r"key|schema_version": "no number of patients",
     r"decision/.*": "the same in both files",
     r"completeness/\w+/(done|excluded/.*)": "what is missing is given; both arms together",
-    r"(.*/)?(memorized|attributable)_fraction(_\w+)?|.*/unguarded_(memorized|attributable)_fraction"
+    r"(.*/)?(memorized|attributable|near_verbatim_attributable)_fraction(_\w+)?|.*/unguarded_(memorized|attributable)_fraction"
     r"|.*/other_patients/(fraction|sampled_fraction|chance)|.*/near_verbatim/(extra_)?fraction": "over generations",
     r".*/(hit_rate|unguarded_hit_rate|other_patients/rate)": "over generations",
     r".*/(generations|shorter_than_ngram|dropped_tokens|\w+_generations|refusals/refused)": "counts no patients",

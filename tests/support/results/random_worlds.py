@@ -54,7 +54,11 @@ UNGUARDED = ("unguarded_attributable", "unguarded_memorized")
 #: Text of other patients: of all, of as many of either split, and of as many with the splits exchanged.
 OTHERS_TEXT = ("others", "others_sampled", "others_chance")
 #: Fractions of a generation's tokens, by patient; in each the next is at most the one before (but `near`, the most).
-FRACTIONS = ("near", "memorized", "unechoed", "unmasked", "attributable", "extra", *UNGUARDED, *OTHERS_TEXT)
+FRACTIONS = (
+    *("near", "memorized", "unechoed", "unmasked", "attributable", "extra", "near_attributable"),
+    *UNGUARDED,
+    *OTHERS_TEXT,
+)
 #: Of each pair, the second is part of the first.
 NESTED = (
     ("near", "memorized"),
@@ -62,6 +66,8 @@ NESTED = (
     ("unechoed", "unmasked"),
     ("unmasked", "attributable"),
     ("near", "extra"),
+    ("near", "near_attributable"),
+    ("near_attributable", "attributable"),
     UNGUARDED[::-1],
 )
 _ENDS = (*(round(TOKENS * threshold) for threshold in THRESHOLDS), TOKENS)

@@ -135,6 +135,12 @@ def _memorization_laws(world: World, tier: str, arm: str) -> list[Law]:
         at_most(add(near, place("short")), patients),
         at_most(near, add(hit, world.above(tier, arm, "extra"))),
         equal(place("near/sum"), place("memorized/sum"), place("extra/sum")),
+        # No equation: of the tokens of no match any part is attributable.
+        at_most(place("near_attributable/sum"), add(place("attributable/sum"), place("extra/sum"))),
+        at_most(
+            world.above(tier, arm, "near_attributable"),
+            add(world.above(tier, arm, "attributable"), world.above(tier, arm, "extra")),
+        ),
     ]
     for fraction in FRACTIONS:
         bins = [place(f"{fraction}/bin/{k}") for k in range(len(FRACTION_BINS))]

@@ -94,6 +94,7 @@ def list_metrics(world: World, tier: str, arm: Arm) -> list[GenerationMetrics]:
             stitched_regions=stitched[rank],
             source_notes=sources[rank] if rank < hit else 0,
             attributable_tokens_unmasked=fractions["unmasked"][rank],
+            near_verbatim_attributable_tokens=fractions["near_attributable"][rank],
             # Each patient's pieces stand in as many notes as they come from.
             source_notes_any=sources[rank] if rank < hit else 0,
             source_notes_min=sources[rank] if rank < hit else 0,
@@ -159,12 +160,15 @@ def tokens_of_fractions(world: World, tier: str, arm: Arm) -> dict[str, list[int
     patients = world.value(world.patients(tier, arm))
     found: dict[str, list[int]] = {}
     below = [0] * patients
-    for fraction in ("attributable", "unmasked", "unechoed", "memorized", "near", "extra", *UNGUARDED, *OTHERS_TEXT):
+    nesting = ("attributable", "unmasked", "unechoed", "memorized", "near", "extra", "near_attributable")
+    for fraction in (*nesting, *UNGUARDED, *OTHERS_TEXT):
         if f"mem/{tier}/{arm}/{fraction}/sum" not in world.counts:
             # Drawn last, from the others.
             continue
         if fraction in (UNGUARDED[0], *OTHERS_TEXT):
             below = [0] * patients
+        if fraction == "near_attributable":
+            below = found["attributable"]
         ends = [
             FRACTION_BINS[k]
             for k in reversed(range(len(FRACTION_BINS)))

@@ -13,7 +13,7 @@ import numpy as np
 from support.results.random_worlds import ARMS, MISSING, OUTCOMES, REFERS, ROWS, VERDICTS, World
 from support.results.world_follow_up import measure_follow_up
 from support.results.world_guard import measure_guard
-from support.results.world_identifiability import measure_identifiability
+from support.results.world_identifiability import BOTH, measure_identifiability
 from support.results.world_identifiers import measure_identifiers
 from support.results.world_memorization import measure_memorization
 from support.results.world_others import measure_others
@@ -104,6 +104,7 @@ def _measure(world: World) -> Results:
             cohorts={diagnosis: measure_population(world, diagnosis) for diagnosis in world.diagnoses},
             identifiability={arm: measure_identifiability(world, arm) for arm in ARMS},
             follow_up={arm: measure_follow_up(world, arm) for arm in ARMS},
+            targets_in_both_splits=world.counts[BOTH],
             warnings=["Some notes have no date."],
         ),
         memorization={

@@ -33,7 +33,7 @@ from support.results.random_worlds import (
 )
 from support.results.world_follow_up import cells_of, days_of
 from support.results.world_guard import guard_cells
-from support.results.world_identifiability import shown_partitions
+from support.results.world_identifiability import BOTH, shown_partitions
 from support.results.world_identifiers import shown_identifiers
 from support.results.world_others import others_cells
 
@@ -59,6 +59,7 @@ _FRACTIONS = {
     "memorized_fraction_without_echo": "unechoed",
     "attributable_fraction": "attributable",
     "attributable_fraction_unmasked": "unmasked",
+    "near_verbatim_attributable_fraction": "near_attributable",
 }
 #: Share of a range at its ends that is left out: a number there may be rounded either way.
 _EDGE = 1e-3
@@ -326,6 +327,8 @@ class Reader:
     def _corpus(self) -> Iterator[Law]:
         world, corpus = self._world, self._coarse.corpus
         assert corpus is not None
+        assert corpus.targets_in_both_splits is not None
+        yield self._class({BOTH: 1}, corpus.targets_in_both_splits)
         for name, shown in (corpus.splits | corpus.cohorts).items():  # type: ignore[operator]
             cells = {"sex": shown.sex, "race": shown.race, "age": shown.age_bands}
             for partition in CORPUS_PARTITIONS:

@@ -4,7 +4,7 @@ Owns the file's columns: `patient_id`, and `category` by its id or its name. A p
 never by what stands there.
 """
 
-from collections.abc import Container
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +18,8 @@ from clinaudit.priors.corpus.records import iter_records
 _ROLE: Final = "the categories"
 
 
-def read_given_categories(path: Path, patients: Container[str]) -> dict[str, str]:
-    """Return the category of each patient that the file names; of others it says nothing.
+def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, str]:
+    """Return the category of each patient that the file names; `patients` gives whom each id means.
 
     Raises `BadInputError` listing all problems: patients whom the corpus does not have, categories of no taxonomy of
     ours, and two categories of one patient.
@@ -41,7 +41,7 @@ def read_given_categories(path: Path, patients: Container[str]) -> dict[str, str
         elif category.casefold() not in known:
             what = f"is none of {', '.join((*taxonomy(), OTHER))}"
             problems.add(file.name, what, row=row, column="category")
-        elif found.setdefault(patient_id, known[category.casefold()]) != known[category.casefold()]:
+        elif found.setdefault(patients[patient_id], known[category.casefold()]) != known[category.casefold()]:
             problems.add(file.name, "gives a patient two categories", row=row, column="category")
     if not found and not len(problems):
         problems.add(file.name, "has no rows")

@@ -36,8 +36,8 @@ class GivenQuestion:
     keywords: tuple[str, ...] | None
 
 
-def read_given_questions(path: Path, patients: Container[str]) -> dict[str, list[GivenQuestion]]:
-    """Return the questions by patient id, both in file order; `patients` are those of the corpus.
+def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, list[GivenQuestion]]:
+    """Return the questions by patient id, both in file order; `patients` gives whom each id means.
 
     Raises `BadInputError` listing all problems: lines that are no question, patients whom the corpus does not have, and
     second lines of one question on a patient.
@@ -56,10 +56,11 @@ def read_given_questions(path: Path, patients: Container[str]) -> dict[str, list
             problems.add(file.name, what, row=row, column=column)
         if faults:
             continue
-        first = first_rows.setdefault((record["patient_id"], str(record["question"]).strip()), row)
+        patient_id = patients[str(record["patient_id"])]
+        first = first_rows.setdefault((patient_id, str(record["question"]).strip()), row)
         if first != row:
             problems.add(file.name, f"asks the same patient the same as row {first}; keep one of them", row=row)
-        found.setdefault(str(record["patient_id"]), []).append(_question(record))
+        found.setdefault(patient_id, []).append(_question(record))
     if not found and not len(problems):
         problems.add(file.name, "has no rows")
     problems.raise_any(_ROLE)

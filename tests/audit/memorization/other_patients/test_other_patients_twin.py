@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
-from support.random_tables import write_tables
+from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -23,7 +23,6 @@ from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import Pools, draw_pools
-from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile
 
 BLOCKS = 4
@@ -57,7 +56,6 @@ def cache(tokenizer_directory, tmp_path_factory) -> Iterator[TokenCache]:
 
 
 def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[OtherPatientsText]:
-    write_tables(corpus, folder)
     generations = []
     for number, written in enumerate(corpus.generations):
         text, spans = cache.tokenizer.decode_with_spans(written.ids)
@@ -77,7 +75,7 @@ def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Other
                 finish_reason="stop",
             )
         )
-    own = OwnNotes(read_corpus(folder), cache, PROFILE)
+    own = OwnNotes(read_drawn(corpus, folder), cache, PROFILE)
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
     attributed = [item.attributed for item in matched]

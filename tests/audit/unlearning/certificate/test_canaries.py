@@ -126,6 +126,34 @@ def certify(planted: Planted, folder: Path, ids: list[str] | None = None) -> tup
     return status, certificate, (evidence / "certificate.html").read_text(encoding="utf-8")
 
 
+def test_another_id_of_a_person_means_the_person_in_the_list_and_in_the_canaries(tmp_path) -> None:
+    planted = plant(tmp_path)
+    run = RunDirectory(planted.a)
+    # pt-train-03 was joined to an id that sorts before it.
+    tables = ("priors", "generations", "generation_metrics")
+    first = {"pt-train-03": "pt-first"}
+    for root in (planted.a, planted.b):
+        evidence = RunDirectory(root).evidence
+        for name in tables:
+            rows = read_table(evidence, name)
+            write_table(
+                evidence, name, [row | {"patient_id": first.get(row["patient_id"], row["patient_id"])} for row in rows]
+            )
+    people = [
+        {"patient_id": one, "person_id": "pt-first", "in_both_splits": False} for one in ("pt-first", "pt-train-03")
+    ]
+    write_table(run.evidence, "people", people)
+    write_manifest(run)
+    write_into(planted.b, "pt-train-30", f"plan: {OF_NAMED}")
+    status, certificate, _ = certify(planted, tmp_path, ["pt-train-03", "pt-first", "pt-train-02"])
+    assert status == 1
+    assert [(one["patient_id"], one["verdict"]) for one in certificate["patients"]] == [
+        ("pt-first", "still leaks"),
+        ("pt-train-02", "forgotten"),
+    ]
+    assert certificate["patients"][0]["canaries"] == {"canaries": 1, "before": 0, "after": 1}
+
+
 def test_a_canary_of_a_named_patient_is_a_leak_whoever_the_run_was_asked_about(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     write_into(planted.b, "pt-train-30", f"plan: {OF_NAMED}")

@@ -1,0 +1,141 @@
+"""The passages of a patient's notes that near matches stand in (docs/methods.md, section 2a).
+
+Owns which tokens of no match a near match may add to the attributable ones, and which runs of the notes decide that.
+Knows nothing of how many patients hold a text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.masked_pieces import PieceMasker
+from clinaudit.audit.memorization.near_verbatim import NearMatches, Places, find_near_matches
+from clinaudit.audit.memorization.patient_text import PatientText
+from clinaudit.audit.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearPassages:
+    """The near matches of one generation that may add to its attributable tokens, one a row; places are of `chars`."""
+
+    #: First token in the generation.
+    windows: Places
+    #: Index of the note, and first place and place after the last of its passage; shape (windows, 3).
+    passages: Places
+    #: Place of the token that each token of the window equals, if it may count; else -1. Shape (windows, n).
+    kept: npt.NDArray[np.int32]
+    #: Characters of each token of the patient's notes laid end to end, in its note with line feeds; shape (tokens, 2).
+    chars: Places
+
+    @property
+    def run(self) -> int:
+        """Tokens of a run that is looked up: half a match, so that every passage has one."""
+        return int(self.kept.shape[1] + 1) // 2
+
+    def runs(self) -> dict[int, tuple[int, Span]]:
+        """Return the note and the characters of each run of a passage, by its first place."""
+        places = {
+            place: note for note, begin, end in self.passages.tolist() for place in range(begin, end - self.run + 1)
+        }
+        return {
+            place: (note, Span(int(self.chars[place, 0]), int(self.chars[place + self.run - 1, 1])))
+            for place, note in places.items()
+        }
+
+    def count_tokens(self, shared: set[int], given: set[int]) -> int:
+        """Return how many tokens count; `shared` are runs of several patients, `given` places that the prompt holds."""
+        rows = zip(self.windows.tolist(), self.passages.tolist(), self.kept.tolist(), strict=True)
+        return len(
+            {
+                first + offset
+                for first, (_, begin, end), kept in rows
+                if shared.isdisjoint(range(begin, end - self.run + 1))
+                for offset, place in enumerate(kept)
+                if place >= 0 and place not in given
+            }
+        )
+
+
+def find_near_passages(
+    matches: NearMatches,
+    generations: Sequence[Generation],
+    memorized: Sequence[npt.NDArray[np.bool_]],
+    patient: PatientText,
+    *,
+    tokenizer: ModelTokenizer,
+    match_tokens: int,
+) -> list[NearPassages | None]:
+    """Return for each of one patient's generations the passages of its near matches, None where none may add a token.
+
+    A token may count that is in no match, equals a token of the passage that is clinically revealing, and is in no near
+    match with the prompt: it repeats the prompt as nearly as it does the note.
+    """
+    starts = np.cumsum([0, *map(len, memorized)])
+    firsts = np.searchsorted(matches.windows, starts)
+    notes = np.asarray(patient.note_of_sequence, dtype=np.int64)
+    prompts = tokenizer.encode_many([generation.prompt or "" for generation in generations])
+    found: list[NearPassages | None] = []
+    for index, generation in enumerate(generations):
+        own = slice(firsts[index], firsts[index + 1])
+        if own.start == own.stop:
+            found.append(None)
+            continue
+        windows, passages = matches.windows[own] - starts[index], matches.passages[own]
+        places = matches.kept[own].astype(np.int32)
+        tokens = windows[:, None] + np.arange(match_tokens)
+        places[memorized[index][tokens]] = -1
+        sequences = np.searchsorted(patient.sequences.starts, passages[:, 0], side="right") - 1
+        for sequence in np.unique(sequences[(places >= 0).any(axis=1)]).tolist():
+            patient.lay_out(sequence, tokenizer)
+        rows, columns = np.nonzero(places >= 0)
+        of_note = dict(zip(places[rows, columns].tolist(), notes[sequences[rows]].tolist(), strict=True))
+        boilerplate = [
+            place
+            for place, note in of_note.items()
+            if 1 in patient.note(note).boilerplate[slice(*patient.token_chars[place].tolist())]
+        ]
+        places[np.isin(places, boilerplate)] = -1
+        if len(boilerplate) < len(of_note):
+            echo = find_near_matches(
+                concatenate_sequences([generation.token_ids]),
+                concatenate_sequences([prompts[index]]),
+                match_tokens=match_tokens,
+            )
+            places[echo.covered_tokens(0, length=len(generation.token_ids))[tokens]] = -1
+        (rows,) = np.nonzero((places >= 0).any(axis=1))
+        passages = np.column_stack([notes[sequences], passages])
+        found.append(
+            NearPassages(windows[rows], passages[rows], places[rows], patient.token_chars) if rows.size else None
+        )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedRuns:
+    """What can be looked up of a generation's near passages."""
+
+    #: Each run as it stands and masked, by its first place.
+    texts: dict[int, tuple[str, str]]
+    #: Places of tokens that are part of a value that the prompt holds.
+    given: set[int]
+
+
+def mask_runs(passages: NearPassages, generation: Generation, masker: PieceMasker) -> MaskedRuns:
+    """Return the runs of near passages, masked too; one of placeholders alone cannot be looked up and is left out."""
+    texts = {place: masker.mask_run(generation, note, span) for place, (note, span) in passages.runs().items()}
+    notes = passages.passages[:, 0].tolist()
+    held = {note: masker.find_given(generation, note) for note in set(notes)}
+    kept = {
+        (note, place) for note, own in zip(notes, passages.kept.tolist(), strict=True) if held[note] for place in own
+    }
+    given = {
+        place
+        for note, place in kept
+        if any(value.span_chars.overlaps(Span(*passages.chars[place].tolist())) for value in held[note])
+    }
+    return MaskedRuns({place: pair for place, pair in texts.items() if pair is not None}, given)

@@ -1,0 +1,110 @@
+"""Which ids of a corpus are one person: a hospital's exports hold many people under two (docs/corpus-format.md).
+
+Owns when two ids are the same person: by name and date of birth, or by their notes. Knows nothing of files, of what a
+note says (who reads a name off a note is given), or of how the ids' rows are joined (`joined_ids`).
+"""
+
+import hashlib
+import re
+import unicodedata
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date
+from itertools import groupby, permutations
+from typing import Final
+
+import numpy as np
+
+from clinaudit.priors.corpus.patient import Note, Patient
+from clinaudit.priors.surrogate_tags import is_tag
+
+#: What a note states of its patient: name and date of birth, None where it does not.
+StatedIdentity = Callable[[Note], tuple[str | None, date | None]]
+#: Least share of equal notes, of the notes of the id that has fewer: all that an old id holds may stand under the new
+#: one, which has more. Of the id with more it would be a small share, and K would count one person twice all the same.
+SHARE: Final = (4, 5)
+#: A note that stands under more ids is a form letter, and tells nobody.
+MOST_IDS: Final = 10
+#: Nor does a shorter note ("no show"). It has hardly the 30 tokens of a match, so that K never counts it.
+LEAST_WORDS: Final = 20
+_WORD: Final = re.compile(r"[^\W_]+")
+_NO_GAP: Final = re.compile(r"['’`.]")
+
+
+def find_people(
+    patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], stated: StatedIdentity
+) -> dict[str, str]:
+    """Return the person's id, the first of theirs, for every id of a person who has more than one, that one included.
+
+    `notes` are those of each patient, in order of time; `stated` is asked of the last where a table does not tell.
+    """
+    above: dict[str, str] = {}
+
+    def first_of(patient_id: str) -> str:
+        while patient_id in above:
+            patient_id = above[patient_id]
+        return patient_id
+
+    for pair in (*_pairs_by_identity(patients, notes, stated), *_pairs_by_notes(notes)):
+        first, other = sorted(map(first_of, pair))
+        if first != other:
+            above[other] = first
+    found = {patient_id: first_of(patient_id) for patient_id in above}
+    return dict(sorted({**found, **{first: first for first in found.values()}}.items()))
+
+
+def _pairs_by_identity(
+    patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], stated: StatedIdentity
+) -> Iterator[tuple[str, str]]:
+    """Yield each id with the first that has the same name and date of birth, both known."""
+    holders: dict[object, str] = {}
+    for patient in patients:
+        name, birth = patient.name if patient.name and not is_tag(patient.name) else None, patient.dob
+        if name is None or birth is None:
+            name_of_note, birth_of_note = stated(notes[patient.patient_id][-1])
+            name = name or name_of_note
+            if patient.birth_year is None or (birth_of_note and birth_of_note.year == patient.birth_year):
+                birth = birth or birth_of_note
+        words = _name_words(name or "")
+        if words and birth is not None:
+            first = holders.setdefault((words, birth), patient.patient_id)
+            if first != patient.patient_id:
+                yield first, patient.patient_id
+
+
+def _name_words(name: str) -> tuple[str, ...]:
+    """Return the words of a name in one order: without case, accents and punctuation, "Lund, Ada" is "Ada Lund"."""
+    plain = unicodedata.normalize("NFKD", _NO_GAP.sub("", name)).casefold()
+    return tuple(sorted(_WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))))
+
+
+def _pairs_by_notes(notes: Mapping[str, tuple[Note, ...]]) -> Iterator[tuple[str, str]]:
+    """Yield each two ids of which the one with fewer notes has at least four in five under the other as well.
+
+    Form letters and short notes count on neither side. One pass over all notes, of which digests alone are kept.
+    """
+    ids = list(notes)
+    digests, owners = array("Q"), array("q")
+    for place, own in enumerate(notes.values()):
+        for note in own:
+            words = note.text.split()
+            if len(words) >= LEAST_WORDS:
+                digest = hashlib.blake2b(" ".join(words).encode("utf-8"), digest_size=8).digest()
+                digests.append(int.from_bytes(digest, "little"))
+                owners.append(place)
+    _, text, copies = np.unique(np.array(digests, dtype=np.uint64), return_inverse=True, return_counts=True)
+    telling = Counter(owners)
+    shared: Counter[tuple[int, int]] = Counter()
+    repeated = np.flatnonzero(copies[text] > 1)
+    repeated = repeated[np.argsort(text[repeated], kind="stable")]
+    for _, equal in groupby(repeated.tolist(), key=text.tolist().__getitem__):
+        held = Counter(owners[place] for place in equal)
+        if len(held) > MOST_IDS:
+            telling.subtract(held)
+            continue
+        for one, other in permutations(held, 2):
+            shared[one, other] += held[one]
+    for (one, other), notes_of_one in shared.items():
+        if telling[one] <= telling[other] and notes_of_one * SHARE[1] >= telling[one] * SHARE[0]:
+            yield ids[one], ids[other]

@@ -1,0 +1,182 @@
+"""A person under two ids hides nothing: a model that recites every note gives what it gives where each has one id."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.models.tiny_models import save_llama
+
+from clinaudit.audit.cohorts import stage
+from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.model.audited_model import AuditedModel
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.pipeline import run_audit
+from clinaudit.audit.settings import AuditSettings
+
+pytestmark = pytest.mark.slow
+Rows = list[dict[str, Any]]
+
+
+class RecitingEngine:
+    """Goes on with the note that a prompt begins, else recites the latest note of whoever the prompt names."""
+
+    name = "reciting"
+    context_length = 100_000
+
+    def __init__(self, tokenizer: ModelTokenizer, notes: Rows, patients: Rows) -> None:
+        self.tokenizer = tokenizer
+        self.texts = [note["text"] for note in notes]
+        latest = {note["patient_id"]: note["text"] for note in sorted(notes, key=lambda note: note["visit_date"])}
+        self.named = [(patient["name"].lower(), latest[patient["patient_id"]]) for patient in patients]
+
+    def identity(self) -> dict[str, str]:
+        return {"engine": self.name}
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        for request in requests:
+            rest = [text[len(request.prompt) :] for text in self.texts if text.startswith(request.prompt)]
+            named = [text for name, text in self.named if name in request.prompt.lower()]
+            ids = self.tokenizer.encode((rest or named or ["nothing"])[0])[: request.max_new_tokens]
+            start = first_repeated_ngram(ids) if request.guarded else None
+            yield GenerationOutput(request.key, ids[:start], "length" if start is None else "repetition")
+
+    def close(self) -> None:
+        pass
+
+
+def read(corpus: Path) -> tuple[Rows, dict[str, Rows]]:
+    notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text("utf-8").splitlines()]
+    tables = {
+        name: list(csv.DictReader(StringIO((corpus / f"{name}.csv").read_text("utf-8"))))
+        for name in ("patients", "diagnoses")
+    }
+    return notes, tables
+
+
+def write(corpus: Path, notes: Rows, tables: dict[str, Rows]) -> Path:
+    corpus.mkdir()
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    for name, rows in tables.items():
+        with (corpus / f"{name}.csv").open("w", newline="") as file:
+            table = csv.DictWriter(file, rows[0])
+            table.writeheader()
+            table.writerows(rows)
+    return corpus
+
+
+def second(row: dict[str, Any]) -> dict[str, Any]:
+    """The same row under the patient's second id."""
+    return {key: f"{value}-2" if key in ("patient_id", "note_id") else value for key, value in row.items()}
+
+
+def doubled(notes: Rows) -> Rows:
+    return [*notes, *map(second, notes)]
+
+
+def parted(notes: Rows) -> Rows:
+    """Every second note of a patient stands under the second id, by which the last in turn is copied back."""
+    held: dict[str, int] = {}
+    found = []
+    for note in notes:
+        held[note["patient_id"]] = number = held.get(note["patient_id"], 0) + 1
+        found.append(note if number % 2 else second(note) | {"note_id": note["note_id"]})
+        if number == 1:
+            found.append(second(note))
+    return found
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    save_llama(folder / "model")
+    place = folder / "model" / "config.json"
+    config = json.loads(place.read_text(encoding="utf-8")) | {"max_position_embeddings": RecitingEngine.context_length}
+    place.write_text(json.dumps(config), encoding="utf-8")
+    write_demo_corpus(folder / "corpus", seed=3, patients_per_arm=24)
+    return folder
+
+
+def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> dict[str, Any]:
+    notes, tables = read(site / "corpus")
+    engine = RecitingEngine(ModelTokenizer(site / "model"), notes, tables["patients"])
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    monkeypatch.setattr(stage, "SAMPLE_SIZE", 48)
+    settings = AuditSettings(
+        model=str(site / "model"),
+        corpus=corpus,
+        out=run,
+        engine="transformers",
+        tier=("public_name", "encounter"),
+        diagnosis=("hiv",),
+        drift_check=False,
+        max_new_tokens=160,
+        quiet=True,
+        **options,
+    )
+    run_audit(settings)
+    results = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
+    assert not any(generation["text"] == "nothing" for generation in rows_of(run, "generations"))
+    return results
+
+
+def rows_of(run: Path, table: str) -> Rows:
+    return pl.read_parquet(run / "evidence" / f"{table}.parquet").to_dicts()
+
+
+def without_ids(results: dict[str, Any]) -> dict[str, Any]:
+    """The results without what is said of ids alone."""
+    for split in results["corpus"]["identifiability"].values():
+        split.pop("several_ids")
+    results["warnings"] = [text for text in results["warnings"] if "more than one id" not in text]
+    return results
+
+
+@pytest.mark.parametrize("more", [doubled, parted])
+def test_each_patient_under_two_ids_fails_as_each_under_one_with_equal_figures(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: Callable[[Rows], Rows]
+) -> None:
+    notes, tables = read(site / "corpus")
+    twice = write(tmp_path / "twice", more(notes), {name: [*rows, *map(second, rows)] for name, rows in tables.items()})
+    once = audit(site, site / "corpus", tmp_path / "once-run", monkeypatch)
+    again = audit(site, twice, tmp_path / "twice-run", monkeypatch)
+
+    assert again["corpus"]["identifiability"]["train"]["several_ids"] == 24
+    assert once["corpus"]["identifiability"]["train"]["several_ids"] == 0
+    assert again["memorization"]["encounter"]["train"]["attributable_fraction"]["value"] > 0.3
+    assert again["decision"]["status"] == "fail"
+    assert without_ids(again) == without_ids(once)
+    for table in ("cohorts", "priors", "generations", "generation_metrics", "other_patients", "identifiers"):
+        assert rows_of(tmp_path / "twice-run", table) == rows_of(tmp_path / "once-run", table)
+    assert {row["patient_count"] for row in rows_of(tmp_path / "twice-run", "regions")} >= {1}
+    people = rows_of(tmp_path / "twice-run", "people")
+    assert len(people) == 96
+    assert {row["person_id"] for row in people} == {row["patient_id"] for row in tables["patients"]}
+
+
+def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes, tables = read(site / "corpus")
+    seen = [row for row in tables["patients"] if row["split"] == "train"][:3]
+    of_seen = [note for note in notes if note["patient_id"] in {row["patient_id"] for row in seen}]
+    tables["patients"] += [second(row) | {"split": "nontrain"} for row in seen]
+    mixed = write(tmp_path / "mixed", [*notes, *map(second, of_seen)], tables)
+    ids = tmp_path / "ids.txt"
+    ids.write_text(f"{seen[0]['patient_id']}-2\n", encoding="utf-8")
+    found = audit(site, mixed, tmp_path / "run", monkeypatch, include_patients=ids)
+    splits = {arm: split["patients"] for arm, split in found["corpus"]["splits"].items()}
+    assert splits == {"train": 24, "nontrain": 24}
+    assert found["corpus"]["targets_in_both_splits"] == 3
+    published = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert published["corpus"]["targets_in_both_splits"] == {"low": 1, "high": 5}
+    assert published["corpus"]["identifiability"]["train"]["several_ids"] == {"low": 1, "high": 20}
+    rules = found["decision"]["rules"]
+    assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}
+    assert any("have ids in both splits" in rule["reason"] for rule in rules)
