@@ -18,6 +18,7 @@ from support.results.random_worlds import (
     REFERS,
     ROWS,
     SECTIONS,
+    SECTIONS_OF,
     TOKENS,
     UNSURE,
     VERDICTS,
@@ -269,7 +270,8 @@ def _draw_text(world: World, rng: np.random.Generator, tier: str, arm: str, hit:
     least = hit - counts[place("templated/patients")]
     sectionless = counts[place("memorized/sum")] - sum(counts[place(f"{k}/{s}/units")] for k in KINDS for s in SECTIONS)
     of_all = -(-sectionless // TOKENS)
-    counts[place("revealing/patients")] = max(counts[place("revealing/patients")], least, of_all)
+    behind = counts[place("revealing/patients")] = max(counts[place("revealing/patients")], least, of_all)
+    _set(counts, place(f"{KINDS[0]}/{SECTIONS_OF[KINDS[0]][-1]}"), sectionless, min(behind, sectionless))
 
 
 def _set(counts: dict[str, int], place: str, units: int, behind: int) -> None:

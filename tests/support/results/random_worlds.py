@@ -24,6 +24,8 @@ VERDICTS = ("positive", "negative", "ambiguous", "not_mentioned")
 SECTIONS = ("plan", "vitals")
 KINDS = ("revealing_single", "revealing_shared", "templated_single", "templated_shared")
 CONTENTS = ("revealing", "templated")
+#: By kind, the sections of which its tokens are counted: those in no section are one more.
+SECTIONS_OF = {kind: (*SECTIONS, "unassigned") if kind == KINDS[0] else SECTIONS for kind in KINDS}
 K_BINS = ("1", "2-10", "11-100")
 COPY_BINS = ("1", "2", "3")
 #: Groups of each partition, and the ages of a band.

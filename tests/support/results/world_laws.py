@@ -20,7 +20,7 @@ from support.results.random_worlds import (
     OUTCOMES,
     REFERS,
     ROWS,
-    SECTIONS,
+    SECTIONS_OF,
     TOKENS,
     UNSURE,
     Law,
@@ -175,18 +175,17 @@ def _text_laws(world: World, tier: str, arm: str) -> list[Law]:
         at_most(near, place("longest/sum")),
         at_most(place("longest/sum"), _times(near, TOKENS)),
     ]
-    whole = {"k": K_BINS, "copy": COPY_BINS} | dict.fromkeys(KINDS, SECTIONS)
+    whole: dict[str, tuple[str, ...]] = {"k": K_BINS, "copy": COPY_BINS, **SECTIONS_OF}
     for kind, names in whole.items():
         for name in names:
             found += _behind(place(f"{kind}/{name}"), hit)
-    # Tokens outside any section count as revealing.
     tokens = {
-        content: [f"{kind}/{s}" for kind in KINDS if kind.startswith(content) for s in SECTIONS] for content in CONTENTS
+        content: [f"{kind}/{s}" for kind in KINDS if kind.startswith(content) for s in SECTIONS_OF[kind]]
+        for content in CONTENTS
     }
-    sectionless = minus(place("memorized/sum"), *(place(f"{cell}/units") for own in tokens.values() for cell in own))
-    found += [Law(sectionless), at_most(sectionless, {place("revealing/patients"): TOKENS})]
+    found.append(equal(place("memorized/sum"), *(place(f"{cell}/units") for own in tokens.values() for cell in own)))
     found += _union_laws([place(cell) for cell in tokens["templated"]], place("templated/patients"), hit, {})
-    found += _union_laws([place(cell) for cell in tokens["revealing"]], place("revealing/patients"), hit, sectionless)
+    found += _union_laws([place(cell) for cell in tokens["revealing"]], place("revealing/patients"), hit, {})
     found.append(at_most(hit, add(place("templated/patients"), place("revealing/patients"))))
     found += _union_laws([place(f"k/{name}") for name in K_BINS[1:]], place("shared/patients"), hit, {})
     copies = [place(f"copy/{name}") for name in COPY_BINS]

@@ -16,7 +16,7 @@ from support.results.random_worlds import (
     K_BINS,
     KINDS,
     OTHERS_TEXT,
-    SECTIONS,
+    SECTIONS_OF,
     TOKENS,
     UNGUARDED,
     World,
@@ -215,22 +215,20 @@ def _list_near_verbatim(world: World, tier: str, arm: Arm) -> list[NearVerbatimC
 
 
 def _list_flags(world: World, tier: str, arm: Arm, patients: int) -> list[list[TokenFlags]]:
-    """Return the labels of memorized tokens, by rank: those of the sections, and the others without a section."""
+    """Return the labels of memorized tokens, by rank."""
     flags: list[list[TokenFlags]] = [[] for _ in range(patients)]
     place = f"mem/{tier}/{arm}/{{}}".format
     hit = world.value(world.above(tier, arm, "memorized"))
-    left = world.counts[place("memorized/sum")]
     for content in CONTENTS:
         behind = world.counts[place(f"{content}/patients")]
         # Those with templated text come first, those with revealing text last: everyone has one of the two.
         own = flags[:behind] if content == "templated" else flags[hit - behind : hit]
         turn = _Turn(own)
-        for kind, section in itertools.product([kind for kind in KINDS if kind.startswith(content)], SECTIONS):
+        cells = [(kind, section) for kind in KINDS if kind.startswith(content) for section in SECTIONS_OF[kind]]
+        for kind, section in cells:
             single = kind.endswith("single")
             flag = TokenFlags(section, content == "revealing", single, single, echo=False, from_prompt=False)
-            left -= turn.deal(world.counts, place(f"{kind}/{section}"), flag)
-    revealing = flags[hit - world.counts[place("revealing/patients")] : hit]
-    _deal_rest(revealing, left, TokenFlags(None, True, True, True, echo=False, from_prompt=False))
+            turn.deal(world.counts, place(f"{kind}/{section}"), flag)
     return flags
 
 

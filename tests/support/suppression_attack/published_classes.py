@@ -21,6 +21,7 @@ from support.results.random_worlds import (
     REFERS,
     ROWS,
     SECTIONS,
+    SECTIONS_OF,
     TOKENS,
     UNSURE,
     VERDICTS,
@@ -244,7 +245,7 @@ class Reader:
             yield Law(add(place("regions")), regions, regions)
         yield from self._shares({name: place(f"k/{name}") for name in K_BINS}, dict(coarse.k_distribution))
         yield from self._shares({name: place(f"copy/{name}") for name in COPY_BINS}, dict(coarse.copy_forward))
-        cells = {f"{kind} {section}": place(f"{kind}/{section}") for kind in KINDS for section in SECTIONS}
+        cells = {f"{kind} {section}": place(f"{kind}/{section}") for kind in KINDS for section in SECTIONS_OF[kind]}
         shares = {f"{kind} {section}": share for section, row in coarse.sections for kind, share in row.items()}
         yield from self._shares(cells, shares)
         any_near = world.above(tier, arm, "near")
