@@ -16,12 +16,12 @@ APPOINTMENT = "4 Appointment reminder"
 
 
 def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> None:
-    memorized, attributable, hits, others, identifiers = memorization_tables(compared().comparison)
+    memorized, attributable, edited, hits, others, identifiers = memorization_tables(compared().comparison)
     row = {(row[0], row[1]): row[2:] for row in attributable.rows}
     assert row[APPOINTMENT, "trained on"] == ("70% (61 to 78)", "0% (0 to 4)", "−70% (−78 to −57)")
     assert row[APPOINTMENT, "never seen"][2] == "0% (−4 to +4)"
     assert hits.rows[6][2:] == ("100% (96 to 100)", "0–8% (0 to 14)", "−100 to −92% (−100 to −83)")
-    assert len(memorized.rows) == 12
+    assert len(memorized.rows) == len(edited.rows) == 12
     assert identifiers.rows[6][2:] == ("67–82% (58 to 89)", "0–14% (0 to 21)", "−82 to −53% (−89 to −37)")
     assert {row[2:] for row in others.rows} == {("0% (0 to 4)", "0% (0 to 4)", "0% (−4 to +4)")}
 
@@ -29,11 +29,14 @@ def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> N
 def test_a_metric_that_a_run_has_not_measured_has_no_rows() -> None:
     comparison = compared().comparison
     memorization = {
-        tier: {arm: change.model_copy(update={"other_patient_fraction": None}) for arm, change in arms.items()}
+        tier: {
+            arm: change.model_copy(update={"other_patient_fraction": None, "near_verbatim_attributable_fraction": None})
+            for arm, change in arms.items()
+        }
         for tier, arms in comparison.memorization.items()
     }
     older = comparison.model_copy(update={"memorization": memorization})
-    assert [len(table.rows) for table in memorization_tables(older)] == [12, 12, 12, 0, 12]
+    assert [len(table.rows) for table in memorization_tables(older)] == [12, 12, 0, 12, 0, 12]
 
 
 def test_exact_ranges_have_no_width() -> None:
