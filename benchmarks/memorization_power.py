@@ -9,7 +9,7 @@ for word or with a few words changed. One rule alone sees the edited leak.
 Assumptions: one answer of 600 tokens a patient and tier; a patient trained on leaks with a chance of one in five, at
 one tier; then `--share` of the answer is the patient's own text.
 
-Measured (100 repetitions, seed 0): the model that repeats nothing passes default and research, and is inconclusive under
+Measured (100 repetitions, seed 0): the model that repeats nothing passes default and research and is inconclusive under
 strict, which takes 368 patients an arm. The leak fails default and strict in 100%, research in 91%, edited or not.
 """
 

@@ -43,7 +43,7 @@ OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
 #: Of the policies that ship, in short.
 _LIMITED: Final[dict[MemorizationMetric, str]] = {
     "attributable_fraction": "text",
-    "near_verbatim_attributable_fraction": "edited text",
+    "near_verbatim_attributable_fraction": "text",
     "other_patient_fraction": "others’",
 }
 _MEANT_FOR: Final = {
@@ -181,7 +181,7 @@ def _describe(policy: Policy) -> str:
     rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in of_text) + sum(
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )
-    return f"{policy.name:8}  {rules} rules: {', '.join(limits)}; for {_MEANT_FOR.get(policy.name, '')}"
+    return f"{policy.name:8}  {rules} rules: {', '.join(dict.fromkeys(limits))}; for {_MEANT_FOR.get(policy.name, '')}"
 
 
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:

@@ -127,8 +127,10 @@ def test_a_policy_without_the_rule_asks_nothing_of_it() -> None:
 
 @pytest.mark.parametrize(("policy", "most"), [("strict", 0.01), ("default", 0.05), ("research", 0.1)])
 def test_each_policy_that_ships_limits_it_at_the_tiers_of_own_text(policy: str, most: float) -> None:
-    own, others = load_policy(Path(policy)).memorization
-    assert (own.metric, others.metric) == ("attributable_fraction", "other_patient_fraction")
+    own, edited, others = load_policy(Path(policy)).memorization
+    metrics = ("attributable_fraction", "near_verbatim_attributable_fraction", "other_patient_fraction")
+    assert (own.metric, edited.metric, others.metric) == metrics
+    assert (edited.tiers, edited.maximum) == (own.tiers, own.maximum)
     assert (others.tiers, others.maximum) == (own.tiers, most)
     run = Run(tiers=own.tiers, train=Text(0.0, 0.0, others=(most * 1.1, 0.5)), nontrain=Text(0.0, 0.0, others=(0, 0)))
     failed = {rule.id for rule in decide(load_policy(Path(policy)), run).rules if rule.status == "fail"}

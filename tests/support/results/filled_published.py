@@ -360,6 +360,7 @@ def _unmeasured_text(text: PublishedMemorization, nothing: PublishedEstimate) ->
             **dict.fromkeys(("patients", "hit_patients", "empty", "short"), NOBODY),
             **dict.fromkeys(("memorized_fraction", "memorized_fraction_without_echo"), empty),
             **dict.fromkeys(("attributable_fraction", "attributable_fraction_unmasked"), empty),
+            "near_verbatim_attributable_fraction": empty,
             **dict.fromkeys(("hit_patients_share", "short_share"), nothing),
             **dict.fromkeys(("source_notes_mean", "stitched_share", "templated_share", "multi_patient_share")),
             **dict.fromkeys(("region_tokens", "region_characters", "near_verbatim", "guard", "other_patients")),

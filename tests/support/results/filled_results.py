@@ -147,7 +147,11 @@ def all_null() -> Results:
     memorization = memorization_of(0.1, 0.1, 20).model_copy(
         update={
             **dict.fromkeys(("generations", "patients", "empty", "shorter_than_ngram"), 0),
-            **{name: unmeasured for name, field in Memorization.model_fields.items() if field.annotation is Estimate},
+            **{
+                name: unmeasured
+                for name, field in Memorization.model_fields.items()
+                if field.annotation in (Estimate, Estimate | None)
+            },
             "region_length": {"tokens": lengths, "characters": lengths},
             "k_distribution": [],
             "sections": [],

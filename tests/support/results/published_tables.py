@@ -74,6 +74,7 @@ def memorization(
         memorized_fraction_without_echo=fraction(form, 0.96 if leaks else 0.01, most),
         attributable_fraction=fraction(form, share, most),
         attributable_fraction_unmasked=fraction(form, share * 1.1, most),
+        near_verbatim_attributable_fraction=fraction(form, share * 1.02, most),
         hit_patients=form.count(some),
         hit_patients_share=form.rate(some, patients - some),
         empty=form.count(0),
