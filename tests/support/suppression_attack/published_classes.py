@@ -51,8 +51,6 @@ from clinaudit.reports.suppression.coarse_table import (
 )
 
 _YEAR_DAYS = 365.25
-#: Patients behind a figure of text must be more than this, or nobody.
-_FEW = ARM_STEP
 #: By field of `CoarseMemorization.fractions`.
 _FRACTIONS = {
     "memorized_fraction": "memorized",
@@ -153,7 +151,7 @@ class Reader:
         count = self._world.value(patients)
         if not count:
             return Law(patients, 0, 0)
-        return Law(patients, 1, _FEW) if count <= _FEW else Law(patients, _FEW + 1)
+        return Law(patients, 1, ARM_STEP) if count <= ARM_STEP else Law(patients, ARM_STEP + 1)
 
     def _shares(self, places: Mapping[str, str], shown: Mapping[str, float | None]) -> Iterator[Law]:
         """Read shares of what is shown; `places` of units and the patients behind them, by name."""
@@ -179,7 +177,7 @@ class Reader:
             yield Law(all_shown, 1)
 
     def _shows(self, place: str) -> bool:
-        return not 1 <= self._world.counts[f"{place}/patients"] <= _FEW
+        return not 1 <= self._world.counts[f"{place}/patients"] <= ARM_STEP
 
     # The families
 
