@@ -19,9 +19,9 @@ def settled_text(rules: Iterable[PublishedRule], results: PublishedResults) -> s
         patients = patients_to_settle(rule, results)
         unit = _NOT_BY_NUMBER if patients is None else "patients" if rule.diagnosis is None else "in each group"
         needed.setdefault(unit, []).append(patients or 0)
-    unknown = f"{'some ' if len(needed) > 1 else ''}{_NOT_BY_NUMBER}" if needed.pop(_NOT_BY_NUMBER, None) else ""
+    unknown = [_NOT_BY_NUMBER] if needed.pop(_NOT_BY_NUMBER, None) else []
     counts = [f"{count_text(CountRange(low=min(of), high=max(of)))} {unit}" for unit, of in sorted(needed.items())]
-    return ", ".join([*counts, *([unknown] if unknown else [])])
+    return ", ".join([*counts, *(f"some {words}" if counts else words for words in unknown)])
 
 
 def patients_to_settle(rule: PublishedRule, results: PublishedResults) -> int | None:

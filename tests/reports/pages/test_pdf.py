@@ -89,7 +89,7 @@ def test_every_page_of_the_report_says_whose_it_is_its_number_and_the_verdict() 
 def test_the_summary_is_two_pages_the_second_to_be_signed(exact: bool) -> None:
     texts = _texts(render_pdf(render_summary(content(exact=exact))))
     assert len(texts) == 2
-    assert "70 in 100 words*" in texts[0]
+    assert "70% of the text*" in texts[0]
     assert "Sign-off" in texts[1]
     assert "Treat as PHI" in texts[1]
     assert all(("Contains PHI" in text) is exact for text in texts)
