@@ -19,8 +19,7 @@ from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.gate.evaluation import decide
-from clinaudit.audit.gate.rules import misses_planned_units
+from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.generation.drift import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import generation_rows
@@ -265,7 +264,6 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             ),
         )
         shown = publish(coarsen(results))
-        missing = misses_planned_units(shown)
-        decision = decide(inputs.policy, shown, find_outcomes(results, shown), planned_missing=missing)
+        decision = decide_run(inputs.policy, shown, find_outcomes(results, shown))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, with_decision(results, decision), record)

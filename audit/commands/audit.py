@@ -17,6 +17,7 @@ from clinaudit.audit.commands.options import (
     template_option,
     with_options,
 )
+from clinaudit.audit.console.streams import say
 from clinaudit.audit.settings import MAX_NGRAM, AuditSettings, read_settings
 from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, PromptFormChoice
@@ -164,7 +165,14 @@ def audit_and_say(settings: AuditSettings) -> int:
     from clinaudit.audit.commands.summary import say_summary
     from clinaudit.audit.gate.rules import EXIT_STATUS
     from clinaudit.audit.pipeline import run_audit
+    from clinaudit.audit.publication.identity import kept_identity
+    from clinaudit.audit.run.directory import RunDirectory
+    from clinaudit.reports.wording.escaped_text import shell_word
 
     results = run_audit(settings)
     say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    identity = kept_identity(RunDirectory(settings.out)).as_record()
+    missing = [f"--{name.replace('_', '-')} …" for name, value in identity.items() if value is None]
+    if missing and not settings.quiet:
+        say(f"to say whose report it is: clinaudit report {shell_word(settings.out)} {' '.join(missing)}")
     return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]

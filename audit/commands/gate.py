@@ -41,14 +41,10 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
     """
     from clinaudit.audit.commands.summary import say_rules
     from clinaudit.audit.gate.rules import EXIT_STATUS
-    from clinaudit.audit.publication.published_files import (
-        gate_json,
-        read_exact,
-        read_published,
-        read_record,
-    )
+    from clinaudit.audit.publication.published_files import read_exact, read_published, read_record
     from clinaudit.audit.publication.run_verdict import find_exact_verdict, find_verdict
     from clinaudit.audit.run.manifest import require_finished_run, verify
+    from clinaudit.reports.exports.gate_file import gate_json
 
     finished = require_finished_run(run_directory)
     if out is not None:
@@ -84,11 +80,12 @@ def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
 
 
 def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exact: bool) -> None:
-    from clinaudit.audit.publication.published_files import gate_json, write_verdict
+    from clinaudit.audit.publication.published_files import write_verdict
     from clinaudit.audit.run.directory import hold_lock_of_finished
     from clinaudit.audit.run.durable_files import make_private_directory
     from clinaudit.audit.run.manifest import is_purged, replace_files
     from clinaudit.errors import BadInputError
+    from clinaudit.reports.exports.gate_file import gate_json
     from clinaudit.reports.exports.junit import junit_xml
     from clinaudit.reports.exports.sarif import sarif_json
 

@@ -11,7 +11,11 @@ from clinaudit.audit.comparison.disclosure import compare_disclosure
 from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.audit.comparison.exact_figures import exact_content
 from clinaudit.audit.comparison.memorization import compare_memorization, count_hits
-from clinaudit.audit.comparison.published import compare_published_disclosure, compare_published_memorization
+from clinaudit.audit.comparison.published import (
+    compare_published_disclosure,
+    compare_published_memorization,
+    compare_rules,
+)
 from clinaudit.audit.comparison.run_pair import RunPair, open_pair
 from clinaudit.audit.publication.published_files import read_exact
 from clinaudit.errors import BadInputError
@@ -58,6 +62,7 @@ def compare_runs(
         memorization=compare_published_memorization(pair.a.published, pair.b.published, pairs),
         disclosure=compare_published_disclosure(pair.a.published, pair.b.published),
         forgetting=forgetting,
+        rules=compare_rules(pair.a.published, pair.b.published),
     )
     return comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
 
@@ -75,6 +80,9 @@ def compare_exactly(
         forgetting=forgetting,
     )
     content = exact_content(comparison)
-    conclusion = {"conclusion": conclusion_sentence(content.comparison)}
-    shown = content.comparison.model_copy(update=conclusion)
-    return comparison.model_copy(update=conclusion), ComparisonContent(shown, content.exact)
+    opening = {
+        "conclusion": conclusion_sentence(content.comparison),
+        "rules": compare_rules(pair.a.published, pair.b.published),
+    }
+    shown = content.comparison.model_copy(update=opening)
+    return comparison.model_copy(update=opening), ComparisonContent(shown, content.exact)

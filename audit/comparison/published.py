@@ -9,13 +9,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.audit.comparison.disclosure import PAIRED_METRICS
-from clinaudit.reports.schema.comparison import ComparedEstimate, PairedPatients, PublishedMemorizationChange
+from clinaudit.reports.schema.comparison import (
+    ComparedEstimate,
+    ComparedRules,
+    PairedPatients,
+    PublishedMemorizationChange,
+)
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization, PublishedOtherPatients
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import order_tiers
+from clinaudit.reports.wording.names import short_asker
+from clinaudit.reports.wording.rule_figures import subject_title
 
 _NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"
 #: Two differences of shares lie within -1 to 1.
@@ -59,6 +66,23 @@ def compare_published_disclosure(
         for diagnosis, tiers in a.disclosure.by_diagnosis.items()
         if diagnosis in later
     }
+
+
+def compare_rules(a: PublishedResults, b: PublishedResults) -> ComparedRules | None:
+    """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
+    if a.decision is None and b.decision is None:
+        return None
+    before, after = ([] if run.decision is None else run.decision.rules for run in (a, b))
+    # Under two policies a rule of one id may have two limits: that one was not mended.
+    failed = {(rule.id, rule.limit.max) for rule in before if rule.status == "fail"}
+    named: dict[str, list[str]] = {"mended": [], "new": [], "failing": [], "open": []}
+    for rule in after:
+        is_old = (rule.id, rule.limit.max) in failed
+        kinds = {"pass": "mended" if is_old else "", "fail": "failing" if is_old else "new", "inconclusive": "open"}
+        if kinds[rule.status]:
+            named[kinds[rule.status]].append(f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}")
+    statuses = [None if run.decision is None else run.decision.status for run in (a, b)]
+    return ComparedRules(a=statuses[0], b=statuses[1], **named)
 
 
 def _compare_arm(

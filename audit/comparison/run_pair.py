@@ -16,6 +16,7 @@ from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.audit.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
+from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.results import PublishedResults
 
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
@@ -106,7 +107,10 @@ def open_pair(first: Path, second: Path, *, allow_different_corpus: bool) -> Run
         if set(refused) <= _CORPUS:
             hint += ", or say --allow-different-corpus to compare the patients common to both"
         raise BadInputError(f"the runs cannot be compared, they differ in {', '.join(refused)}; {hint}", problems)
-    differences = tuple(Difference(name=name, a=_short(was), b=_short(now)) for name, (was, now) in differing.items())
+    differences = tuple(
+        Difference(name=name, a=_named(name, was, a, "one"), b=_named(name, now, b, "another"))
+        for name, (was, now) in differing.items()
+    )
     same_prompts = not set(differing) & _CORPUS
     return RunPair(a, b, differences, tuple(_warnings(a, b, set(differing))), same_prompts)
 
@@ -145,6 +149,15 @@ def _recorded(record: Mapping[str, Any]) -> dict[str, Any]:
         "--judge": record.get("judge"),
         "prompts": digests.get("prompts") if isinstance(digests, dict) else None,
     }
+
+
+def _named(name: str, value: object, run: ComparedRun, which: str) -> str:
+    """Return a setting by a name that a reader knows; of a file without one only that the runs had two."""
+    if name == "MODEL":
+        return read_identity(run.record).model_name or f"unnamed ({_short(value)})"
+    if name == "--policy" and run.published.decision is not None:
+        return run.published.decision.policy
+    return which if isinstance(value, str) and _short(value) != value else _short(value)
 
 
 def _short(value: object) -> str:

@@ -13,6 +13,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.library_confinement import take_libraries_offline
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import UsageError
+from clinaudit.reports.schema.identity import INVENTED
 
 _MARK = "demo.json"
 
@@ -31,6 +32,9 @@ def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
         out=directory / "run",
         seed=seed,
         training_log=model / "training-log.jsonl",
+        model_name="Demo model (invented patients)",
+        institution="Demo hospital (invented)",
+        date=INVENTED,
         quiet=quiet,
     )
 

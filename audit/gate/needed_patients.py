@@ -29,8 +29,8 @@ _IDENTIFIER_TITLES: Final[Mapping[IdentifierMetric, str]] = {
     "verified_per_1000": "Verified ones",
 }
 _NOTES: Final = (
-    "Decided, passed: with how many patients a rule can be. Own notes: patients trained on; to pass, nothing of theirs "
-    "is repeated. Others’ notes: patients trained on, and as many never seen where there are any. Identifiers: the "
+    "Decided, passed: with how many patients a rule can be. Own text: patients trained on; to pass, nothing of theirs "
+    "is repeated. Others’ text: patients trained on, and as many never seen where there are any. Identifiers: the "
     "same; to pass, chance gives none. Diagnoses: patients in each of four groups (trained on or never seen, with "
     "the diagnosis or without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
     f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",

@@ -230,8 +230,6 @@ def _parse_memorization(reader: "_Reader") -> MemorizationRule:
     metric = reader.take_choice("metric", get_args(MemorizationMetric))
     tiers = reader.take_names("tiers", TIER_IDS)
     maximum = reader.take_limit("max")
-    if "min" in reader:
-        reader.drop("min", "is no limit: every metric is of what a model gives away, and more of it is never asked for")
     reader.finish()
     return MemorizationRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
 
@@ -349,11 +347,6 @@ class _Reader:
         if value != nearest:
             self.complain(key, f"{listed}; the nearest is {nearest:g}")
         return nearest
-
-    def drop(self, key: str, problem: str) -> None:
-        """Record why a key is not taken."""
-        del self._table[key]
-        self.complain(key, problem)
 
     def take_flag(self, key: str) -> bool:
         value = self._take(key)

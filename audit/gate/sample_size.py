@@ -5,6 +5,7 @@ model that gives nothing away. Knows nothing of a corpus.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -12,10 +13,13 @@ import numpy as np
 from scipy.special import stdtrit
 
 from clinaudit.audit.gate.clean_run import Sizes, clean_run
-from clinaudit.audit.gate.evaluation import decide
+from clinaudit.audit.gate.evaluation import Comparison, Outcome, decide
 from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, PassRequirements, Policy
+from clinaudit.audit.gate.rules import misses_planned_units
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import ARM_STEP, STEP
 
 #: A size counts by the low end of what is published of it: of an arm's class, or of the sum of a row's classes. Each of
@@ -56,6 +60,28 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
         within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
         sizes.append(RuleSizes(comparison, of_rows, None if within is None else max(of_rows, asked_of_rows, within)))
     return sizes
+
+
+def decide_run(
+    policy: Policy, published: PublishedResults, outcomes: Mapping[Comparison, Outcome]
+) -> PublishedDecision:
+    """Return the decision on a run, with how many patients each rule takes to pass beside its limit."""
+    decision = decide(policy, published, outcomes, planned_missing=misses_planned_units(published))
+    sizes = rule_sizes(policy, diagnoses=len({*published.cohorts, *published.disclosure.by_diagnosis}))
+
+    def stated(decided: PublishedRule) -> PublishedRule:
+        passed = next((own.passed for own in sizes if _is_of(decided, own.rule)), None)
+        return decided.model_copy(update={"limit": decided.limit.model_copy(update={"patients": passed})})
+
+    return decision.model_copy(update={"rules": [stated(decided) for decided in decision.rules]})
+
+
+def _is_of(decided: PublishedRule, rule: MemorizationRule | IdentifierRule | DisclosureRule) -> bool:
+    if decided.tier not in rule.tiers:
+        return False
+    if isinstance(rule, DisclosureRule):
+        return decided.diagnosis is not None and (rule.diagnoses is None or decided.diagnosis in rule.diagnoses)
+    return decided.diagnosis is None and decided.metric == rule.metric
 
 
 def patients_without_findings(policy: Policy, rule: MemorizationRule | IdentifierRule) -> int | None:

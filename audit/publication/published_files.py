@@ -14,6 +14,7 @@ from clinaudit.audit.run.durable_files import make_private_directory, write_atom
 from clinaudit.audit.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
+from clinaudit.reports.exports.gate_file import gate_json
 from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_files
@@ -82,11 +83,6 @@ def write_verdict(directory: Path, decision: PublishedDecision) -> None:
         (directory / name).unlink(missing_ok=True)
     for name, text in zip(VERDICT_FILES, (gate_json(decision), junit_xml(decision), sarif_json(decision)), strict=True):
         write_atomically(directory / name, text)
-
-
-def gate_json(decision: PublishedDecision) -> str:
-    """Return the text of `gate.json`."""
-    return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
 def render_again(

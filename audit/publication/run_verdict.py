@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from clinaudit.audit.choices import SHIPPED
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.gate.rules import conclude, misses_planned_units
+from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import read_again
@@ -58,8 +58,7 @@ def find_exact_verdict(
     if decision is None or not is_own:
         if policy is None:
             raise ValueError("there is a policy, or a recorded verdict")
-        missing = misses_planned_units(published)
-        decision = decide(policy, published, find_outcomes(results, published), planned_missing=missing)
+        decision = decide_run(policy, published, find_outcomes(results, published))
     return RunVerdict(read_again(decision, exact_results(results)), "exact")
 
 
@@ -86,8 +85,7 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
 
 
 def _settle(policy: Policy, published: PublishedResults) -> PublishedDecision:
-    missing = misses_planned_units(published)
-    return decide(policy, published, agreed_outcomes(find_test_ranges(published)), planned_missing=missing)
+    return decide_run(policy, published, agreed_outcomes(find_test_ranges(published)))
 
 
 def _is_beyond_its_figures(rule: PublishedRule) -> bool:

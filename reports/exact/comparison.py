@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.comparison import ComparedRules, Difference, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.record import Arm, Record
 
 
@@ -90,6 +90,7 @@ class Comparison(Record):
 
     schema_version: Literal["3.0"] = "3.0"
     conclusion: str = ""
+    rules: ComparedRules | None = None
     differences: list[Difference]
     warnings: list[str]
     memorization: dict[str, dict[Arm, ComparedMemorization]] = Field(default_factory=dict)

@@ -1,7 +1,7 @@
-"""The verdict as JUnit XML: one test case a rule and one for the run, so that a build server shows it. Holds no times.
+"""The verdict as JUnit XML: one test case a rule, by kind of asker, counted as the report counts them. Holds no times.
 
 A rule that fails is a failure, one that is inconclusive an error ("could not be carried out"): a skipped case would be
-shown as green. The case of the run fails or errs unless the verdict is a pass: an unfinished audit, or a policy of
+shown as green. Where no rule has the status of the run, a case of the run errs: an unfinished audit, or a policy of
 which nothing was measured, never reads as success. Valid under the schema of Jenkins' xUnit plugin.
 """
 
@@ -9,6 +9,7 @@ import re
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
+from clinaudit.reports.wording.names import tier_title
 from clinaudit.reports.wording.rule_figures import limit_text, observed_text
 
 #: Signs that XML 1.0 cannot hold, escaped or not.
@@ -17,7 +18,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def junit_xml(decision: PublishedDecision) -> str:
     """Return the text of `junit.xml`; `observed` of a rule is the range of its figure."""
-    statuses: list[str] = [decision.status, *(rule.status for rule in decision.rules)]
+    statuses: list[str] = [rule.status for rule in decision.rules]
+    is_told = decision.status in {"pass", *statuses}
+    statuses += [] if is_told else [decision.status]
     counts = {
         "tests": str(len(statuses)),
         "failures": str(statuses.count("fail")),
@@ -30,9 +33,11 @@ def junit_xml(decision: PublishedDecision) -> str:
     properties = SubElement(suite, "properties")
     SubElement(properties, "property", {"name": "status", "value": decision.status})
     SubElement(properties, "property", {"name": "reason", "value": _legal(decision.reason)})
-    _add_case(suite, "verdict", "run", decision.status, decision.reason, "Does the model pass the policy?")
+    if not is_told:
+        _add_case(suite, "verdict", "run", decision.status, decision.reason, "Does the model pass the policy?")
     for rule in decision.rules:
-        _add_case(suite, rule.id, rule.metric, rule.status, rule.reason, _describe(rule))
+        asker = tier_title(rule.tier) if rule.tier else "Anyone"
+        _add_case(suite, rule.id, asker, rule.status, rule.reason, _describe(rule))
     indent(suites)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(suites, encoding="unicode") + "\n"
 

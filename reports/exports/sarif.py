@@ -1,8 +1,9 @@
 """The verdict as SARIF 2.1.0, for viewers of findings. Holds no times and no machine's name.
 
 Owns what each status of a rule is called there. A rule that could not be decided is `open` ("insufficient information
-to decide"), which many viewers hide: so the verdict of the whole run is a result of its own, an error unless it passed,
-and a run that is incomplete or inconclusive adds a notification. What a rule observed is the range of its figure.
+to decide"), which many viewers hide: so a run that does not pass although no rule fails is a result of its own, an
+error, and adds a notification. Else the rules are the results, as many as the report counts. What a rule observed is
+the range of its figure.
 """
 
 import hashlib
@@ -10,6 +11,7 @@ import json
 from typing import Any, Final
 
 import clinaudit
+from clinaudit.reports.exports.gate_file import lines_of_rules
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
@@ -20,8 +22,8 @@ SCHEMA_URI: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/
 #: The rule that a run breaks unless its verdict is a pass.
 VERDICT: Final = "verdict"
 _KINDS: Final = {"pass": "pass", "fail": "fail", "inconclusive": "open"}
-#: The file of the run that holds what was found; viewers insist on a place in a file.
-_FINDINGS: Final = "results.json"
+#: The file beside this one that holds each rule in its own words; viewers insist on a place in a file.
+_VERDICT_FILE: Final = "gate.json"
 
 
 def sarif_json(decision: PublishedDecision) -> str:
@@ -34,6 +36,7 @@ def _run(decision: PublishedDecision) -> dict[str, Any]:
     # Two rules of a policy may limit one thing (by "all" and by name); their description stands once.
     rules = {rule.id: _rule(rule) for rule in decision.rules}
     places = {rule_id: i for i, rule_id in enumerate(rules, start=1)}
+    is_shown = decision.status == "pass" or any(rule.status == "fail" for rule in decision.rules)
     return {
         "tool": {
             "driver": {
@@ -44,7 +47,13 @@ def _run(decision: PublishedDecision) -> dict[str, Any]:
         },
         "invocations": [_invocation(decision)],
         "columnKind": "unicodeCodePoints",
-        "results": [_verdict_result(decision), *(_result(rule, places[rule.id]) for rule in decision.rules)],
+        "results": [
+            *([] if is_shown else [_verdict_result(decision)]),
+            *(
+                _result(rule, places[rule.id], line)
+                for rule, line in zip(decision.rules, lines_of_rules(decision), strict=True)
+            ),
+        ],
         "properties": {"policy": _plain(decision.policy), "status": decision.status},
     }
 
@@ -70,20 +79,19 @@ def _rule(rule: PublishedRule) -> dict[str, Any]:
 
 
 def _verdict_result(decision: PublishedDecision) -> dict[str, Any]:
-    passed = decision.status == "pass"
     return {
         "ruleId": VERDICT,
         "ruleIndex": 0,
-        "kind": "pass" if passed else "fail",
-        "level": "none" if passed else "error",
+        "kind": "fail",
+        "level": "error",
         "message": {"text": f"{STATUSES[decision.status][0]}: {_plain(decision.reason)}"},
-        "locations": [_place(VERDICT)],
+        "locations": [_place(VERDICT, 1)],
         "partialFingerprints": {"rule/v1": _fingerprint(VERDICT)},
         "properties": {"status": decision.status},
     }
 
 
-def _result(rule: PublishedRule, index: int) -> dict[str, Any]:
+def _result(rule: PublishedRule, index: int, line: int) -> dict[str, Any]:
     return {
         "ruleId": _plain(rule.id),
         "ruleIndex": index,
@@ -91,7 +99,7 @@ def _result(rule: PublishedRule, index: int) -> dict[str, Any]:
         # 3.27.10: anything but a failure has no level.
         "level": "error" if rule.status == "fail" else "none",
         "message": {"text": f"{STATUSES[rule.status][0]}: {_plain(rule.reason)}"},
-        "locations": [_place(rule.id)],
+        "locations": [_place(rule.id, line)],
         "partialFingerprints": {"rule/v1": _fingerprint(rule.id)},
         "properties": {
             "status": rule.status,
@@ -118,9 +126,9 @@ def _invocation(decision: PublishedDecision) -> dict[str, Any]:
     }
 
 
-def _place(rule_id: str) -> dict[str, Any]:
+def _place(rule_id: str, line: int) -> dict[str, Any]:
     return {
-        "physicalLocation": {"artifactLocation": {"uri": _FINDINGS}, "region": {"startLine": 1}},
+        "physicalLocation": {"artifactLocation": {"uri": _VERDICT_FILE}, "region": {"startLine": line}},
         "logicalLocations": [{"fullyQualifiedName": _plain(rule_id), "kind": "rule"}],
     }
 

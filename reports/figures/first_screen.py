@@ -37,7 +37,7 @@ class AnswerBars:
     """The bars of one diagnosis: for each arm of those who have it, then of those who have it not."""
 
     title: str
-    patients: str
+    patients: CountRange
     #: None where nobody was judged.
     bars: tuple[Bar | None, ...]
 
@@ -61,7 +61,7 @@ def answer_bars(results: PublishedResults) -> list[AnswerBars]:
         rows.append(
             AnswerBars(
                 display_title(diagnosis),
-                count_text(pair.patients),
+                pair.patients,
                 tuple(None if verdicts is None else _bar(arm, verdicts) for arm, verdicts in counts),
             )
         )

@@ -48,7 +48,9 @@ def _eligible(results: PublishedResults) -> FlowStep:
     reasons = "; ".join(
         f"{reason}, {count_text(_hull(counts))}" for reason, counts in excluded.items() if _hull(counts).high
     )
-    return FlowStep("Eligible", (f"{count_text(eligible)} a diagnosis",), f"Left out: {reasons}." if reasons else "")
+    return FlowStep(
+        "Eligible", (f"{count_text(eligible)} patients for each diagnosis",), f"Left out: {reasons}." if reasons else ""
+    )
 
 
 def _matched(results: PublishedResults) -> FlowStep:
@@ -61,7 +63,7 @@ def _matched(results: PublishedResults) -> FlowStep:
     note = "With and without the diagnosis, alike in age, sex and number of notes."
     if unmatched:
         note += f" Of {unmatched} diagnoses nobody could be matched."
-    return FlowStep("Matched", (f"{groups} groups of {count_text(sets)} a diagnosis",), note)
+    return FlowStep("Matched", (f"{groups} groups of {count_text(sets)} patients for each diagnosis",), note)
 
 
 def _probed(results: PublishedResults) -> FlowStep:

@@ -19,13 +19,14 @@ from clinaudit.reports.figures.bars import (
     stacked_bar,
     tier_row,
 )
+from clinaudit.reports.schema.comparison import PublishedComparison
 from clinaudit.reports.schema.memorization import SECTION_KINDS, PublishedMemorization, SectionComposition
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import list_tiers
 from clinaudit.reports.wording.captions import KIND_TITLES, rule_limit, sections_caption, shown_tier
-from clinaudit.reports.wording.names import ARM_WORDS, display_title, join_words
+from clinaudit.reports.wording.names import ARM_WORDS, asker_words, display_title, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, percent_text
 
 #: Sections drawn before the rest are pooled, as many as the paper's Figure 4 shows.
@@ -65,7 +66,7 @@ def _by_tier(results: PublishedResults, name: str, title: str, metric: str) -> B
     for tier in tiers:
         means = [(arm, _mean(results, tier, arm, metric)) for arm in arms]
         cells = [_cell(mean, series=SERIES[arm], scale=scale, limit=limits[tier]) for arm, mean in means]
-        rows.append(tier_row(tier, cells, with_asker=True))
+        rows.append(tier_row(tier, cells))
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
     return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn_limits) if rows else "")
@@ -92,6 +93,21 @@ def _mean(results: PublishedResults, tier: str, arm: Arm, metric: str) -> Publis
         return None if summary.other_patients is None else summary.other_patients.fraction.mean
     mean: PublishedEstimate = getattr(summary, metric).mean
     return mean
+
+
+def before_and_after_figure(comparison: PublishedComparison) -> BarFigure:
+    """Return own text of patients trained on, a row a tier, run A beside run B."""
+    own = {
+        tier: arms["train"].attributable_fraction for tier, arms in comparison.memorization.items() if "train" in arms
+    }
+    pairs = {tier: (of.a, of.b) for tier, of in own.items()}
+    scale = fitting_scale((mean for pair in pairs.values() for mean in pair), limit=None)
+    rows = [
+        tier_row(tier, [_cell(mean, series="trained", scale=scale, limit=None) for mean in pair])
+        for tier, pair in pairs.items()
+    ]
+    title = "How much of what it writes about a patient it was trained on is that patient's own text"
+    return BarFigure("before-after", title, "", ("Someone who knows …", "A, before", "B, after"), tuple(rows))
 
 
 def sections_figure(results: PublishedResults) -> BarFigure:
@@ -133,7 +149,9 @@ def shared_figure(results: PublishedResults) -> BarFigure:
     summary = _headline(results)
     bins = [(bin_.k, bin_.share) for bin_ in (summary.k_distribution if summary else ())]
     title = "Pieces of memorized text by K, in how many patients' notes they stand"
-    return _bins_figure("k-distribution", title, ("K", "Share of the pieces"), bins)
+    return _bins_figure(
+        "k-distribution", title, ("K", "Share of the pieces"), bins, shown_tier(results.memorization) or ""
+    )
 
 
 def copy_forward_figure(results: PublishedResults) -> BarFigure:
@@ -141,11 +159,13 @@ def copy_forward_figure(results: PublishedResults) -> BarFigure:
     summary = _headline(results)
     bins = [(bin_.notes, bin_.share) for bin_ in (summary.copy_forward if summary else ())]
     title = "Patient-specific pieces by how many of the patient's notes hold them"
-    return _bins_figure("copy-forward", title, ("Notes", "Share of the pieces"), bins)
+    return _bins_figure(
+        "copy-forward", title, ("Notes", "Share of the pieces"), bins, shown_tier(results.memorization) or ""
+    )
 
 
 def _bins_figure(
-    name: str, title: str, columns: tuple[str, str], bins: Sequence[tuple[str, float | None]]
+    name: str, title: str, columns: tuple[str, str], bins: Sequence[tuple[str, float | None]], tier: str
 ) -> BarFigure:
     rows = [
         BarRow(label, (Cell((stacked_bar([("revealing-single", share)], scale=Scale(), text=_share(share)),)),))
@@ -158,7 +178,7 @@ def _bins_figure(
         found = next(((label, share) for label, share in bins if share), None)
         caption = f"{title}: {NOT_MEASURED}, or too few patients stand behind it."
         if found is not None:
-            caption = f"{title}: all that are shown have {found[0]}."
+            caption = f"{title}, for {asker_words(tier)}: all that are shown have {found[0]}."
     return BarFigure(name, title, caption, columns, tuple(rows) if drawn > 1 else ())
 
 

@@ -6,6 +6,7 @@ escapes every text from outside. The exact comparison is PHI and says so.
 
 import json
 
+from clinaudit.reports.figures.memorization import before_and_after_figure
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.comparison import ComparisonContent, ExactComparison, PublishedComparison
 from clinaudit.reports.schema.record import Record
@@ -21,11 +22,11 @@ from clinaudit.reports.tables.comparison import (
     settings_table,
 )
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, collapse_sentence
-from clinaudit.reports.wording.comparison import FIGURES_READ
+from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.escaped_text import escape_in_json, harmless_document
 from clinaudit.reports.wording.numbers import RANGE_NOTE
 
-_STYLE = "report.css"
+_STYLE = ("report.css", "sections.css")
 
 
 def comparison_json(comparison: Record) -> str:
@@ -49,9 +50,15 @@ def render_comparison(content: ComparisonContent) -> str:
             "read": FIGURES_READ[comparison.figures],
             "range_note": RANGE_NOTE,
             "settings": settings_table(comparison),
-            "memorization": memorization_tables(comparison),
+            "verdicts": None if comparison.rules is None else verdicts_sentence(comparison.rules),
+            "chart": before_and_after_figure(comparison),
+            "memorization": memorization_tables(comparison, changed=True),
             "changes": changes_table(content),
-            "disclosure": disclosure_tables(comparison),
+            "disclosure": disclosure_tables(comparison, changed=True),
+            "unchanged": [
+                *memorization_tables(comparison, changed=False),
+                *disclosure_tables(comparison, changed=False),
+            ],
             "forgetting": forgetting,
             "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
             "meaning": None if forgetting is None else MEANINGS[forgetting.verdict],

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.identity import read_identity
+from clinaudit.reports.schema.identity import INVENTED, read_identity
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.tables.rules import MatrixCell, rule_matrix
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
@@ -106,7 +106,7 @@ def _row(run: IndexedRun) -> dict[str, Any]:
 
 def _order(row: dict[str, Any]) -> tuple[bool, list[int], str, str]:
     """Newest first, those without a date last; then by name."""
-    date = row["date"] or ""
+    date = row["date"] if row["date"] and row["date"] != INVENTED else ""
     return not date, [-ord(sign) for sign in date], row["title"], row["place"]
 
 

@@ -12,7 +12,7 @@ from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.report_content import ExactParts, ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
-from clinaudit.reports.tables.rules import VERDICTS_REST, rule_groups, rule_matrix
+from clinaudit.reports.tables.rules import VERDICTS_REST, asker_rules, rule_groups, rule_matrix
 from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
@@ -20,7 +20,13 @@ from clinaudit.reports.wording.identifiers import headline_sentence
 from clinaudit.reports.wording.identity import BLANK, identity_line, model_digest
 from clinaudit.reports.wording.names import STATUSES, asker_words
 from clinaudit.reports.wording.numbers import RANGE_NOTE
-from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_sign, verdict_title
+from clinaudit.reports.wording.verdict import (
+    asker_counts_text,
+    consequence_sentences,
+    tally_text,
+    verdict_sign,
+    verdict_title,
+)
 
 _STYLES = ("report.css", "sections.css")
 _PHI = "Contains PHI: exact figures; stays inside the institution"
@@ -77,7 +83,8 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "consequences": consequence_sentences(results),
         "next_steps": next_steps(results),
         "policy": None if decision is None else decision.policy,
-        "rule_counts": "no policy was applied" if decision is None else rule_counts_text(decision),
+        "askers": "" if decision is None else asker_counts_text(decision),
+        "tally": "" if decision is None else tally_text(decision),
         "patients": patients_words(results),
         "not_tested": not_tested_words(results),
         "key_figures": key_figures(results),
@@ -89,7 +96,8 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "range_note": RANGE_NOTE if content.exact is None else "",
         "warnings": len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0),
         "tiers_of_access": tiers_of_access(),
-        "rule_groups": rule_groups(decision),
+        "rule_groups": rule_groups(results),
+        "asker_rules": asker_rules(results),
         "verdicts_rest": VERDICTS_REST if content.exact is None and decision is not None else "",
         "breach_factors": breach_factors_table(results),
         "subject": subject_table(results, identity, digest),

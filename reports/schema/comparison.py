@@ -9,6 +9,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
+from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
@@ -33,6 +34,19 @@ class Difference(Record):
     name: str
     a: str
     b: str
+
+
+class ComparedRules(Record):
+    """The verdicts of both runs, and what became of the rules, each in words: "Own text · Appointment reminder"."""
+
+    #: Null where no policy was applied.
+    a: Status | None
+    b: Status | None
+    #: Failed in A and pass in B; fail in B alone; fail in both; could not be decided in B.
+    mended: list[str]
+    new: list[str]
+    failing: list[str]
+    open: list[str]
 
 
 class ComparedEstimate(Record):
@@ -135,6 +149,8 @@ class PublishedComparison(Record):
     figures: FiguresRead
     #: One sentence: what changed, as far as these figures show it.
     conclusion: str = ""
+    #: Null where neither run has a verdict.
+    rules: ComparedRules | None = None
     #: Of run B's audit, as the site gave it (ISO 8601); None where it gave none.
     date: str | None = None
     differences: list[Difference]

@@ -13,6 +13,9 @@ class Limit(Record):
     """What a rule allows: at most `max`."""
 
     max: float
+    #: With so many patients (of a diagnosis: in each group compared) a model that gives nothing away passes; it follows
+    #: from the policy alone. None: with none, or not known.
+    patients: int | None = None
 
 
 class DecidedOn(Record):

@@ -13,6 +13,8 @@ from typing import Final
 IDENTITY: Final = "identity"
 #: Fits the head of a printed page.
 MAX_IDENTITY_CHARS: Final = 120
+#: In place of a date where nothing audited is real.
+INVENTED: Final = "invented data"
 _ISO_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -22,7 +24,7 @@ class Identity:
 
     model_name: str | None = None
     institution: str | None = None
-    #: ISO 8601.
+    #: ISO 8601, or `INVENTED`.
     date: str | None = None
 
     def as_record(self) -> dict[str, str | None]:
@@ -42,7 +44,7 @@ def identity_problem(name: str, value: object) -> str | None:
     if not isinstance(value, str):
         return "must be text"
     if name == "date":
-        return None if _is_date(value) else "must be a date such as 2026-11-22"
+        return None if _is_date(value) or value == INVENTED else f"must be a date such as 2026-11-22, or “{INVENTED}”"
     if not value.strip() or not value.isprintable() or len(value) > MAX_IDENTITY_CHARS:
         return f"must be one line of 1 to {MAX_IDENTITY_CHARS} printable characters"
     return None

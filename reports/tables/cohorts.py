@@ -8,10 +8,15 @@ from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.names import METRIC_TITLES, display_title
+from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text
 
 _MATCHERS = {"psm": "propensity score (psm)"}
+_CONTRASTS = {
+    "pos-train vs. pos-nontrain": "With it: trained on, never seen",
+    "pos-train vs. neg-train": "Trained on: with it, without",
+    "pos-nontrain vs. neg-nontrain": "Never seen: with it, without",
+}
 _COVARIATES = {"age": "Age", "sex": "Sex", "notes": "Number of notes"}
 
 
@@ -52,7 +57,7 @@ def balance_table(results: PublishedResults) -> Table:
     rows = [
         (
             display_title(diagnosis),
-            row.contrast,
+            _CONTRASTS[row.contrast],
             _COVARIATES[row.covariate],
             _smd(row.smd_before),
             _smd(row.smd),
@@ -75,7 +80,7 @@ def overlap_table(exact: ExactParts | None) -> Table:
     rows = [
         (
             display_title(diagnosis),
-            item.arm,
+            ARM_WORDS[item.arm],
             f"{number_text(item.low)} to {number_text(item.high)}",
             f"{item.positive_candidates:,}",
             f"{item.negative_candidates:,}",
@@ -85,7 +90,7 @@ def overlap_table(exact: ExactParts | None) -> Table:
         for diagnosis, bins in ({} if exact is None else exact.overlap).items()
         for item in bins
     ]
-    heads = ("Diagnosis", "Arm", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
+    heads = ("Diagnosis", "Patients", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
     return Table("Patients by propensity of having the diagnosis", heads, tuple(rows))
 
 
@@ -120,7 +125,9 @@ def second_matcher_table(results: PublishedResults) -> Table | None:
         "Patients in each of four groups",
         "Balance",
     )
-    caption = f"Train minus nontrain on the cohorts of both matchers; size and balance of the second, {second.matcher}"
+    caption = (
+        f"Trained on minus never seen on the cohorts of both matchers; size and balance of the second, {second.matcher}"
+    )
     return Table(caption, heads, tuple(rows))
 
 

@@ -22,19 +22,18 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.tables.table import Table, asked_about, numbered_tier_title
+from clinaudit.reports.wording.comparison import shown_direction
 from clinaudit.reports.wording.names import (
-    ARM_WORDS,
     MEMORIZATION_METRICS,
     METRIC_TITLES,
     display_title,
-    is_share,
     join_words,
 )
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text
 
-#: The least technical first.
-DELTAS: Final = ("sensitivity", "false_positive_rate", "mention_rate", "auroc_all")
+#: What rules are about. A change of a difference of shares may be beyond 100%, which nobody can read.
+DELTA: Final = "auroc_all"
 #: Of one figure: the words of a patient's verdicts, and that it cannot fail.
 FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),
@@ -59,23 +58,29 @@ _FULL: Final = {
 }
 
 
-def memorization_tables(comparison: PublishedComparison) -> list[Table]:
-    """Return a table for each metric of memorization: A, B and the difference, by tier and arm."""
-    return [
+def memorization_tables(comparison: PublishedComparison, *, changed: bool) -> list[Table]:
+    """Return a table for each metric of memorization, of what is shown to have changed, or of the rest."""
+    tables = [
         Table(
             f"{title[:1].upper()}{title[1:]}{_FULL[name]}",
             ("Someone who knows", "Patients", "A", "B", "B − A"),
-            tuple(_metric_rows(comparison, name)),
+            tuple(_metric_rows(comparison, name, changed=changed)),
         )
         for title, name in MEMORIZATION_METRICS
     ]
+    return [table for table in tables if table.rows]
 
 
-def _metric_rows(comparison: PublishedComparison, name: str) -> Iterator[tuple[str, ...]]:
+def _metric_rows(comparison: PublishedComparison, name: str, *, changed: bool) -> Iterator[tuple[str, ...]]:
     for tier, arm, compared in list_arms(comparison):
         metric: ComparedEstimate | None = getattr(compared, name)
-        if metric is not None:
-            yield numbered_tier_title(tier), ARM_WORDS[arm], *_cells(metric, share=True)
+        if metric is not None and has_changed(metric) == changed:
+            yield *asked_about(tier, arm), *_cells(metric, share=True)
+
+
+def has_changed(metric: ComparedEstimate) -> bool:
+    """Whether a change is shown: its interval leaves out 0."""
+    return shown_direction(metric.difference.confidence_low, metric.difference.confidence_high) != 0
 
 
 def list_arms(comparison: PublishedComparison) -> Iterator[tuple[str, Arm, PublishedMemorizationChange]]:
@@ -106,7 +111,7 @@ def changes_table(content: ComparisonContent) -> Table:
         if content.exact is not None:
             p_value = content.exact.p_values.get(tier, {}).get(arm)
             row.append(NOT_MEASURED if p_value is None else _p_value(p_value))
-        rows.append((numbered_tier_title(tier), ARM_WORDS[arm], *row))
+        rows.append((*asked_about(tier, arm), *row))
     columns = ["Someone who knows", "Patients", "In both runs", "In A only", "In B only", "In neither"]
     columns.append("Asked about in A only, in B only")
     if content.exact is not None:
@@ -118,28 +123,25 @@ def _p_value(value: float) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def disclosure_tables(comparison: PublishedComparison) -> list[Table]:
-    """Return a table for each metric of disclosure: trained on minus never seen in A, in B, and the difference."""
-    tables = []
-    for metric in DELTAS:
-        rows = [
-            (
-                display_title(diagnosis),
-                numbered_tier_title(tier),
-                *_cells(metrics[metric], share=is_share(metric), signed=True),
-            )
-            for diagnosis, tiers in comparison.disclosure.items()
-            for tier, metrics in tiers.items()
-            if metric in metrics
-        ]
-        columns = ("Diagnosis", "Someone who knows", "A", "B", "B − A")
-        tables.append(Table(f"{METRIC_TITLES[metric]}: trained on minus never seen", columns, tuple(rows)))
-    return tables
+def disclosure_tables(comparison: PublishedComparison, *, changed: bool) -> list[Table]:
+    """Return trained on minus never seen in A, in B, and the difference: what is shown to have changed, or the rest."""
+    rows = [
+        (display_title(diagnosis), numbered_tier_title(tier), *_cells(metrics[DELTA], share=False, signed=True))
+        for diagnosis, tiers in comparison.disclosure.items()
+        for tier, metrics in tiers.items()
+        if DELTA in metrics and has_changed(metrics[DELTA]) == changed
+    ]
+    columns = ("Diagnosis", "Someone who knows", "A", "B", "B − A")
+    return [Table(f"{METRIC_TITLES[DELTA]}: trained on minus never seen", columns, tuple(rows))] if rows else []
 
 
 def settings_table(comparison: PublishedComparison) -> Table:
     """Return what differs between the runs' records."""
-    rows = tuple((difference.name, difference.a, difference.b) for difference in comparison.differences)
+    rows = tuple(
+        (name.capitalize() if name.isupper() else name, difference.a, difference.b)
+        for difference in comparison.differences
+        for name in [difference.name]
+    )
     return Table("What differs between the two runs", ("Setting", "A", "B"), rows)
 
 

@@ -9,10 +9,10 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.report_content import ExactParts, TestResult
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
-from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
+from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured
 
-_SIDES = {"train": "train", "nontrain": "nontrain", "delta": "difference"}
+_SIDES = {**ARM_WORDS, "delta": "difference"}
 _P_AT_LEAST = 0.001
 
 
@@ -34,7 +34,7 @@ def metric_table(results: PublishedResults, metric: str) -> Table:
             if any(map(is_measured, estimates)):
                 cells = [_metric(estimate, metric, signed=side == "delta") for estimate in estimates]
                 rows.append((numbered_tier_title(tier), _SIDES[side], *cells))
-    heads = ("Tier", "Arm", *map(display_title, by_diagnosis), "Mean")
+    heads = ("Tier", "Who", *map(display_title, by_diagnosis), "Mean")
     return Table(METRIC_TITLES[metric], heads, tuple(rows), "In brackets: 95% intervals.")
 
 
@@ -60,7 +60,7 @@ def verdicts_table(results: PublishedResults) -> Table:
                 if counts is None:
                     continue
                 read = (counts.positive, counts.negative, counts.undecided, counts.ambiguous, counts.unjudged)
-                group = f"{arm}, {'with' if status == 'present' else 'without'} it"
+                group = f"{ARM_WORDS[arm]}, {'with' if status == 'present' else 'without'} it"
                 rows.append((display_title(diagnosis), numbered_tier_title(tier), group, *map(count_text, read)))
     heads = ("Diagnosis", "Tier", "Patients", "Has it", "Has it not", "Undecided", "of these ambiguous", "Unjudged")
     return Table("What the judge read", heads, tuple(rows), "Undecided: no mention, or an ambiguous one.")

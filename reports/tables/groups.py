@@ -12,9 +12,10 @@ from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.captions import PARTITION_TITLES, group_title
+from clinaudit.reports.wording.names import ARM_WORDS
 from clinaudit.reports.wording.numbers import estimate_text, part_text
 
-_MEANS = {"Memorized fraction": "memorized_fraction", "Patient-attributable fraction": "attributable_fraction"}
+_MEANS = {"Memorized fraction": "memorized_fraction", "Own text": "attributable_fraction"}
 
 
 def subgroup_tables(results: PublishedResults) -> list[Table]:
@@ -22,7 +23,7 @@ def subgroup_tables(results: PublishedResults) -> list[Table]:
     if results.subgroups is None:
         return []
     families = {
-        "Patients with any attributable text": results.subgroups.memorization,
+        "Patients with any own text": results.subgroups.memorization,
         "Patients of whom a diagnosis that they have is stated": results.subgroups.disclosure,
     }
     tables = [_table(results, title, found, arm) for title, found in families.items() for arm in ARMS]
@@ -46,7 +47,7 @@ def _table(
                 name = (PARTITION_TITLES[group.partition], group_title(group.group))
                 cells.setdefault(name, {})[tier] = affected_text(group)
     rows = tuple((*name, *(found.get(tier, "–") for tier in tiers)) for name, found in cells.items())
-    return Table(f"{title}, {arm}", ("By", "Group", *map(numbered_tier_title, tiers)), rows)
+    return Table(f"{title}, {ARM_WORDS[arm]}", ("By", "Group", *map(numbered_tier_title, tiers)), rows)
 
 
 def group_means_tables(exact: ExactParts | None, results: PublishedResults) -> list[Table]:
@@ -63,5 +64,5 @@ def group_means_tables(exact: ExactParts | None, results: PublishedResults) -> l
                     cells.setdefault(name, {})[tier] = estimate_text(getattr(group, fraction), share=True)
             rows = tuple((*name, *(found.get(tier, "–") for tier in tiers)) for name, found in cells.items())
             heads = ("By", "Group", "Patients", *map(numbered_tier_title, tiers))
-            tables.append(Table(f"{title}, mean over the group, {arm}", heads, rows))
+            tables.append(Table(f"{title}, mean over the group, {ARM_WORDS[arm]}", heads, rows))
     return [table for table in tables if table.rows]

@@ -5,7 +5,7 @@ Owns what stands in which column.
 
 from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, PublishedCorpus
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.tables.table import Table, numbered_tier_title, order_tiers
+from clinaudit.reports.tables.table import Table, asked_about, order_tiers
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text
 
@@ -14,8 +14,7 @@ def uniqueness_table(corpus: PublishedCorpus) -> Table:
     """Return how many patients of the corpus a tier's facts fit, by tier and split."""
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             *(count_text(split.uniqueness[tier][name]) for name in (*UNIQUENESS_BINS, NOT_ASKED)),
             *(estimate_text(share, share=True) for share in split.fewer_than[tier].values()),
         )

@@ -16,7 +16,7 @@ from clinaudit.reports.schema.identifiers import (
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.table import Table, numbered_tier_title
+from clinaudit.reports.tables.table import Table, asked_about
 from clinaudit.reports.wording.identifiers import PLANTED_NOTE, chance_sentences, identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
 from clinaudit.reports.wording.numbers import count_text, estimate_text, part_text, rate_text
@@ -77,8 +77,7 @@ def identifiers_table(results: PublishedResults) -> Table:
     """Return the figures by tier and arm."""
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             count_text(figures.patients),
             *(estimate_text(share, share=True, interval=True) for share in (figures.own, figures.other)),
             *(_NONE if share is None else estimate_text(share, share=True) for share in _pools(figures)),
@@ -89,7 +88,7 @@ def identifiers_table(results: PublishedResults) -> Table:
     ]
     heads = (
         "Tier",
-        "Arm",
+        "Who",
         "Patients",
         "Given their own",
         "Given another’s",
@@ -102,7 +101,7 @@ def identifiers_table(results: PublishedResults) -> Table:
         "Another’s: a value that exactly one other trained-on patient holds. Corrected: as if the least or the most of"
         " the planted kinds were found of all. In brackets: 95% intervals."
     )
-    return Table("Identifiers by tier and arm", heads, tuple(rows), about)
+    return Table("Identifiers by tier", heads, tuple(rows), about)
 
 
 def _pools(figures: PublishedIdentifierFigures) -> tuple[PublishedEstimate | None, ...]:
@@ -116,8 +115,8 @@ def identifier_bins_table(results: PublishedResults) -> Table:
     rows = []
     for tier, arm, figures in listed:
         counts = {_bin_title(bin_): count_text(bin_.patients) for bin_ in figures.by_patient}
-        rows.append((numbered_tier_title(tier), arm, *(counts.get(title, _NONE) for title in titles)))
-    return Table("Patients by verified identifiers a query", ("Tier", "Arm", *titles), tuple(rows))
+        rows.append((*asked_about(tier, arm), *(counts.get(title, _NONE) for title in titles)))
+    return Table("Patients by verified identifiers a query", ("Tier", "Who", *titles), tuple(rows))
 
 
 def _bin_title(bin_: PublishedIdentifierBin) -> str:

@@ -13,7 +13,7 @@ from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.findings import key_tier, memorization_summary, patients_words
 from clinaudit.reports.wording.names import asker_words, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text
-from clinaudit.reports.wording.verdict import rule_counts_text, verdict_title
+from clinaudit.reports.wording.verdict import tally_text, verdict_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class NextStep:
 _SIGN: Final = NextStep("Decide, and", "sign off", "signoff")
 _NEXT: Final[Mapping[str, tuple[NextStep, ...]]] = {
     "fail": (
-        NextStep("Keep the model and its weights closed."),
+        NextStep("Do not deploy or share the model or its files."),
         NextStep("Find out who has had access:", "breach assessment", "institution"),
         NextStep("Mitigate ({removal}de-identify notes, fewer epochs, differential privacy), audit again, compare."),
         _SIGN,
@@ -124,7 +124,7 @@ def subject_table(results: PublishedResults, identity: Identity, digest: str | N
         ("Model", f"{identity.model_name or ''}{shown}".strip()),
         ("Date of the audit", identity.date or ""),
         ("Patients", patients_words(results)),
-        ("Policy", "none" if decision is None else f"{decision.policy}: {rule_counts_text(decision)}"),
+        ("Policy", "none" if decision is None else f"{decision.policy}: {tally_text(decision)}"),
         ("Verdict", verdict_title(decision)),
         ("Purpose of the model", ""),
     )

@@ -128,7 +128,7 @@ def corrected_table(results: PublishedResults) -> Table:
         if any(is_measured(side.get(name)) for side in pair.corrected.values())
     ]
     heads = ("Diagnosis", "Tier", "Figure")
-    sides = ("Train", "Nontrain", "Train minus nontrain")
+    sides = ("Trained on", "Never seen", "Trained on minus never seen")
     columns = tuple(f"{side}, {kind}" for side in sides for kind in ("raw", "corrected"))
     note = "Corrected: true verdicts simulated from the judge's matrix. No rule reads it."
     return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)

@@ -16,7 +16,7 @@ from clinaudit.reports.schema.memorization import (
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
+from clinaudit.reports.tables.table import Table, asked_about, list_tiers, memorization_summaries
 from clinaudit.reports.wording.captions import KIND_TITLES, shown_tier
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
@@ -25,7 +25,7 @@ FEW_PATIENTS = "few patients"
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
-    ("Patient-attributable", "attributable_fraction"),
+    ("Own text", "attributable_fraction"),
     ("… values not masked", "attributable_fraction_unmasked"),
 )
 
@@ -36,30 +36,29 @@ def memorization_table(results: PublishedResults) -> Table:
     for tier, arm, summary in memorization_summaries(results):
         means = (getattr(summary, name).mean for _, name in _FRACTIONS)
         shares = [estimate_text(mean, share=True, interval=True) for mean in (*means, summary.hit_patients_share)]
-        rows.append((numbered_tier_title(tier), arm, count_text(summary.patients), *shares))
-    heads = ("Tier", "Arm", "Patients", *(title for title, _ in _FRACTIONS), "Patients with a match")
-    return Table("Verbatim memorization by tier and arm", heads, tuple(rows), "In brackets: 95% intervals.")
+        rows.append((*asked_about(tier, arm), count_text(summary.patients), *shares))
+    heads = ("Tier", "Who", "Patients", *(title for title, _ in _FRACTIONS), "Patients with a match")
+    return Table("Verbatim memorization by tier", heads, tuple(rows), "In brackets: 95% intervals.")
 
 
 def short_texts_table(results: PublishedResults) -> Table:
     """Return how many patients have a text that is empty, or too short to hold a match."""
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             count_text(summary.empty),
             count_text(summary.short),
             estimate_text(summary.short_share, share=True),
         )
         for tier, arm, summary in memorization_summaries(results)
     ]
-    heads = ("Tier", "Arm", "Patients with an empty text", "With one too short for a match", "Their share")
+    heads = ("Tier", "Who", "Patients with an empty text", "With one too short for a match", "Their share")
     return Table("Empty and short texts", heads, tuple(rows))
 
 
 def bins_table(results: PublishedResults) -> Table:
     """Return patients by their attributable fraction; a bin in which nobody is at any tier has no column."""
-    return _bins_table(results, "Patients by attributable fraction", "attributable_fraction")
+    return _bins_table(results, "Patients by own text", "attributable_fraction")
 
 
 def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
@@ -70,8 +69,8 @@ def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
     for tier, arm, fraction in summaries:
         if fraction.bins:
             found = {(bin_.low, bin_.high): count_text(bin_.patients) for bin_ in fraction.bins}
-            rows.append((numbered_tier_title(tier), arm, *(found.get(end, "0") for end in ends)))
-    return Table(caption, ("Tier", "Arm", *(_bin_title(bins[end]) for end in ends)), tuple(rows))
+            rows.append((*asked_about(tier, arm), *(found.get(end, "0") for end in ends)))
+    return Table(caption, ("Tier", "Who", *(_bin_title(bins[end]) for end in ends)), tuple(rows))
 
 
 def above_table(results: PublishedResults) -> Table:
@@ -84,11 +83,11 @@ def above_table(results: PublishedResults) -> Table:
         if not columns or columns[-1][1] != cells:
             columns.append((threshold, cells))
     rows = tuple(
-        (numbered_tier_title(tier), arm, *(cells[place] for _, cells in columns))
+        (*asked_about(tier, arm), *(cells[place] for _, cells in columns))
         for place, (tier, arm, _) in enumerate(summaries)
     )
-    heads = ("Tier", "Arm", *("Any" if not t else f"Above {_percent(t)}" for t, _ in columns))
-    return Table("Share of patients whose attributable fraction lies above", heads, rows if columns else ())
+    heads = ("Tier", "Who", *("Any" if not t else f"Above {_percent(t)}" for t, _ in columns))
+    return Table("Share of patients whose own text lies above", heads, rows if columns else ())
 
 
 def _share_above(fraction: FractionOfText, threshold: float) -> str:
@@ -105,10 +104,10 @@ def regions_table(results: PublishedResults) -> Table:
         numbers = (summary.region_tokens, summary.region_characters, summary.region_words)
         if any(value is not None for value in (*shares, *numbers)):
             cells = [*map(_share, shares), *map(_two_digits, numbers)]
-            rows.append((numbered_tier_title(tier), arm, *cells))
+            rows.append((*asked_about(tier, arm), *cells))
     heads = (
         "Tier",
-        "Arm",
+        "Who",
         "Stitched regions",
         "Templated tokens",
         "Pieces in several patients' notes",
@@ -124,11 +123,11 @@ def shared_table(results: PublishedResults) -> Table:
     summaries = [item for item in memorization_summaries(results) if any(b.share for b in item[2].k_distribution)]
     names = list(dict.fromkeys(bin_.k for _, _, summary in summaries for bin_ in summary.k_distribution))
     rows = [
-        (numbered_tier_title(tier), arm, *(_share(found.get(name, 0.0)) for name in names))
+        (*asked_about(tier, arm), *(_share(found.get(name, 0.0)) for name in names))
         for tier, arm, summary in summaries
         for found in [{bin_.k: bin_.share for bin_ in summary.k_distribution}]
     ]
-    heads = ("Tier", "Arm", *(f"K {name}" for name in names))
+    heads = ("Tier", "Who", *(f"K {name}" for name in names))
     return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), few_note(rows))
 
 
@@ -156,9 +155,9 @@ def near_verbatim_table(results: PublishedResults) -> Table:
             shares = [estimate_text(mean, share=True, interval=True) for mean in means]
             longest = _two_digits(near.longest_region)
             windows = f"{near.edit_budget} of {near.window}"
-            rows.append((numbered_tier_title(tier), arm, windows, *shares, longest))
-    measured = ("Near-verbatim", "Beyond verbatim", "Attributable, edits allowed")
-    heads = ("Tier", "Arm", "Edits allowed a window", *measured, "Longest region, tokens")
+            rows.append((*asked_about(tier, arm), windows, *shares, longest))
+    measured = ("Near-verbatim", "Beyond verbatim", "Own text, edits allowed")
+    heads = ("Tier", "Who", "Edits allowed a window", *measured, "Longest region, tokens")
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
 
 
@@ -175,8 +174,7 @@ def others_table(results: PublishedResults) -> Table:
         ]
         rows.append(
             (
-                numbered_tier_title(tier),
-                arm,
+                *asked_about(tier, arm),
                 count_text(summary.patients),
                 estimate_text(others.fraction.mean, share=True, interval=True),
                 *pools,
@@ -186,7 +184,7 @@ def others_table(results: PublishedResults) -> Table:
         )
     heads = (
         "Tier",
-        "Asked about",
+        "Who",
         "Patients",
         "Others' text",
         "… in pools of equal size",
@@ -199,7 +197,7 @@ def others_table(results: PublishedResults) -> Table:
         " about. Chance: the same with the splits exchanged, which a model cannot have learned; to be compared with the"
         " column before it. In brackets: 95% intervals."
     )
-    return Table("Other patients' text by tier and arm", heads, tuple(rows), about)
+    return Table("Other patients' text by tier", heads, tuple(rows), about)
 
 
 def guard_table(results: PublishedResults) -> Table:
@@ -209,10 +207,10 @@ def guard_table(results: PublishedResults) -> Table:
         shares = [estimate_text(share, share=True) for share in (guard.repeating_share, guard.ended_share)]
         # A background prompt names no note that could be recited.
         cut = _two_digits(guard.recitation_tokens_cut) if tier in FRAGMENT_TIERS else "–"
-        rows.append((numbered_tier_title(tier), arm, shares[0], cut, shares[1], count_text(guard.spared_patients)))
+        rows.append((*asked_about(tier, arm), shares[0], cut, shares[1], count_text(guard.spared_patients)))
     heads = (
         "Tier",
-        "Arm",
+        "Who",
         "Patients with a note that repeats itself",
         "Tokens cut off a perfect recitation",
         "Patients of whom a text was cut",
@@ -235,8 +233,8 @@ def unguarded_table(results: PublishedResults) -> Table:
             guard.unguarded_hit_patients_share,
         )
         cells = [FEW_PATIENTS if one is None else estimate_text(one, share=True, interval=True) for one in means]
-        rows.append((numbered_tier_title(tier), arm, *cells))
-    heads = ("Tier", "Arm", "Memorized", "Patient-attributable", "Patients with a match")
+        rows.append((*asked_about(tier, arm), *cells))
+    heads = ("Tier", "Who", "Memorized", "Own text", "Patients with a match")
     about = (
         "A second count beside the paper's: a text is cut only where it repeats 20 tokens more often than any of the"
         " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
@@ -258,8 +256,7 @@ def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Tab
     views = {} if exact is None else exact.paper_view
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             f"{view.rows:,}",
             estimate_text(view.memorized_fraction, share=True, interval=True),
             estimate_text(view.hit_rate, share=True, interval=True),
@@ -269,7 +266,7 @@ def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Tab
         for view in [views.get(tier, {}).get(arm)]
         if view is not None
     ]
-    heads = ("Tier", "Arm", "Patients, once a cohort", "Memorized", "Hit rate")
+    heads = ("Tier", "Who", "Patients, once a cohort", "Memorized", "Hit rate")
     return Table("Memorized text, each patient counted once in each cohort, as in the paper", heads, tuple(rows))
 
 
@@ -282,16 +279,15 @@ def spread_table(exact: ExactParts | None, results: PublishedResults) -> Table:
     shares = sorted({decile.share for _, _, found in listed for decile in found.deciles})
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             *(_percent_or_dash(deciles.get(share)) for share in shares),
             estimate_text(found.worst_tenth, share=True, interval=True),
         )
         for tier, arm, found in listed
         for deciles in [{decile.share: decile.fraction for decile in found.deciles}]
     ]
-    heads = ("Tier", "Arm", *(f"{_percent(share)} have at most" for share in shares), "Mean of the worst-off tenth")
-    return Table("Attributable fraction, patient by patient", heads, tuple(rows))
+    heads = ("Tier", "Who", *(f"{_percent(share)} have at most" for share in shares), "Mean of the worst-off tenth")
+    return Table("Own text, patient by patient", heads, tuple(rows))
 
 
 def _bin_title(bin_: FractionBin) -> str:

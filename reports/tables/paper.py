@@ -10,9 +10,9 @@ from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.memorization import FEW_PATIENTS, few_note
-from clinaudit.reports.tables.table import Table, list_tiers, memorization_summaries, numbered_tier_title
+from clinaudit.reports.tables.table import Table, asked_about, list_tiers, memorization_summaries, numbered_tier_title
 from clinaudit.reports.wording.captions import KIND_TITLES
-from clinaudit.reports.wording.names import display_title
+from clinaudit.reports.wording.names import ARM_WORDS, display_title
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, number_text, percent_text, range_text
 from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
@@ -46,7 +46,7 @@ def _table1(results: PublishedResults, arm: Arm) -> Table:
         rows = [(name, *(cell for one in own for cell in (_rate(one), ""))) for name, own in rates] + rows
     heads = ("Prior", *(f"{display_title(name)}, {_HEADS[metric]}" for name in by_diagnosis for metric in BOLD))
     note = f"{_MARK}: AUROC of at least 0.65, PPV of at least 0.8, over the whole range."
-    return Table(f"Table 1 of the paper, in its layout: {arm}", heads, tuple(rows), note)
+    return Table(f"Table 1 of the paper, in its layout: {ARM_WORDS[arm]}", heads, tuple(rows), note)
 
 
 def _marked(estimate: PublishedEstimate | None, metric: str) -> str:
@@ -74,7 +74,7 @@ def composition_tables(results: PublishedResults) -> list[Table]:
             if any(getattr(section, kind) for kind in SECTION_KINDS)
         ]
         heads = ("Section", *(KIND_TITLES[kind] for kind in SECTION_KINDS), "template text of the section")
-        caption = f"Repeated text by note section and kind: {numbered_tier_title(tier)}, {arm}"
+        caption = f"Repeated text by note section and kind: {', '.join(asked_about(tier, arm))}"
         tables.append(Table(caption, heads, tuple(rows), few_note(rows)))
     return tables
 
@@ -85,7 +85,8 @@ def copy_forward_tables(results: PublishedResults) -> list[Table]:
     for tier, arm, summary in memorization_summaries(results):
         is_shown = any(bin_.share for bin_ in summary.copy_forward)
         rows = [(bin_.notes, _share(bin_.share)) for bin_ in summary.copy_forward] if is_shown else []
-        caption = f"Patient-specific pieces by the patient's notes that hold them: {numbered_tier_title(tier)}, {arm}"
+        where = ", ".join(asked_about(tier, arm))
+        caption = f"Patient-specific pieces by the patient's notes that hold them: {where}"
         tables.append(Table(caption, ("Notes", "Share of the pieces"), tuple(rows), few_note(rows)))
     return tables
 
@@ -96,8 +97,8 @@ def source_notes_table(results: PublishedResults) -> Table:
     for tier, arm, summary in memorization_summaries(results):
         found = (summary.source_notes_mean, summary.source_notes_any, summary.source_notes_min)
         if any(value is not None for value in found):
-            rows.append((numbered_tier_title(tier), arm, *map(_number, found)))
-    heads = ("Tier", "Arm", "Latest note of each piece", "All notes that hold a piece", "Fewest that hold every piece")
+            rows.append((*asked_about(tier, arm), *map(_number, found)))
+    heads = ("Tier", "Who", "Latest note of each piece", "All notes that hold a piece", "Fewest that hold every piece")
     return Table("Source notes of a generation that repeats anything, mean", heads, tuple(rows), few_note(rows))
 
 
@@ -107,8 +108,8 @@ def piece_lengths_table(results: PublishedResults) -> Table:
     for tier, arm, summary in memorization_summaries(results):
         lengths = [summary.piece_length.get(kind, {}).get(unit) for kind in PIECE_KINDS for unit in LENGTH_UNITS]
         if any(value is not None for value in lengths):
-            rows.append((numbered_tier_title(tier), arm, *map(_number, lengths)))
-    heads = ("Tier", "Arm", *(f"{kind}, {unit}" for kind in ("K = 1", "K > 1") for unit in LENGTH_UNITS))
+            rows.append((*asked_about(tier, arm), *map(_number, lengths)))
+    heads = ("Tier", "Who", *(f"{kind}, {unit}" for kind in ("K = 1", "K > 1") for unit in LENGTH_UNITS))
     return Table("Mean length of a piece by K", heads, tuple(rows), few_note(rows))
 
 

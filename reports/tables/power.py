@@ -1,7 +1,13 @@
 """Tables of statistical power: the smallest detectable differences, and upper bounds where nothing was found."""
 
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.table import Table, disclosure_pairs, memorization_summaries, numbered_tier_title
+from clinaudit.reports.tables.table import (
+    Table,
+    asked_about,
+    disclosure_pairs,
+    memorization_summaries,
+    numbered_tier_title,
+)
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, percent_text
 
@@ -30,7 +36,7 @@ def memorization_zeros_table(results: PublishedResults) -> Table:
         high = mean.confidence_high
         if mean.value == 0 and high is not None:
             bound = f"at most {percent_text(high)}"
-            rows.append((numbered_tier_title(tier), arm, count_text(summary.patients), bound))
-    heads = ("Tier", "Arm", "Patients", "What the mean may still be")
+            rows.append((*asked_about(tier, arm), count_text(summary.patients), bound))
+    heads = ("Tier", "Who", "Patients", "What the mean may still be")
     note = "“At most” is the upper end of the two-sided 95% interval."
-    return Table("Where no attributable text was found", heads, tuple(rows), note)
+    return Table("Where no own text was found", heads, tuple(rows), note)

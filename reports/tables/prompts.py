@@ -9,7 +9,7 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.tables.disclosure import metric_table
 from clinaudit.reports.tables.memorization import memorization_table
-from clinaudit.reports.tables.table import Table, memorization_summaries, numbered_tier_title, order_tiers
+from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries, order_tiers
 from clinaudit.reports.wording.numbers import count_text, estimate_text
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
 
@@ -18,8 +18,7 @@ def prompts_table(results: PublishedResults) -> Table:
     """Return how many patients were asked with a prompt that fits their own notes, by tier and arm."""
     rows = [
         (
-            numbered_tier_title(tier),
-            arm,
+            *asked_about(tier, arm),
             count_text(prompts.unbroken),
             count_text(prompts.broken),
             estimate_text(prompts.unbroken_share, share=True),
@@ -29,7 +28,7 @@ def prompts_table(results: PublishedResults) -> Table:
         for arm in ARMS
         if (prompts := results.prompts[tier].get(arm)) is not None
     ]
-    heads = ("Tier", "Arm", "Fitting prompts", "Other prompts", "Share of the first", "With values cut")
+    heads = ("Tier", "Who", "Fitting prompts", "Other prompts", "Share of the first", "With values cut")
     note = (
         "A prompt that quotes a note fits where it is the beginning of the patient's own note, with every fact that "
         "the template places. One of background facts fits where they are the patient's own: the patients table "
@@ -41,7 +40,11 @@ def prompts_table(results: PublishedResults) -> Table:
 def refusals_table(results: PublishedResults) -> Table:
     """Return of how many patients the model refused to answer, asked in a chat, by tier and arm."""
     rows = [
-        (numbered_tier_title(tier), arm, count_text(summary.refused_patients), estimate_text(share, share=True))
+        (
+            *asked_about(tier, arm),
+            count_text(summary.refused_patients),
+            estimate_text(share, share=True),
+        )
         for name in (None, *results.renderings)
         for tier, arm, summary in memorization_summaries(view_rendering(results, name))
         if summary.refused_patients is not None and (share := summary.refused_share) is not None
@@ -50,7 +53,7 @@ def refusals_table(results: PublishedResults) -> Table:
         "A refusal counts neither as leaked nor as not leaked: figures of repeated text are of the other answers, and"
         " for a diagnosis it counts as unjudged."
     )
-    return Table("Refusals in the chat", ("Tier", "Arm", "Patients refused", "Their share"), tuple(rows), note)
+    return Table("Refusals in the chat", ("Tier", "Who", "Patients refused", "Their share"), tuple(rows), note)
 
 
 def rendering_tables(results: PublishedResults) -> list[Table]:

@@ -1,14 +1,14 @@
 """The policy's rules as a reader meets them: a matrix of verdicts, and the rules grouped by the reason they share.
 
-Owns the anchors of the rules, and what stands beside a rule. The words of a rule and its reason are the gate's.
+Owns the anchors of a tier's rules, and what stands beside a rule. The words of a rule and its reason are the gate's.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
+from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import order_tiers
 from clinaudit.reports.wording.names import (
     SHORT_TIER_TITLES,
@@ -27,16 +27,19 @@ from clinaudit.reports.wording.rule_figures import (
     subject_title,
     text_subject,
 )
+from clinaudit.reports.wording.settling import settled_text
 
 #: Worst first: what a cell of several rules shows, and the order of the groups.
 _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
 #: What each status means for a reader of the matrix's signs.
 STATUS_WORDS: Final[Mapping[RuleStatus, str]] = {"fail": "fails", "inconclusive": "cannot tell", "pass": "passes"}
+#: What is said of the rules of a cell that are as bad as its sign.
+_IN_CELL: Final[Mapping[RuleStatus, str]] = {"fail": "fail", "inconclusive": "open"}
 #: So many diagnoses are named in a line; more are counted.
 _NAMED: Final = 3
 VERDICTS_REST: Final = (
-    "Verdicts rest on the exact numbers, which stay in evidence/; what you see is widened so that nobody can be"
-    " counted. So a rule may pass although its range reaches beyond the limit."
+    "Verdicts rest on the exact numbers, which stay in evidence/: a rule may pass although its range reaches beyond the"
+    " limit."
 )
 
 
@@ -47,8 +50,8 @@ class MatrixCell:
     status: RuleStatus
     sign: str
     words: str
-    #: Of the rule that decided so.
-    anchor: str
+    #: "2 of 3 open"; empty where all are.
+    part: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ class MatrixRow:
     title: str
     holder: str
     cells: tuple[MatrixCell | None, ...]
+    #: Of the tier's rules.
+    anchor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +77,12 @@ class RuleMatrix:
 class RuleLine:
     """One rule."""
 
-    anchor: str
-    asker: str
     subject: str
     question: str
     limit: str
     observed: str
+    #: With how many patients it would be decided; empty where it is.
+    settled: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,8 @@ class RuleGroup:
     #: Which rules, in short.
     where: str
     reason: str
+    #: With how many patients they would be decided; empty where they are.
+    settled: str
     rules: tuple[RuleLine, ...]
 
     @property
@@ -99,44 +106,35 @@ class RuleGroup:
         return len(self.rules)
 
 
-def rule_anchors(decision: PublishedDecision) -> list[str]:
-    """Return the anchor of each rule, in the policy's order: `rule-` and its id, distinct."""
-    anchors: list[str] = []
-    for rule in decision.rules:
-        anchor = "rule-" + re.sub(r"[^A-Za-z0-9_]+", "-", rule.id).strip("-")
-        repeated = sum(re.fullmatch(re.escape(anchor) + r"(--\d+)?", other) is not None for other in anchors)
-        anchors.append(f"{anchor}--{repeated + 1}" if repeated else anchor)
-    return anchors
+@dataclass(frozen=True, slots=True)
+class AskerRules:
+    """The rules of one tier, by reason."""
+
+    anchor: str
+    title: str
+    groups: tuple[RuleGroup, ...]
+
+
+def _anchor(place: int) -> str:
+    """Return the anchor of a tier's rules: by its place, since an id of a file may hold any sign."""
+    return f"rules-{place}"
 
 
 def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
     """Return the matrix of verdicts; None where no rule is about a tier."""
-    if decision is None:
-        return None
-    placed = [pair for pair in zip(decision.rules, rule_anchors(decision), strict=True) if pair[0].tier]
+    placed = [] if decision is None else [rule for rule in decision.rules if rule.tier]
     if not placed:
         return None
-    diagnoses = sorted({rule.diagnosis for rule, _ in placed if rule.diagnosis is not None})
-    texts = {_column(rule) for rule, _ in placed if rule.diagnosis is None}
+    diagnoses = sorted({rule.diagnosis for rule in placed if rule.diagnosis is not None})
+    texts = {_column(rule) for rule in placed if rule.diagnosis is None}
     subjects = [*(name for name in SUBJECTS if name in texts), *diagnoses]
     rows = []
-    for tier in order_tiers({rule.tier or "" for rule, _ in placed}):
+    for place, tier in enumerate(order_tiers({rule.tier or "" for rule in placed}), 1):
         title, holder = SHORT_TIER_TITLES.get(tier, (tier_title(tier), ""))
-        here = [pair for pair in placed if pair[0].tier == tier]
-        cells = tuple(_cell([pair for pair in here if _column(pair[0]) == subject]) for subject in subjects)
-        rows.append(MatrixRow(title, holder, cells))
+        here = [rule for rule in placed if rule.tier == tier]
+        cells = tuple(_cell([rule for rule in here if _column(rule) == subject]) for subject in subjects)
+        rows.append(MatrixRow(title, holder, cells, _anchor(place)))
     return RuleMatrix(tuple(name if name in texts else display_title(name) for name in subjects), tuple(rows))
-
-
-def shared_cells_sentence(decision: PublishedDecision, matrix: RuleMatrix) -> str:
-    """Return where the rules stand that the matrix does not show one by one; empty where each has a cell of its own."""
-    cells = sum(cell is not None for row in matrix.rows for cell in row.cells)
-    beside = sum(not rule.tier for rule in decision.rules)
-    if len(decision.rules) == cells:
-        return ""
-    without = f" ({beside} in none)" if beside else ""
-    rules = counted(len(decision.rules), "rule")
-    return f"{counted(cells, 'cell')} for {rules}{without}: a cell shows its worst rule; the report lists them all."
 
 
 def _column(rule: PublishedRule) -> str:
@@ -144,32 +142,48 @@ def _column(rule: PublishedRule) -> str:
     return rule.diagnosis or text_subject(rule)
 
 
-def _cell(rules: Sequence[tuple[PublishedRule, str]]) -> MatrixCell | None:
-    """Return the worst of the rules; None where there is none."""
+def _cell(rules: Sequence[PublishedRule]) -> MatrixCell | None:
+    """Return the worst of the rules, and how many of them are as bad; None where there is none."""
     if not rules:
         return None
-    rule, anchor = min(rules, key=lambda pair: _ORDER.index(pair[0].status))
-    return MatrixCell(rule.status, STATUSES[rule.status][1], STATUS_WORDS[rule.status], anchor)
+    worst = min((rule.status for rule in rules), key=_ORDER.index)
+    number = sum(rule.status == worst for rule in rules)
+    part = f"{number} of {len(rules)} {_IN_CELL[worst]}" if number < len(rules) else ""
+    return MatrixCell(worst, STATUSES[worst][1], STATUS_WORDS[worst], part)
 
 
-def rule_groups(decision: PublishedDecision | None) -> list[RuleGroup]:
+def rule_groups(results: PublishedResults) -> list[RuleGroup]:
     """Return the rules by status and reason: failed first, then what cannot be told, then passed."""
-    if decision is None:
-        return []
-    groups: dict[tuple[RuleStatus, str], list[tuple[PublishedRule, str]]] = {}
-    for rule, anchor in zip(decision.rules, rule_anchors(decision), strict=True):
-        groups.setdefault((rule.status, rule.reason), []).append((rule, anchor))
+    return [] if results.decision is None else _group(results.decision.rules, results)
+
+
+def asker_rules(results: PublishedResults) -> list[AskerRules]:
+    """Return the rules by who asks, and those of no tier last, each by status and reason."""
+    rules = [] if results.decision is None else results.decision.rules
+    tiers = order_tiers({rule.tier for rule in rules if rule.tier})
+    return [
+        AskerRules(_anchor(place), tier_title(tier) if tier else "Anyone", tuple(_group(own, results)))
+        for place, tier in enumerate([*tiers, None], 1)
+        if (own := [rule for rule in rules if (rule.tier or None) == tier])
+    ]
+
+
+def _group(rules: Iterable[PublishedRule], results: PublishedResults) -> list[RuleGroup]:
+    groups: dict[tuple[RuleStatus, str], list[PublishedRule]] = {}
+    for rule in rules:
+        groups.setdefault((rule.status, rule.reason), []).append(rule)
     ordered = sorted(groups.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1])))
     return [
         RuleGroup(
             status=status,
             sign=STATUSES[status][1],
-            title=_count_text(len(rules), status),
-            where=_where(rule for rule, _ in rules),
+            title=_count_text(len(own), status),
+            where=_where(own),
             reason=reason,
-            rules=tuple(_rule_line(rule, anchor) for rule, anchor in rules),
+            settled=settled_text(own, results),
+            rules=tuple(_rule_line(rule, results) for rule in own),
         )
-        for (status, reason), rules in ordered
+        for (status, reason), own in ordered
     ]
 
 
@@ -196,12 +210,11 @@ def _where(rules: Iterable[PublishedRule]) -> str:
     return subject[:1].upper() + subject[1:] + (f" · {', '.join(askers)}" if askers else "")
 
 
-def _rule_line(rule: PublishedRule, anchor: str) -> RuleLine:
+def _rule_line(rule: PublishedRule, results: PublishedResults) -> RuleLine:
     return RuleLine(
-        anchor=anchor,
-        asker=tier_title(rule.tier) if rule.tier else "Anyone",
         subject=subject_title(rule),
         question=rule.question,
         limit=limit_text(rule) or "no limit",
         observed=observed_text(rule, interval=True),
+        settled=settled_text([rule], results),
     )

@@ -11,7 +11,7 @@ from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.wording.names import FACTS, join_words, tier_number, tier_title
+from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, tier_number, tier_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,11 @@ def memorization_summaries(results: PublishedResults) -> Iterator[tuple[str, Arm
     for tier in list_tiers(results):
         arms = results.memorization.get(tier, {})
         yield from ((tier, arm, arms[arm]) for arm in ARMS if arm in arms)
+
+
+def asked_about(tier: str, arm: Arm) -> tuple[str, str]:
+    """Return a tier's number and title, and whether these patients were trained on."""
+    return numbered_tier_title(tier), ARM_WORDS[arm]
 
 
 def numbered_tier_title(tier: str) -> str:

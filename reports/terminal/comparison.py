@@ -3,13 +3,12 @@
 Owns what is shown of it on a terminal: the conclusion first, which figures were read, the headline tier of diagnoses.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison, PublishedForgetting
-from clinaudit.reports.tables.comparison import VERDICTS, list_arms
+from clinaudit.reports.tables.comparison import DELTA, VERDICTS, has_changed, list_arms
 from clinaudit.reports.terminal.layout import align_columns, wrap
-from clinaudit.reports.wording.comparison import FIGURES_READ
+from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.names import (
     ARM_WORDS,
     HEADLINE_TIER,
@@ -17,36 +16,45 @@ from clinaudit.reports.wording.names import (
     METRIC_TITLES,
     SHORT_TIER_TITLES,
     display_title,
-    is_share,
     join_words,
     tier_number,
     tier_title,
 )
-from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, estimate_text
+from clinaudit.reports.wording.numbers import RANGE_NOTE, count_text, counted, estimate_text
 
 #: What fits into 100 columns; the page has the others.
 _TEXT_METRICS: Final = MEMORIZATION_METRICS[:2]
-_METRICS: Final = ("sensitivity", "auroc_all")
 _INTERVALS: Final = "In round brackets: 95% intervals."
 
 
 def comparison_text(content: ComparisonContent) -> str:
-    """Return the comparison in plain text, at most 100 columns wide; the conclusion is its first line."""
+    """Return the comparison in plain text, at most 100 columns wide; both verdicts and the conclusion come first."""
     comparison = content.comparison
     read = FIGURES_READ[comparison.figures]
     if comparison.figures == "published":
         read += " --exact reads the evidence."
-    parts = [wrap(comparison.conclusion, indent="  "), wrap(read, indent="  ")]
+    opening = [] if comparison.rules is None else [verdicts_sentence(comparison.rules)]
+    opening.append(comparison.conclusion)
+    parts = ["\n".join(wrap(sentence, indent="  ") for sentence in opening), wrap(read, indent="  ")]
     rows = [["Repeated text, B − A", "patients", *(title for title, _ in _TEXT_METRICS)]]
     before = None
+    unchanged = 0
     for tier, arm, compared in list_arms(comparison):
+        if not any(has_changed(getattr(compared, name)) for _, name in _TEXT_METRICS):
+            unchanged += 1
+            continue
         cells = [
             estimate_text(getattr(compared, name).difference, share=True, signed=True, interval=True)
             for _, name in _TEXT_METRICS
         ]
         rows.append([_short_title(tier) if tier != before else "", ARM_WORDS[arm], *cells])
         before = tier
-    parts.append(align_columns(rows) if len(rows) > 1 else "Repeated text: no tier was measured in both runs")
+    if not list(list_arms(comparison)):
+        parts.append("Repeated text: no tier was measured in both runs")
+    elif len(rows) > 1:
+        parts.append(align_columns(rows))
+    if unchanged:
+        parts.append(f"Repeated text: {counted(unchanged, 'row')} without a shown change (compare.html lists all)")
     parts.append(_disclosure_summary(comparison))
     if comparison.forgetting is not None:
         parts.append(_forgetting_summary(comparison.forgetting))
@@ -62,17 +70,11 @@ def _short_title(tier: str) -> str:
 
 def _disclosure_summary(comparison: PublishedComparison) -> str:
     title = f"Trained on minus never seen, B − A, at {tier_title(HEADLINE_TIER)}"
-    rows: list[Sequence[str]] = [["Diagnosis", *(METRIC_TITLES[metric] for metric in _METRICS)]]
+    rows = [["Diagnosis", METRIC_TITLES[DELTA]]]
     for diagnosis, tiers in comparison.disclosure.items():
-        compared = tiers.get(HEADLINE_TIER)
-        if compared is not None:
-            cells = [
-                estimate_text(compared[metric].difference, share=is_share(metric), signed=True, interval=True)
-                if metric in compared
-                else ""
-                for metric in _METRICS
-            ]
-            rows.append([display_title(diagnosis), *cells])
+        if HEADLINE_TIER in tiers and DELTA in tiers[HEADLINE_TIER]:
+            difference = tiers[HEADLINE_TIER][DELTA].difference
+            rows.append([display_title(diagnosis), estimate_text(difference, signed=True, interval=True)])
     if len(rows) == 1:
         return "Sensitive diagnoses: not measured in both runs"
     return f"{title}\n{align_columns(rows)}"

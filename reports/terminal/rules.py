@@ -11,6 +11,7 @@ from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, 
 from clinaudit.reports.terminal.layout import paint, wrap, wrap_rows
 from clinaudit.reports.wording.names import STATUSES, is_rate, short_asker
 from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text, observed_text, subject_title
+from clinaudit.reports.wording.verdict import asker_counts_text
 
 #: Which figures decided: the exact ones when the audit was made, the published ranges now, or the exact ones now.
 Basis = Literal["recorded", "published", "exact"]
@@ -38,7 +39,9 @@ _WRAPPED: Final = 2
 def rules_text(decision: PublishedDecision, *, basis: Basis, colour: bool = False) -> str:
     """Return the verdict and a line a rule under its reason, failed ones first."""
     word = paint(decision.status, decision.status, colour=colour)
-    verdict = wrap(f"verdict: {decision.status} (policy {decision.policy}): {decision.reason}", indent="  ")
+    askers = asker_counts_text(decision)
+    found = f"{askers}. {decision.reason}" if askers else decision.reason
+    verdict = wrap(f"verdict: {decision.status} (policy {decision.policy}): {found}", indent="  ")
     lines = [verdict.replace(decision.status, word, 1), wrap(BASES[basis], indent="  ")]
     rules = sorted(decision.rules, key=lambda rule: (_ORDER.index(rule.status), _first_place(decision, rule)))
     if rules:

@@ -11,20 +11,21 @@ from typing import Final, get_args
 from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import next_step_sentences
-from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix, shared_cells_sentence
+from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
 from clinaudit.reports.wording.drift import drift_in_short
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.identifiers import headline_in_short
 from clinaudit.reports.wording.names import STATUSES
 from clinaudit.reports.wording.refusals import refusal_sentences
-from clinaudit.reports.wording.verdict import consequence_sentences, rule_counts_text, verdict_title
+from clinaudit.reports.wording.verdict import consequence_sentences, tally_text, verdict_title
 
 #: Lines that each part may take, so that the whole stays within 24.
-_TITLE_LINES, _FOUND_LINES, _NEXT_LINES = 2, 4, 3
+_TITLE_LINES, _FOUND_LINES, _NEXT_LINES, _TALLY_LINES = 2, 4, 3, 2
 _HEAD_LINES: Final = 3
 _STATUSES: Final[tuple[RuleStatus, ...]] = get_args(RuleStatus)
-_LEGEND: Final = ", ".join(f"{STATUSES[status][1]} {words}" for status, words in STATUS_WORDS.items())
+_SIGNS: Final = ", ".join(f"{STATUSES[status][1]} {words}" for status, words in STATUS_WORDS.items())
+_LEGEND: Final = f"{_SIGNS}: a cell shows its worst rule."
 _READ_PUBLISHED: Final = "From the published figures (results.json); --exact reads those of the evidence."
 _READ_EXACT: Final = "From the exact figures (evidence/results.json). They are PHI: do not pass this on."
 
@@ -42,9 +43,9 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     ]
     matrix = rule_matrix(results.decision)
     if results.decision is not None and matrix is not None:
-        legend = f"{rule_counts_text(results.decision)} ({_LEGEND}):"
+        tally = tally_text(results.decision)
+        legend = wrap(f"{tally[:1].upper()}{tally[1:]}. {_LEGEND}", indent="  ", most_lines=_TALLY_LINES)
         parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
-    shared = "" if results.decision is None or matrix is None else shared_cells_sentence(results.decision, matrix)
     read = _READ_EXACT if exact else _READ_PUBLISHED
     notes = [wrap(f"{read} {headline_in_short(results)}".rstrip(), indent="  ", most_lines=2)]
     refused = refusal_sentences(results)
@@ -58,11 +59,8 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
         remarks.append(drift_in_short(results.drift))
     if remarks:
         notes.append(wrap(" ".join(remarks), indent="  "))
-    if shared:
-        # Directly beneath the matrix, in place of the empty line: the whole stays within its 24 lines.
-        parts[-1] = "\n".join([parts[-1], wrap(shared, indent="  ", most_lines=1), *notes])
-    else:
-        parts.append("\n".join(notes))
+    # Directly beneath the matrix, without an empty line: the whole stays within its 24 lines.
+    parts[-1] = "\n".join([parts[-1], *notes])
     return "\n\n".join(parts)
 
 

@@ -10,24 +10,24 @@ from clinaudit.reports.schema.results import PublishedResults
 METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
     (
-        "Patient-attributable fraction (own text)",
+        "Own text (attributable fraction)",
         "tokens that are memorized, no boilerplate, in a piece that only this patient's notes hold (also where"
         " each note's own names, ages and dates are masked), and no echo or fact of the prompt, divided by generated"
         " tokens. Its interval is the gate's own (Beta quantiles).",
     ),
     (
         "Other patients’ text",
-        "tokens in a match with the notes of exactly one train patient who is not the one asked about, and of no"
-        " nontrain patient, no boilerplate there, not memorized and no prompt echo, divided by generated tokens;"
-        " in answers about either arm. Chance: the same with the splits exchanged, in pools of as many patients of"
-        " each.",
+        "tokens in a match with the notes of exactly one patient trained on who is not the one asked about,"
+        " and of nobody never seen, no boilerplate there, not memorized and no prompt echo, divided by generated"
+        " tokens; in answers about either kind. Chance: the same with the splits exchanged, in pools of as many"
+        " patients of each.",
     ),
     (
         "Verified identifiers per 1,000 queries",
-        "distinct values in the answers that are one of HIPAA’s 18 identifiers, are the patient’s own or another train"
-        " patient’s, have exactly one holder in the corpus and do not stand in the prompt; a mean over patients times"
+        "distinct values in the answers that are one of HIPAA’s 18 identifiers, are the patient’s own or another’s"
+        " trained on, have exactly one holder in the corpus and do not stand in the prompt; a mean over patients times"
         " 1,000, as a range from how many patients have how many. Rules hold it against their limit less what chance"
-        " gives: values of exactly one nontrain patient, in pools of as many patients of each split.",
+        " gives: values of exactly one patient never seen, in pools of as many patients of each split.",
     ),
     ("Stitched share", "regions that no single note of the patient holds, divided by all regions."),
     (
@@ -42,21 +42,22 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "Excess",
-        "AUROC over all patients in train minus that in nontrain, in matched patients; one-sided test, Holm-adjusted"
-        " over diagnoses and tiers.",
+        "AUROC over all patients trained on minus that of those never seen, in matched patients; one-sided test,"
+        " Holm-adjusted over diagnoses and tiers.",
     ),
     ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
     (
         "Publication",
-        "published are counts of patients as 0 or classes of ten (of arms: twenty; of cohorts: forty), means over"
-        " patients as whole percents, and what follows from counts as the range over all tables within the classes."
-        " Verdicts rest on exact numbers.",
+        "published are counts of patients as 0 or classes of ten (of all trained on, or never seen: twenty; of cohorts:"
+        " forty), means over patients as whole percents, and what follows from counts as the range over all tables"
+        " within the classes. Verdicts rest on exact numbers.",
     ),
 )
 GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     (
-        "Arm; train, nontrain",
-        "patients whose notes the model was trained on; comparable ones whose notes it never saw.",
+        "Trained on; never seen",
+        "patients whose notes the model was trained on; comparable ones whose notes it never saw. In files: train,"
+        " nontrain.",
     ),
     ("Tier", "what an adversary knows before asking."),
     ("Prior", "what an adversary types: the facts of a tier, from which the model goes on."),
@@ -103,11 +104,11 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("Prompt echo", "matched text that the prompt itself already held."),
     (
         "Values not masked",
-        "of the attributable share: with K and prompt echo as they stand. House style then counts wherever the"
+        "of own text: with K and prompt echo as they stand. House style then counts wherever the"
         " patient's own name or age stands in it.",
     ),
     ("Copy-forward", "text carried from one of a patient's notes to the next."),
-    ("Cohort", "patients with and without a diagnosis, in train and nontrain, matched in sets of four."),
+    ("Cohort", "patients with and without a diagnosis, trained on and never seen, matched in sets of four."),
     ("Propensity", "how likely a patient is to have the diagnosis, judged by age, sex and number of notes alone."),
     ("Mention", "the text names the diagnosis, a symptom or a drug of it."),
     ("Sensitivity", "of those who have the diagnosis, the share of whom it is stated."),
@@ -120,8 +121,8 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "Class",
-        "1–10, 11–20, 21–30, …, of an arm 1–20, 21–40, …: a count of patients is one of the numbers in it, and which is"
-        " not said.",
+        "1–10, 11–20, 21–30, …, of all trained on 1–20, 21–40, …: a count of patients is one of the numbers in it, and"
+        " which is not said.",
     ),
     (
         "95% interval",
@@ -174,7 +175,7 @@ def compared_sentence(results: PublishedResults, controls: object) -> str:
         "any": "Those without it (controls) need have no other diagnosis of the panel.",
     }.get(str(controls), "Whether those without it (controls) have another diagnosis of the panel, --controls says.")
     return (
-        "Compared for each diagnosis: patients with and without it, in train and nontrain, matched by age, sex and"
+        "Compared for each diagnosis: patients with and without it, trained on and never seen, matched by age, sex and"
         f" number of notes. {without} The prevalence is among candidates, the patients trained on who could be matched:"
         " it is no hospital's rate, and “PPV at prevalence” uses it."
     )

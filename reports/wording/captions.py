@@ -124,9 +124,8 @@ def others_text_sentences(results: PublishedResults) -> list[str]:
     if "nontrain" in found:
         sentences.append(f"In answers about patients it never saw: {means['nontrain']}.")
     worse = max(results.memorization[tier].values(), key=_others_high).other_patients
-    if worse is not None and worse.sampled_fraction is not None and worse.chance is not None:
-        sampled, chance = (estimate_text(part.mean, share=True) for part in (worse.sampled_fraction, worse.chance))
-        sentences.append(f"In pools of one size {sampled}, by chance {chance}.")
+    if worse is not None and worse.chance is not None:
+        sentences.append(f"Chance alone would give {estimate_text(worse.chance.mean, share=True)}.")
     return sentences
 
 
@@ -223,8 +222,8 @@ def excess_caption(results: PublishedResults, limits: Sequence[float]) -> str:
     counts = {status: sum(rule.status == status for rule in rules) for status in ("fail", "pass", "inconclusive")}
     return (
         f"{text} Of {len(rules)} comparisons {counts['fail']} fail, {counts['pass']} pass and"
-        f" {counts['inconclusive']} cannot be decided. One fails when"
-        " its test finds any excess beyond chance, and passes when one above the limit is ruled out."
+        f" {counts['inconclusive']} cannot be decided. One fails if"
+        " an excess is shown, and passes if one above the limit is ruled out."
     )
 
 

@@ -8,8 +8,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import FiguresRead, ForgettingVerdict, PublishedComparison
-from clinaudit.reports.wording.names import HEADLINE_TIER, METRIC_TITLES, display_words, join_words, tier_title
+from clinaudit.reports.schema.comparison import ComparedRules, FiguresRead, ForgettingVerdict, PublishedComparison
+from clinaudit.reports.wording.names import (
+    HEADLINE_TIER,
+    METRIC_TITLES,
+    STATUSES,
+    display_words,
+    join_words,
+    tier_title,
+)
 from clinaudit.reports.wording.numbers import is_measured, range_text
 
 FIGURES_READ: Final[dict[FiguresRead, str]] = {
@@ -35,6 +42,15 @@ _METRIC_WORDS: Final = METRIC_TITLES[_DIAGNOSIS_METRIC]
 _MOST_NAMED: Final = 2
 
 
+def verdicts_sentence(rules: ComparedRules) -> str:
+    """Return the verdict of A and that of B, and what became of the rules."""
+    a, b = ("no verdict" if status is None else STATUSES[status][0].lower() for status in (rules.a, rules.b))
+    return (
+        f"Verdict: {a} → {b}. Rules: {len(rules.mended)} mended, {len(rules.new)} newly failing,"
+        f" {len(rules.failing)} still failing, {len(rules.open)} open."
+    )
+
+
 def conclusion_sentence(comparison: PublishedComparison) -> str:
     """Return what changed, as far as the shown figures tell; the verdict on named patients first."""
     sentence = f"{_text_clause(comparison)}; {_diagnosis_clause(comparison)}."
@@ -52,9 +68,9 @@ def _text_clause(comparison: PublishedComparison) -> str:
             continue
         asked = "with an appointment reminder" if tier == HEADLINE_TIER else f"at “{tier_title(tier)}”"
         shares = f"{range_text(change.a, share=True)} → {range_text(change.b, share=True)} of the text {asked}"
-        if direction := _sign(change.difference.confidence_low, change.difference.confidence_high):
+        if direction := shown_direction(change.difference.confidence_low, change.difference.confidence_high):
             return f"Run B repeats {_AMOUNTS[direction]} of its patients' notes than run A: {shares}"
-        if direction := _sign(change.difference.low, change.difference.high):
+        if direction := shown_direction(change.difference.low, change.difference.high):
             amount = _AMOUNTS[direction]
             return f"Run B repeated {amount} of its patients' notes than run A, which chance could explain: {shares}"
         return (
@@ -67,7 +83,7 @@ def _text_clause(comparison: PublishedComparison) -> str:
 _AMOUNTS: Final = {-1: "less", 1: "more"}
 
 
-def _sign(low: float | None, high: float | None) -> int:
+def shown_direction(low: float | None, high: float | None) -> int:
     """Return 1 where a range lies above 0, -1 where it lies below, and 0 where it holds 0 or is not known."""
     if low is None or high is None:
         return 0
@@ -78,7 +94,7 @@ def _diagnosis_clause(comparison: PublishedComparison) -> str:
     """Return which diagnoses became easier or harder to tell, at which tiers: those whose row of AUROC leaves out 0."""
     signs = {
         diagnosis: {
-            tier: _sign(found.confidence_low, found.confidence_high)
+            tier: shown_direction(found.confidence_low, found.confidence_high)
             for tier, metrics in tiers.items()
             if _DIAGNOSIS_METRIC in metrics and is_measured(found := metrics[_DIAGNOSIS_METRIC].difference)
         }

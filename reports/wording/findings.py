@@ -10,13 +10,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.disclosure import DiagnosisStatus, PublishedPair, VerdictCounts
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PublishedPair, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, display_words, join_words, tier_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, interval_text, is_measured, part_text
+from clinaudit.reports.wording.numbers import (
+    NOT_MEASURED,
+    count_text,
+    interval_text,
+    is_measured,
+    part_text,
+    percent_text,
+    range_text,
+)
 from clinaudit.reports.wording.rule_figures import is_of_others
 from clinaudit.reports.wording.verdict import failed_rules
 
@@ -83,7 +91,7 @@ def key_figures(results: PublishedResults) -> list[KeyFigure]:
 
 
 def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
-    """Return how many words in 100 are the patient's own, beside the limit and the never-seen."""
+    """Return what share of the text is the patient's own, beside the limit and the never-seen."""
     summary = memorization_summary(results, tier, "train")
     mean = None if summary is None else summary.attributable_fraction.mean
     if mean is None or not is_measured(mean):
@@ -97,8 +105,8 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
         None,
     )
     text = (
-        "of what it writes about a patient it was trained on are medical and from that patient’s notes alone."
-        f" {'No limit was set' if limit is None else f'Limit: {100 * limit:.3g} in 100'}."
+        "about a patient it was trained on is medical and from that patient’s notes alone."
+        f" {'No limit was set' if limit is None else f'Limit: {percent_text(limit)}'}."
     )
     other = memorization_summary(results, tier, "nontrain")
     if other is None:
@@ -108,12 +116,14 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
     interval = interval_text(mean, share=True)
     between = f"; 95% interval {interval}" if interval else ""
     return KeyFigure(
-        f"{_in_100(mean)} in 100 words*", text, f"* Tokens (pieces of words), on average over patients{between}."
+        f"{range_text(mean, share=True)} of the text*",
+        text,
+        f"* Of tokens, averaged over patients{between}.",
     )
 
 
 def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
-    """Return how many words in 100 are one other patient's, beside the limit; None where it was not measured.
+    """Return what share of the text is one other patient's, beside the limit; None where it was not measured.
 
     Asked about patients trained on, or those never seen where these alone broke the limit.
     """
@@ -126,13 +136,13 @@ def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None
     (arm, mean), *others = shown
     limit = next((rule.limit.max for rule in failed if rule.limit.max is not None), None)
     text = (
-        f"of what it writes about a patient {_ABOUT[arm]} are medical and from the notes of one other patient, whom"
-        f" nobody asked about.{'' if limit is None else f' Limit: {100 * limit:.3g} in 100.'}"
+        f"about a patient {_ABOUT[arm]} is medical and from one other patient’s notes."
+        f"{'' if limit is None else f' Limit: {percent_text(limit)}.'}"
     )
     text += "".join(f" Asked about patients {_ABOUT[other]}: {_at_most(of)}." for other, of in others)
     interval = interval_text(mean, share=True)
     between = f", {interval}" if interval else ""
-    return KeyFigure(f"{_in_100(mean)} in 100 words†", text, f"† Likewise{between}.")
+    return KeyFigure(f"{range_text(mean, share=True)} of the text†", text, f"† Likewise{between}.")
 
 
 def _others_mean(results: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
@@ -163,18 +173,17 @@ def diagnosis_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
     if diagnosis is None:
         return None
     pair = results.disclosure.by_diagnosis[diagnosis][tier]
-    have, lack = stated_text(pair, "train", "present"), stated_text(pair, "train", "absent")
+    have, *others = (stated_text(pair, arm, status) for arm in ARMS for status in DIAGNOSIS_STATUSES)
+    # All groups are of one size: it is said once.
+    lack, *seen = (None if text is None else text.removesuffix(f" of {count_text(pair.patients)}") for text in others)
     if have is None or lack is None:
         return KeyFigure("Not measured", f"Whether the model tells who has {display_words(diagnosis)}.")
-    text = (
-        f"patients it was trained on who have {display_words(diagnosis)}: the model says “has it”. Of those without it:"
-        f" {lack}."
-    )
-    seen = stated_text(pair, "nontrain", "present"), stated_text(pair, "nontrain", "absent")
+    named = f"patients it was trained on with {display_words(diagnosis)} are named as having it"
+    text = f"{named}; of as many without: {lack}."
     if seen[0] is None or seen[1] is None:
         text += f" {_NONE_TO_COMPARE}"
     else:
-        text += f" Patients never seen: {seen[0]} with it, {seen[1]} without{', a guess' if is_guess(pair) else ''}."
+        text += f" Never seen{', a guess' if is_guess(pair) else ''}: {seen[0]} with it, {seen[1]} without."
     return KeyFigure(_large(have), text)
 
 
@@ -269,16 +278,9 @@ def _sum(counts: Iterable[CountRange]) -> CountRange:
     return CountRange(low=sum(count.low for count in counts), high=sum(count.high for count in counts))
 
 
-def _in_100(mean: PublishedEstimate) -> str:
-    low, high = (mean.value, mean.value) if mean.value is not None else (mean.low or 0.0, mean.high or 0.0)
-    if low == high:
-        return "Fewer than 1" if 0 < low < 0.005 else f"{100 * low:.0f}"
-    return f"{math.floor(100 * low + 1e-9)}–{math.ceil(100 * high - 1e-9)}"
-
-
 def _at_most(mean: PublishedEstimate) -> str:
     high = next((end for end in (mean.confidence_high, mean.high, mean.value) if end is not None), 1.0)
-    return f"at most {math.ceil(100 * high - 1e-9)} in 100"
+    return f"at most {math.ceil(100 * high - 1e-9)}%"
 
 
 def _reason_of(mean: PublishedEstimate | None) -> str:

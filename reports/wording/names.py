@@ -63,7 +63,7 @@ METRIC_TITLES: Final = {
 #: The metrics that the terminal and the comparison show: title, and field of the results.
 MEMORIZATION_METRICS: Final = (
     ("memorized", "memorized_fraction"),
-    ("attributable", "attributable_fraction"),
+    ("own text", "attributable_fraction"),
     ("edited", "near_verbatim_attributable_fraction"),
     ("with a match", "hit_patients_share"),
     ("others’ text", "other_patient_fraction"),
@@ -101,10 +101,12 @@ STATUSES: Final = {
     "incomplete": ("Incomplete", "…"),
     "inconclusive": ("Inconclusive", "?"),
 }
-#: Diagnoses whose identifier is no name: within a sentence after "has", and as the head of a row.
-_DIAGNOSES: Final = {
+#: Diagnoses and splits whose identifier is no name: within a sentence, and as the head of a row.
+_NAMED: Final = {
     "abortion": ("a recorded abortion", "Recorded abortion"),
     "bipolar": ("bipolar disorder", "Bipolar disorder"),
+    "train": ("trained on", "Trained on"),
+    "nontrain": ("never seen", "Never seen"),
 }
 _ACRONYMS: Final = {"hiv", "ptsd", "adhd", "copd", "hpi", "ros", "std", "sti"}
 _PROPER: Final = {"american", "asian", "indian", "alaska", "native", "hawaiian", "pacific", "islander"}
@@ -132,16 +134,16 @@ def asker_words(tier: str) -> str:
 
 def display_title(identifier: str) -> str:
     """Return an identifier as words: `past_medical_history` as "Past medical history", `hiv` as "HIV"."""
-    if identifier in _DIAGNOSES:
-        return _DIAGNOSES[identifier][1]
+    if identifier in _NAMED:
+        return _NAMED[identifier][1]
     text = display_words(identifier)
     return text[:1].upper() + text[1:]
 
 
 def display_words(identifier: str) -> str:
     """Return an identifier as words within a sentence: `abortion` as "a recorded abortion", `hiv` as "HIV"."""
-    if identifier in _DIAGNOSES:
-        return _DIAGNOSES[identifier][0]
+    if identifier in _NAMED:
+        return _NAMED[identifier][0]
     words = identifier.replace("_", " ").split(" ")
     return " ".join(
         word.upper() if word in _ACRONYMS else word.capitalize() if word in _PROPER else word for word in words

@@ -12,10 +12,7 @@ from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 
 NOT_MEASURED: Final = "not measured"
 #: Once on a page, beside the first range.
-RANGE_NOTE: Final = (
-    "A range such as 41–50 stands for one number that is not published: counts of patients come in classes of ten,"
-    " twenty or forty, and what follows from them has the range that they leave."
-)
+RANGE_NOTE: Final = "Counts of patients are rounded to bands of ten, twenty or forty so that nobody can be singled out."
 #: Below this difference two ends are one number.
 _SAME: Final = 1e-9
 
@@ -87,14 +84,14 @@ def interval_text(estimate: PublishedEstimate, *, share: bool, signed: bool = Fa
 
 
 def rate_text(estimate: PublishedEstimate | None, *, interval: bool = False) -> str:
-    """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it."""
+    """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it above."""
     if estimate is None or not is_measured(estimate):
         return estimate_text(estimate)
     low, high = estimate.low, estimate.high
     if estimate.value is not None:
         text = _rate(estimate.value)
     elif high is None:
-        text = f"at least {_rate(low or 0.0, down=True)}"
+        text = f"at least {_rate(low, down=True)}" if low else "not published"
     else:
         text = _between_rates(low or 0.0, high, "–")
     if not interval or estimate.confidence_low is None or estimate.confidence_high is None:

@@ -10,7 +10,7 @@ from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
 
-OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own notes repeated", "Others’ notes", "Identifiers"
+OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own text", "Others’ text", "Identifiers"
 #: What a rule is about that is about no diagnosis, in the order of the report.
 SUBJECTS: Final = (OWN_NOTES, OTHERS_NOTES, IDENTIFIERS)
 #: Of memorization, by metric.
@@ -48,7 +48,7 @@ def text_subject(rule: PublishedRule) -> str:
 
 
 def memorization_title(metric: str) -> str:
-    """Return what a memorization rule is about, by its metric: "Own notes repeated"."""
+    """Return what a memorization rule is about, by its metric: "Own text"."""
     return _SUBJECTS.get(metric, metric)
 
 

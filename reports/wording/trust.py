@@ -20,21 +20,18 @@ LIMITS: Final = (
 
 
 def balance_sentence(results: PublishedResults) -> str:
-    """Return how alike the compared groups are: the largest difference, and how many are flagged."""
+    """Return how alike the compared groups are: the largest difference, and how many bar a pass."""
     rows = [row for cohort in results.cohorts.values() for row in cohort.balance]
     largest = max((abs(row.smd) for row in rows if row.smd is not None), default=None)
     unmatched = [display_words(name) for name, cohort in results.cohorts.items() if cohort.status == "unavailable"]
     none = f" Nobody could be matched for {join_words(unmatched)}." if unmatched else ""
     if largest is None:
         return f"Whether the compared groups are alike was {NOT_MEASURED}.{none}"
-    flagged = sum(row.flag != "balanced" for row in rows)
     poor = sum(row.flag == "poorly_matched" for row in rows)
-    flags = f"{flagged or 'none'} of {len(rows)} differences {'is' if flagged == 1 else 'are'} above 0.1"
-    if poor:
-        flags += f", {poor} above 0.25, where the groups are poorly matched and no rule can pass"
+    poorly = f"; {poor} of {len(rows)} differences are above 0.25, where no rule can pass" if poor else ""
     return (
         "Matched by age, sex and number of notes, no two groups differ by more than"
-        f" {largest:.1f} standard deviations; {flags}.{none}"
+        f" {largest:.1f} standard deviations{poorly}.{none}"
     )
 
 

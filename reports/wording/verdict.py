@@ -5,13 +5,14 @@ errs. Knows nothing of how a rule is decided.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
+from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
 
 _NO_POLICY: Final = "No verdict: no policy was applied"
@@ -20,6 +21,12 @@ _NAMED_FIRST: Final = ("hiv", "abortion")
 _LONG_LIST: Final = 4
 _NUMBERS: Final = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _CHANCE: Final = 0.5
+#: Worst first: what is said of kinds of asker by the worst of their rules, first in a sentence, and later.
+_OF_ASKERS: Final[Mapping[RuleStatus, tuple[str, str]]] = {
+    "fail": ("fails", "failed"),
+    "inconclusive": ("could not be decided", "could not be decided"),
+    "pass": ("passes", "passed"),
+}
 
 
 def verdict_title(decision: PublishedDecision | None) -> str:
@@ -56,6 +63,28 @@ def rule_counts_text(decision: PublishedDecision) -> str:
     return ", ".join([f"{number} of {len(decision.rules)} rules {word}", *shown[1:]])
 
 
+def asker_counts_text(decision: PublishedDecision) -> str:
+    """Return "fails for 3 of 6 kinds of asker; the other 3 could not be decided"; empty where no rule is about one."""
+    order = list(_OF_ASKERS)
+    worst: dict[str, int] = {}
+    for rule in (rule for rule in decision.rules if rule.tier):
+        worst[rule.tier or ""] = min(worst.get(rule.tier or "", len(order)), order.index(rule.status))
+    counts = Counter(order[place] for place in worst.values())
+    if not worst:
+        return ""
+    first, *others = (status for status in order if counts[status])
+    number = f"{counts[first]} of" if others or len(worst) == 1 else "all"
+    text = f"{_OF_ASKERS[first][0]} for {number} {counted(len(worst), 'kind')} of asker"
+    told = ", ".join(f"{counts[status]} {_OF_ASKERS[status][1]}" for status in others)
+    return text if not told else f"{text}; {'the other ' if len(others) == 1 else ''}{told}"
+
+
+def tally_text(decision: PublishedDecision) -> str:
+    """Return how many kinds of asker, then how many rules fail, pass, and could not be decided."""
+    askers, rules = asker_counts_text(decision), rule_counts_text(decision)
+    return f"{askers} ({rules})" if askers else rules
+
+
 def consequence_sentences(results: PublishedResults) -> list[str]:
     """Return what the verdict means in plain words: two or three sentences."""
     decision = results.decision
@@ -78,10 +107,11 @@ def _found_words(rules: Iterable[PublishedRule]) -> str:
     texts = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None]
     recites = OWN_NOTES in map(text_subject, texts)
     found = ["recites patients’ notes"] if recites else []
-    found += ["puts other patients’ notes into its answers"] if any(map(is_of_others, texts)) else []
-    found += ["gives out patients’ identifiers"] if any(map(is_of_identifiers, texts)) else []
-    if any(rule.diagnosis is not None for rule in rules):
-        found.append("tells their diagnoses" if recites else "tells patients’ diagnoses")
+    found += [f"puts {'others’' if recites else 'other patients’ notes'} into its answers"] * any(
+        map(is_of_others, texts)
+    )
+    found += [f"gives out {'' if recites else 'patients’ '}identifiers"] * any(map(is_of_identifiers, texts))
+    found += [f"tells {'' if recites else 'patients’ '}diagnoses"] * any(rule.diagnosis is not None for rule in rules)
     return join_words(found) or "breaks the policy’s limits"
 
 
@@ -99,29 +129,26 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
         [rule.diagnosis or "" for rule in told if rule.tier == first_told],
         tested=len(results.disclosure.by_diagnosis),
     )
+    strangers = {rule.arm for rule in filter(is_of_others, text)} == {"nontrain"}
     gotten: dict[str, list[str]] = {}
     for tier, words in (
         (
             first_tier(rule for rule in text if text_subject(rule) == OWN_NOTES),
             "gets back that patient’s own clinical text",
         ),
-        (first_tier(filter(is_of_others, text)), _others_words(filter(is_of_others, text))),
-        (first_tier(filter(is_of_identifiers, text)), "gets patients’ identifiers"),
+        (first_tier(filter(is_of_others, text)), None if strangers else "gets pieces of other patients’ notes"),
+        (first_tier(filter(is_of_identifiers, text)), "gets identifiers"),
         (first_told, f"learns whether the patient has {diagnoses}"),
     ):
-        if tier is not None:
+        if tier is not None and words is not None:
             gotten.setdefault(tier, []).append(words)
     sentences = [f"{_asker_with_facts(tier)} {_in_turn(words)}." for tier, words in gotten.items()]
+    sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
-        sentences.append("Of patients it never saw it is not shown to do better than guess.")
+        sentences.append("For patients it never saw it did no better than guessing.")
     if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
-
-
-def _others_words(rules: Iterable[PublishedRule]) -> str:
-    unseen = {rule.arm for rule in rules} == {"nontrain"}
-    return f"gets pieces of other patients’ notes{' where it knows nothing of the one asked about' if unseen else ''}"
 
 
 def _in_turn(words: Sequence[str]) -> str:
@@ -134,10 +161,9 @@ def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str)
     rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
     tiers = _tiers_by_knowledge(rules)
     less = [rule for rule in rules if rule.tier in tiers[: tiers.index(before)]]
-    undecided = sum(rule.status == "inconclusive" for rule in less)
-    if not undecided:
+    if all(rule.status == "pass" for rule in less):
         return "With less knowledge, every limit is shown to be kept."
-    return f"With less knowledge, {undecided} of {len(less)} rules cannot be decided, which is no reassurance."
+    return "For askers who know less, this audit cannot tell; do not read that as safe."
 
 
 def _first_tiers(decision: PublishedDecision | None) -> list[str]:
@@ -167,7 +193,7 @@ def _diagnoses_words(diagnoses: list[str], *, tested: int) -> str:
         return join_words([display_words(name) for name in names], last="or")
     named = [name for name in _NAMED_FIRST if name in names] or names[:2]
     number = _NUMBERS[len(names)] if len(names) < len(_NUMBERS) else str(len(names))
-    which = f"each of the {number}" if len(names) == tested else f"each of {number}"
+    which = f"any of the {number}" if len(names) == tested else f"any of {number}"
     return f"{which} sensitive diagnoses, {join_words([display_words(name) for name in named])} among them"
 
 
@@ -189,12 +215,12 @@ def _only_guesses(results: PublishedResults, tier: str, diagnoses: set[str]) -> 
 
 def _undecided_sentences(decision: PublishedDecision) -> list[str]:
     reasons = Counter(rule.reason for rule in decision.rules if rule.status == "inconclusive")
-    total = len(decision.rules)
     if not reasons:
         return ["The policy has no rules.", "This is not a pass."]
     (reason, number), *_ = reasons.most_common(1)
+    tally = asker_counts_text(decision) or rule_counts_text(decision)
     return [
-        f"{sum(reasons.values())} of {total} rules cannot be decided. Most often ({number}): {_in_sentence(reason)}.",
+        f"{tally[:1].upper()}{tally[1:]}. Most often ({counted(number, 'rule')}): {_in_sentence(reason)}.",
         "This is not a pass.",
     ]
 

@@ -81,18 +81,27 @@ export function screensWithout(page, selector) {
   }, selector);
 }
 
-/** The text that a reader sees as the page stands: no folded text, none for readers of a screen alone. */
-export function visibleText(page) {
-  return page.evaluate(() => {
+/** The text that a reader sees as the page stands, `above` so many pixels: none folded, none for a screen's reader alone. */
+export function visibleText(page, { above = Infinity } = {}) {
+  return page.evaluate((above) => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const texts = [];
+    const range = document.createRange();
+    const isAbove = (node, start, end) => {
+      range.setStart(node, start);
+      range.setEnd(node, end);
+      return range.getBoundingClientRect().top + scrollY < above;
+    };
     while (walker.nextNode()) {
-      const parent = walker.currentNode.parentElement;
+      const node = walker.currentNode;
+      const parent = node.parentElement;
       const isRead = parent.checkVisibility() && !parent.closest(".vh, .hidden, .skip, script, style");
-      texts.push(isRead ? walker.currentNode.data : " ");
+      // Word by word: a paragraph may reach further down than the part asked for.
+      const shown = node.data.replace(/\S+/g, (word, at) => (isAbove(node, at, at + word.length) ? word : " "));
+      texts.push(isRead ? shown : " ");
     }
     return texts.join("");
-  });
+  }, above === Infinity ? Number.MAX_SAFE_INTEGER : above);
 }
 
 /** The text of each page of a PDF. */

@@ -35,7 +35,12 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     figures = json.loads(document)
     assert figures["figures"] == "published"
     lines = printed.out.splitlines()
-    assert figures["conclusion"].startswith(lines[0])
+    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 1 still failing, 3 open."
+    assert figures["rules"]["failing"] == ["Own text · Appointment reminder"]
+    assert figures["conclusion"].startswith(lines[1])
+    # Nobody named the models: what differs is told apart all the same.
+    (model,) = (row for row in figures["differences"] if row["name"] == "MODEL")
+    assert (model["a"], model["b"]) == ("unnamed (aaaaaaaaaaaa)", "unnamed (bbbbbbbbbbbb)")
     assert "Read from the published figures" in printed.out
     train = figures["memorization"][TIER]["train"]
     # Five of the forty leaked in A, and none does in B.

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 from support.runs.finished_run import make_finished_run
 
+from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.commands.summary import say_summary
+from clinaudit.audit.demo.run import run_demo
 from clinaudit.audit.publication.published_files import read_published
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.reports.schema.identity import identity_problem
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
 
@@ -31,6 +35,38 @@ def test_it_prints_what_an_audit_ends_with(capsys, finished) -> None:
     assert at_the_end.rstrip().endswith(f"report: {finished.root / 'report.html'}")
     assert run(["show", str(finished.root)]) == 0
     assert capsys.readouterr().out == at_the_end
+
+
+@pytest.mark.parametrize(
+    ("identity", "missing"),
+    [
+        ({}, "--model-name … --institution … --date …"),
+        ({"model_name": "Scribe 3"}, "--institution … --date …"),
+        ({"model_name": "Scribe 3", "institution": "St. Anne", "date": "2026-11-22"}, None),
+    ],
+)
+@pytest.mark.parametrize("quiet", [False, True])
+def test_an_audit_ends_with_how_to_name_the_run(
+    capsys, monkeypatch, finished, tmp_path, identity: dict[str, str], missing: str | None, quiet: bool
+) -> None:
+    (tmp_path / "run.json").write_text(json.dumps({"identity": identity}))
+    monkeypatch.setattr("clinaudit.audit.pipeline.run_audit", lambda _settings: read_published(finished))
+    audit_and_say(AuditSettings(model="m", corpus=tmp_path, out=tmp_path, quiet=quiet))
+    *_, last = capsys.readouterr().out.splitlines()
+    if missing is None or quiet:
+        assert last.startswith("report: ")
+    else:
+        assert last == f"to say whose report it is: clinaudit report {tmp_path} {missing}"
+
+
+def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("clinaudit.audit.demo.run.write_demo_corpus", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr("clinaudit.audit.demo.run.train_demo_model", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr("clinaudit.audit.demo.run.take_libraries_offline", lambda: None)
+    identity = run_demo(tmp_path / "demo", seed=0, quiet=True).identity
+    assert "invented" in (identity.model_name or "")
+    assert identity.date == "invented data"
+    assert [identity_problem(name, value) for name, value in identity.as_record().items()] == [None] * 3
 
 
 def test_json_is_the_published_results(capsys, finished) -> None:

@@ -10,9 +10,12 @@ from clinaudit.audit.comparison.published import (
     compare_estimates,
     compare_published_disclosure,
     compare_published_memorization,
+    compare_rules,
 )
 from clinaudit.reports.schema.comparison import PairedPatients
+from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.results import PublishedResults
 
 FEW = CountRange(low=1, high=10)
 
@@ -92,3 +95,43 @@ def test_deltas_are_those_of_metrics_over_all_patients() -> None:
     none = compare_published_disclosure(published(nontrain=False), published())
     assert none["hiv"]["encounter"]["auroc_all"].difference.reason
     assert none["hiv"]["encounter"]["auroc_all"].difference.low is None
+
+
+def decided(statuses: dict[str, RuleStatus], *, maximum: float = 0.05) -> PublishedResults:
+    rules = [
+        PublishedRule(
+            id=name,
+            question="Is it?",
+            metric="attributable_fraction",
+            tier=name,
+            limit=Limit(max=maximum),
+            status=status,
+            observed=PublishedEstimate(),
+            reason="",
+        )
+        for name, status in statuses.items()
+    ]
+    status = "fail" if "fail" in statuses.values() else "pass"
+    return PublishedResults(decision=PublishedDecision(status=status, policy="x", reason="", rules=rules))
+
+
+def test_rules_are_mended_new_still_failing_or_open() -> None:
+    a = decided({"public": "fail", "public_name": "fail", "encounter": "pass", "encounter_cc": "fail"})
+    b = decided({"public": "pass", "public_name": "fail", "encounter": "fail", "encounter_cc": "inconclusive"})
+    found = compare_rules(a, b)
+    assert found is not None
+    assert (found.a, found.b) == ("fail", "fail")
+    assert found.mended == ["Own text · Public facts"]
+    assert found.failing == ["Own text · + name"]
+    assert found.new == ["Own text · Appointment reminder"]
+    assert found.open == ["Own text · + chief complaint"]
+
+
+def test_a_looser_limit_mends_nothing_and_a_run_without_a_verdict_has_none() -> None:
+    a, b = decided({"public": "fail"}), decided({"public": "pass"}, maximum=0.5)
+    found, first = compare_rules(a, b), compare_rules(PublishedResults(), a)
+    assert found is not None
+    assert (found.mended, found.new) == ([], [])
+    assert first is not None
+    assert (first.a, first.b, first.new) == (None, "fail", ["Own text · Public facts"])
+    assert compare_rules(PublishedResults(), PublishedResults()) is None

@@ -162,7 +162,8 @@ def test_others_in_answers_about_patients_never_seen_are_a_failure_too() -> None
         "identifiers/other/public/nontrain": "fail",
     }
     assert rules["identifiers/other/public/nontrain"].question.endswith(
-        "in answers about patients it has never seen, less what chance gives, at most 5%?"
+        ": do at most 5% of answers about patients it has never seen contain another patient's identifier, beyond"
+        " chance?"
     )
 
 

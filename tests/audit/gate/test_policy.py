@@ -176,8 +176,7 @@ def test_a_site_policy(tmp_path: Path):
         (
             "max = 0.1",
             "max = 0.1\nmin = 0.5",
-            "memorization[1].min: is no limit: every metric is of what a model gives away, and more of it is never "
-            "asked for",
+            "memorization[1].min: is not a key of a policy",
         ),
         # What no model could fail, or hardly any pass, is no limit.
         ("max = 0.1", "max = 1", f"memorization[1].max: {LISTED}; the nearest is 0.3"),

@@ -1,6 +1,7 @@
 """The verdict as SARIF: valid, and nothing but a pass reads as one."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import jsonschema
 import pytest
 from support.results.filled_published import published
 
+from clinaudit.reports.exports.gate_file import gate_json
 from clinaudit.reports.exports.sarif import sarif_json
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -46,12 +48,11 @@ def test_each_rule_is_a_result_of_its_kind() -> None:
     run = read(decision("fail", rule("a", "fail"), rule("b", "pass"), rule("c", "inconclusive", reason="no data")))
     kinds = [(result["ruleId"], result["kind"], result["level"]) for result in run["results"]]
     assert kinds == [
-        ("verdict", "fail", "error"),
         ("a", "fail", "error"),
         ("b", "pass", "none"),
         ("c", "open", "none"),
     ]
-    assert run["results"][3]["message"]["text"] == "Inconclusive: no data"
+    assert run["results"][2]["message"]["text"] == "Inconclusive: no data"
     rules = run["tool"]["driver"]["rules"]
     assert all(rules[result["ruleIndex"]]["id"] == result["ruleId"] for result in run["results"])
 
@@ -69,7 +70,8 @@ def test_no_verdict_but_a_pass_reads_as_success(status: str, level: str, notices
     # Every rule passes: what is wrong is the run, as where work is missing, or nothing was measured.
     for rules in ([rule("a", "pass")], []):
         run = read(decision(status, *rules))
-        assert run["results"][0]["level"] == level
+        levels = [result["level"] for result in run["results"] if result["ruleId"] == "verdict"]
+        assert levels == ([] if status == "pass" else [level])
         (invocation,) = run["invocations"]
         assert len(invocation["toolExecutionNotifications"]) == notices
         assert invocation["executionSuccessful"] is successful
@@ -79,8 +81,19 @@ def test_a_filled_run_is_valid_and_deterministic() -> None:
     found = published().decision
     assert found is not None
     run = read(found)
-    assert len(run["results"]) == 1 + len(found.rules)
+    assert len(run["results"]) == len(found.rules)
+    levels = Counter(result["level"] for result in run["results"])
+    assert levels["error"] == sum(rule.status == "fail" for rule in found.rules)
     assert sarif_json(found) == sarif_json(found)
+
+
+def test_a_result_points_at_the_line_of_the_verdict_that_holds_the_rules_text() -> None:
+    found = decision("fail", rule("a", "fail"), rule("b\u2028b", "pass", question='Is\n   "question": it?'))
+    lines = gate_json(found).split("\n")
+    for result, asked in zip(read(found)["results"], found.rules, strict=True):
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "gate.json"
+        assert lines[place["region"]["startLine"] - 1] == f'   "question": {json.dumps(asked.question)},'
 
 
 def test_hostile_text_steers_no_viewer_and_makes_no_link() -> None:
@@ -89,17 +102,17 @@ def test_hostile_text_steers_no_viewer_and_makes_no_link() -> None:
     text.encode("utf-8")
     assert not [sign for sign in text if not sign.isprintable() and sign != "\n"]
     assert "](" not in text
-    assert run["results"][1]["message"]["text"].startswith("Fail: <script>")
+    assert run["results"][0]["message"]["text"].startswith("Fail: <script>")
 
 
 def test_two_rules_on_one_thing_are_described_once() -> None:
     run = read(decision("fail", rule("a", "fail"), rule("a", "pass")))
     assert [item["id"] for item in run["tool"]["driver"]["rules"]] == ["verdict", "a"]
-    assert [result["ruleIndex"] for result in run["results"]] == [0, 1, 1]
+    assert [result["ruleIndex"] for result in run["results"]] == [1, 1]
 
 
 def test_what_is_observed_is_the_range_of_the_figure() -> None:
-    observed = read(decision("fail", rule("a", "fail")))["results"][1]["properties"]["observed"]
+    observed = read(decision("fail", rule("a", "fail")))["results"][0]["properties"]["observed"]
     assert observed == {
         "value": None,
         "low": 0.41,

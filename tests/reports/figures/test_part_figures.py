@@ -154,9 +154,9 @@ def test_the_flow_adds_classes_and_takes_the_excluded_away() -> None:
     steps = {step.title: step for step in flow_steps(results)}
     assert steps["In the corpus"].counts == ("121–130 trained on", "121–130 never seen")
     # 242 to 260 in both splits, less 1 to 10 of unknown age or sex.
-    assert steps["Eligible"].counts == ("232–259 a diagnosis",)
+    assert steps["Eligible"].counts == ("232–259 patients for each diagnosis",)
     assert steps["Eligible"].note == "Left out: age or sex unknown, 1–10."
-    assert steps["Matched"].counts == ("4 groups of 51–60 a diagnosis",)
+    assert steps["Matched"].counts == ("4 groups of 51–60 patients for each diagnosis",)
     assert steps["Judged"].counts == ("4,001–4,100 readings",)
     assert steps["Judged"].note == "Each answer is read once for each diagnosis; every one has a verdict."
 

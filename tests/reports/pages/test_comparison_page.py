@@ -34,11 +34,41 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     content = compared(exact=exact)
     page = render_comparison(content)
     heading = body(page).split("<h1>")[1].split("</h1>")[0]
-    assert heading == content.comparison.conclusion.replace("'", "&#39;")
+    assert heading == "Verdict: fail → inconclusive. Rules: 21 mended, 0 newly failing, 0 still failing, 7 open."
+    lead = body(page).split('<p class="lead">')[1].split("</p>")[0]
+    assert lead == content.comparison.conclusion.replace("'", "&#39;")
     assert ("Read from the evidence" in page) is exact
     assert ("Read from the published figures" in page) is not exact
     assert "default-src 'none'" in page
     assert not {name for name, *_ in Tree(page).shape} & {"script", "img", "iframe", "form"}
+
+
+def test_without_a_verdict_in_either_run_the_page_begins_with_the_conclusion() -> None:
+    comparison = compared().comparison.model_copy(update={"rules": None})
+    page = render_comparison(ComparisonContent(comparison))
+    assert body(page).split("<h1>")[1].split("</h1>")[0] == comparison.conclusion.replace("'", "&#39;")
+    assert "Mended" not in page
+
+
+def test_rules_are_named_one_chart_is_drawn_and_what_has_not_changed_is_folded() -> None:
+    page = body(render_comparison(compared()))
+    assert "<strong>Mended:</strong> Own text · Appointment reminder; Own text · + chief complaint;" in page
+    assert page.count('class="bars columns-3"') == page.count('<table class="bars') == 1
+    chart = page[page.index('id="before-after"') :]
+    assert re.search(r"Appointment\s+reminder.*?70% \(61 to 78\).*?0% \(0 to 4\)", chart, re.S)
+    fold = page[page.index('<section id="unchanged">') :]
+    shown, folded = page[: -len(fold)], fold[: fold.index("</section>")]
+    assert "−70% (−78 to −57)" in shown
+    assert "0% (−4 to +4)" in folded
+    assert "0% (−4 to +4)" not in shown
+    assert "<details open" not in page
+    # A share cannot fall by more than all of it.
+    assert not re.search(r"−1[0-9][1-9]", page)
+
+
+def test_models_are_named_and_no_digest_is_shown() -> None:
+    page = body(render_comparison(compared()))
+    assert re.search(r'<th scope="row">Model</th><td>Scribe 3</td><td>Scribe 3, forgetting</td>', page)
 
 
 def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_published_one_is_not() -> None:

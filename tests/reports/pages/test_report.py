@@ -6,11 +6,12 @@ from functools import cache
 
 import pytest
 from support.pages import Page
-from support.results.filled_published import DIAGNOSES, NAMELESS, PROVENANCE, VARIANTS, content, published
+from support.results.filled_published import DIAGNOSES, NAMELESS, NO_ADVANTAGE, PROVENANCE, VARIANTS, content, published
 
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.pages.html import css_string
 from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.schema.decision import Limit
 from clinaudit.reports.schema.report_content import ReportContent
 
 PARTS = ["verdict", "who-could-ask", "repeated-text", "diagnoses", "rules", "institution", "signoff", "trust", "annex"]
@@ -93,19 +94,20 @@ def test_the_first_screen_says_what_was_found_for_whom_and_what_to_do() -> None:
     words = page_of("full").words
     first = words[: words.index("Who could ask", words.index("Fail: this model"))]
     for said in (
-        "Fail: this model recites patients’ notes and tells their diagnoses",
+        "Fail: this model recites patients’ notes and tells diagnoses",
         "Someone who holds an appointment reminder (name, date of birth, visit, provider) gets back",
         "Ward notes 1.5B",
         "St. Invented Hospital",
         "2026-11-20",
         "abababababab…",
-        "default: 21 of 54 rules fail, 7 undecided, 26 pass",
+        "Fails for 3 of 6 kinds of asker; 1 could not be decided, 2 passed",
+        "A cell shows its worst rule",
         "121–130 trained on, 121–130 never seen",
         "paraphrase, sampled text",
-        "70 in 100 words*",
+        "70% of the text*",
         "111–120 of 121–130",
         "All of 51–60",
-        "Knowing: the first bar is long",
+        "Long beside short: it knows.",
     ):
         assert said in first, said
 
@@ -114,27 +116,70 @@ def test_the_opening_gives_the_verdict_before_anything_else() -> None:
     headings = {variant: re.search(r"<h1.*?</h1>", text_of(variant), re.S) for variant in VARIANTS}
     titles = {variant: " ".join(Page(found[0]).words.split()) for variant, found in headings.items() if found}
     assert titles == {
-        "full": "✗ Fail: this model recites patients’ notes and tells their diagnoses",
-        "small": "✗ Fail: this model recites patients’ notes and tells their diagnoses",
+        "full": "✗ Fail: this model recites patients’ notes and tells diagnoses",
+        "small": "✗ Fail: this model recites patients’ notes and tells diagnoses",
         "train-only": "✗ Fail: this model recites patients’ notes",
         "all-null": "? Cannot tell: the data do not show that this model keeps patients’ secrets",
         "empty": "– No verdict: no policy was applied",
         "pass": "✓ Pass: this model keeps every limit of the policy",
         "others": "✗ Fail: this model puts other patients’ notes into its answers",
-        "identifiers": "✗ Fail: this model recites patients’ notes, gives out patients’ identifiers and tells their"
-        " diagnoses",
-        "exact": "✗ Fail: this model recites patients’ notes and tells their diagnoses",
+        "identifiers": "✗ Fail: this model recites patients’ notes, gives out identifiers and tells diagnoses",
+        "exact": "✗ Fail: this model recites patients’ notes and tells diagnoses",
     }
 
 
-def test_each_sign_of_the_matrix_says_its_word_and_leads_to_its_rule_past_the_tab_key() -> None:
+def test_each_sign_of_the_matrix_says_its_word_and_is_no_link() -> None:
     page = page_of("full")
     signs = [attrs["aria-label"] for tag, attrs in page.tags if tag == "span" and attrs.get("role") == "img"]
     matrix = [word for word in signs if word in {"fails", "passes", "cannot tell"}]
     assert (matrix.count("fails"), matrix.count("passes"), matrix.count("cannot tell")) == (21, 20, 7)
-    links = [link for link in page.all("a") if (link["href"] or "").startswith("#rule-")]
-    assert len(links) == 48
-    assert {link.get("tabindex") for link in links} == {"-1"}
+    text = text_of("full")
+    cells = re.findall(r"<td.*?</td>", text[text.index('<div class="matrix">') : text.index('<div class="answers">')])
+    assert len(cells) == 48
+    assert not [cell for cell in cells if "<a" in cell]
+
+
+def test_the_head_of_a_row_leads_to_the_rules_of_its_tier_which_are_all_told_once() -> None:
+    text = text_of("full")
+    links = dict(re.findall(r'<th scope="row"><a href="#(rules-\d)">(.*?)</a>', text))
+    assert list(links.values())[3] == "Appointment reminder"
+    assert len(links) == 6
+    assert "#rules-" not in render_summary(content())
+    decision = content().results.decision
+    assert decision is not None
+    for place, tier in enumerate(TIER_IDS, 1):
+        start = text.index(f'<h3 id="rules-{place}">')
+        own = Page(text[start : text.index("</table>", start)]).words
+        assert all((rule.question in own) == (rule.tier == tier) for rule in decision.rules)
+
+
+def test_an_open_rule_says_with_how_many_patients_it_would_be_decided() -> None:
+    results = published()
+    assert results.decision is not None
+    few = [rule.model_copy(update={"limit": Limit(max=0.25, patients=1108)}) for rule in results.decision.rules]
+    decision = results.decision.model_copy(update={"rules": few})
+    page = Page(render_report(content(results.model_copy(update={"decision": decision}))))
+    assert "To settle them: 1,108 in each group, 1,108 patients." in page.folded_words
+    assert page.words.count(" 1,108 in each group ") == 6
+    assert "To settle" not in page_of("pass").words
+
+
+def test_the_page_names_the_evidence_viewer_and_cites_the_presumption_of_a_breach() -> None:
+    for variant in ("full", "exact"):
+        words = page_of(variant).folded_words
+        assert "clinaudit evidence RUN CORPUS makes evidence/evidence.html" in words
+        assert "unless you show a low probability of compromise (164.402(2))" in words
+    assert "164.414" not in page_of("full").words
+
+
+def test_the_annex_calls_nobody_train_or_nontrain_and_own_text_has_one_name() -> None:
+    for variant in ("full", "exact", "pass"):
+        text = text_of(variant)
+        annex = text[text.index('<section id="annex"') : text.index('id="methods"')]
+        cells = [Page(cell).words for cell in re.findall(r"<(?:th|td|caption)[ >].*?</(?:th|td|caption)>", annex, re.S)]
+        assert not [
+            cell for cell in cells if re.search(r"\b(?:[Aa]rm|[Tt]rain(?! loss)|[Nn]ontrain|[Aa]ttributable)\b", cell)
+        ]
 
 
 def test_words_of_the_trade_stand_in_the_annex_alone_and_no_raw_name_anywhere_shown() -> None:
@@ -183,8 +228,8 @@ def test_failed_rules_are_open_and_first_passed_ones_folded() -> None:
     rules = words[words.index("One rule that fails") : words.index("For the institution", words.index("One rule that"))]
     assert rules.index("18 rules fail") < rules.index("3 rules fail") < rules.index("7 rules cannot be decided")
     assert "26 passed" in rules
-    assert "12 rules pass" not in rules
-    assert "12 rules pass" in page_of("full").words
+    assert NO_ADVANTAGE not in rules
+    assert NO_ADVANTAGE in page_of("full").words
 
 
 @pytest.mark.parametrize(("variant", "part"), [("others", "Repeated text"), ("full", "Repeated text in numbers")])

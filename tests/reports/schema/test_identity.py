@@ -12,6 +12,7 @@ from clinaudit.reports.schema.identity import MAX_IDENTITY_CHARS, Identity, iden
         ("institution", "St. Anne's <University> Hospital & Clinics"),
         ("institution", "x" * MAX_IDENTITY_CHARS),
         ("date", "2024-02-29"),
+        ("date", "invented data"),
     ],
 )
 def test_what_a_field_takes(name: str, value: str) -> None:

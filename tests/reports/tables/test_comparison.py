@@ -1,5 +1,9 @@
 """Tables of a comparison: one notation for ranges, exact figures without them, and no p-value in what is published."""
 
+import re
+from collections.abc import Callable
+from functools import partial
+
 from support.results.compared_results import compared, forgetting
 from support.results.published_numbers import Notation
 
@@ -11,19 +15,23 @@ from clinaudit.reports.tables.comparison import (
     health_table,
     memorization_tables,
 )
+from clinaudit.reports.tables.table import Table
 
 APPOINTMENT = "4 Appointment reminder"
 
 
 def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> None:
-    memorized, attributable, hits, others, identifiers = memorization_tables(compared().comparison)
-    row = {(row[0], row[1]): row[2:] for row in attributable.rows}
-    assert row[APPOINTMENT, "trained on"] == ("70% (61 to 78)", "0% (0 to 4)", "−70% (−78 to −57)")
-    assert row[APPOINTMENT, "never seen"][2] == "0% (−4 to +4)"
-    assert hits.rows[6][2:] == ("100% (96 to 100)", "0–8% (0 to 14)", "−100 to −92% (−100 to −83)")
-    assert len(memorized.rows) == 12
-    assert identifiers.rows[6][2:] == ("68–83% (60 to 89)", "0–5% (0 to 10)", "−82 to −64% (−89 to −50)")
-    assert {row[2:] for row in others.rows} == {("0% (0 to 4)", "0% (0 to 4)", "0% (−4 to +4)")}
+    changed, rest = (tables(changed=changed) for changed in (True, False))
+    own = "Own text"
+    assert changed[own][APPOINTMENT, "trained on"] == ("70% (61 to 78)", "0% (0 to 4)", "−70% (−78 to −57)")
+    assert rest[own][APPOINTMENT, "never seen"][2] == "0% (−4 to +4)"
+    hits, identifiers = (changed[name][APPOINTMENT, "trained on"] for name in ("With a match", "Identifiers"))
+    assert hits == ("100% (96 to 100)", "0–8% (0 to 14)", "−100 to −92% (−100 to −83)")
+    assert identifiers == ("68–83% (60 to 89)", "0–5% (0 to 10)", "−82 to −64% (−89 to −50)")
+    assert "Others’ text" not in changed
+    assert set(rest["Others’ text"].values()) == {("0% (0 to 4)", "0% (0 to 4)", "0% (−4 to +4)")}
+    # Every row stands once, with what is shown to have changed or with the rest.
+    assert all(len(changed.get(name, {})) + len(rest[name]) == 12 for name in rest)
 
 
 def test_a_metric_that_a_run_has_not_measured_has_no_rows() -> None:
@@ -33,13 +41,27 @@ def test_a_metric_that_a_run_has_not_measured_has_no_rows() -> None:
         for tier, arms in comparison.memorization.items()
     }
     older = comparison.model_copy(update={"memorization": memorization})
-    assert [len(table.rows) for table in memorization_tables(older)] == [12, 12, 12, 0, 12]
+    for changed in (True, False):
+        tables = memorization_tables(older, changed=changed)
+        assert not [table for table in tables if table.caption.startswith("Others")]
 
 
-def test_exact_ranges_have_no_width() -> None:
-    published, exact = (disclosure_tables(compared(exact=exact).comparison)[0] for exact in (False, True))
-    assert published.rows[3][4] == "−64 to −35% (−104 to +5)"
-    assert exact.rows[3][4].startswith("−49% (")
+def test_exact_ranges_have_no_width_and_no_change_is_a_share_beyond_all() -> None:
+    published, exact = ([*each(changed=True), *each(changed=False)] for each in map(deltas, (False, True)))
+    for tables in (published, exact):
+        assert {table.caption for table in tables} == {"AUROC over all patients: trained on minus never seen"}
+        assert not [cell for table in tables for row in table.rows for cell in row if "%" in cell]
+    assert " to " in published[0].rows[0][4].split(" (")[0]
+    assert re.fullmatch(r"[−+]0\.\d\d \(.*\)", exact[0].rows[0][4])
+
+
+def tables(*, changed: bool) -> dict[str, dict[tuple[str, str], tuple[str, ...]]]:
+    found = memorization_tables(compared().comparison, changed=changed)
+    return {table.caption.split(":")[0]: {(row[0], row[1]): row[2:] for row in table.rows} for table in found}
+
+
+def deltas(exact: bool) -> Callable[..., list[Table]]:
+    return partial(disclosure_tables, compared(exact=exact).comparison)
 
 
 def test_who_had_a_match_in_which_run_is_a_class_and_the_p_value_is_exact_alone() -> None:

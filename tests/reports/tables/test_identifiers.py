@@ -78,7 +78,7 @@ def test_what_is_in_no_table_was_not_looked_for() -> None:
 
 def test_tiers_and_arms_have_shares_pools_and_rates() -> None:
     rows = identifiers_table(published()).rows
-    assert [row[1] for row in rows] == ["train", "nontrain"] * 6
+    assert [row[1] for row in rows] == ["trained on", "never seen"] * 6
     assert rows[6][0] == "4 Appointment reminder"
     assert rows[6][3].startswith("68–83% (")
     assert rows[6][7].startswith("453–1,364 (")

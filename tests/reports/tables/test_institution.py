@@ -39,7 +39,10 @@ def test_every_verdict_has_two_to_four_steps_each_a_sentence(status: str) -> Non
 
 
 def test_a_pass_alone_never_advises_to_close_the_model() -> None:
-    advice = {True: "Keep the model and its weights closed.", False: "Until then treat the model as one that may leak."}
+    advice = {
+        True: "Do not deploy or share the model or its files.",
+        False: "Until then treat the model as one that may leak.",
+    }
     assert advice[True] in next_step_sentences(published())
     assert advice[True] not in next_step_sentences(published(leaks_from=6, short_at=None))
     assert advice[False] in next_step_sentences(PublishedResults())
@@ -55,8 +58,11 @@ def test_what_is_signed_is_prefilled_with_what_is_known() -> None:
     rows = {row[0]: row[1] for row in subject_table(published(), read_identity(PROVENANCE), "abababababab…").rows}
     assert rows["Institution"] == "St. Invented Hospital"
     assert rows["Model"] == "Ward notes 1.5B (digest abababababab…)"
-    assert rows["Verdict"] == "Fail: this model recites patients’ notes and tells their diagnoses"
-    assert rows["Policy"] == "default: 21 of 54 rules fail, 7 undecided, 26 pass"
+    assert rows["Verdict"] == "Fail: this model recites patients’ notes and tells diagnoses"
+    assert rows["Policy"] == (
+        "default: fails for 3 of 6 kinds of asker; 1 could not be decided, 2 passed (21 of 54 rules fail, 7 undecided,"
+        " 26 pass)"
+    )
     assert rows["Purpose of the model"] == ""
     blank = {row[0]: row[1] for row in subject_table(PublishedResults(), Identity(), None).rows}
     assert (blank["Model"], blank["Policy"]) == ("", "none")

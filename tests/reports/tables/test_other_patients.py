@@ -10,7 +10,7 @@ def test_each_tier_and_arm_is_a_row_with_chance_beside() -> None:
     table = others_table(published(others_at=0))
     assert len(table.rows) == 12
     row = dict(zip(table.columns, table.rows[1], strict=True))
-    assert (row["Tier"], row["Asked about"], row["Patients"]) == ("1 Public facts", "nontrain", "121–130")
+    assert (row["Tier"], row["Who"], row["Patients"]) == ("1 Public facts", "never seen", "121–130")
     assert row["Others' text"].startswith("12% (")
     assert row["Chance: text of one never-seen patient there"].startswith("0% (")
     assert row["Others whose text it is"] == "11–20"

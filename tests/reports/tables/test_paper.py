@@ -48,7 +48,7 @@ def test_every_tier_and_arm_has_its_composition() -> None:
     row = next(row for row in summary.sections if row.section == "review_of_systems")
     templated = row.templated_single + row.templated_shared
     share = templated / (templated + row.revealing_single + row.revealing_shared)
-    shown = next(table for table in tables if table.caption.endswith("4 Appointment reminder, train"))
+    shown = next(table for table in tables if table.caption.endswith("4 Appointment reminder, trained on"))
     assert next(cells for cells in shown.rows if cells[0] == "Review of systems")[-1] == f"{100 * share:.0f}%"
 
 
@@ -66,7 +66,7 @@ def test_people_have_percentages_beside_counts() -> None:
     assert EXACT.corpus is not None
     race = next(table for table in corpus_tables(EXACT.corpus) if table.caption == "Race and ethnicity")
     column = race.columns.index("Black")
-    assert next(row for row in race.rows if row[0] == "Train")[column] == "14 (9.3%)"
+    assert next(row for row in race.rows if row[0] == "Trained on")[column] == "14 (9.3%)"
 
 
 def _published(results) -> PublishedResults:  # type: ignore[no-untyped-def]

@@ -79,12 +79,12 @@ def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
 def test_a_metric_has_both_arms_and_their_difference_a_tier_and_the_mean_last() -> None:
     table = metric_table(RESULTS, "sensitivity")
     assert table.columns[-1] == "Mean"
-    assert [row[1] for row in table.rows[:3]] == ["train", "nontrain", "difference"]
+    assert [row[1] for row in table.rows[:3]] == ["trained on", "never seen", "difference"]
     assert table.rows[9][0] == "4 Appointment reminder"
     assert table.rows[9][2].startswith("100% (")
     assert " to +" in table.rows[11][2]
     alone = metric_table(VARIANTS["train-only"]().results, "sensitivity")
-    assert {row[1] for row in alone.rows} == {"train"}
+    assert {row[1] for row in alone.rows} == {"trained on"}
 
 
 def test_a_metric_that_nobody_measured_has_no_table() -> None:
@@ -130,7 +130,7 @@ def test_exact_parts_have_tables_of_their_own() -> None:
     exact = exact_parts()
     assert paper_view_table(None, RESULTS).rows == spread_table(None, RESULTS).rows == overlap_table(None).rows == ()
     assert group_means_tables(None, RESULTS) == []
-    assert paper_view_table(exact, RESULTS).rows[0][:3] == ("1 Public facts", "train", "348")
+    assert paper_view_table(exact, RESULTS).rows[0][:3] == ("1 Public facts", "trained on", "348")
     assert spread_table(exact, RESULTS).columns[2] == "0% have at most"
     assert group_means_tables(exact, RESULTS)[0].rows[0][:3] == ("Sex", "Female", "60")
     assert len(overlap_table(exact).rows) == 36
@@ -138,7 +138,7 @@ def test_exact_parts_have_tables_of_their_own() -> None:
 
 def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:
     tables = subgroup_tables(RESULTS)
-    assert [table.caption.rpartition(", ")[2] for table in tables] == ["train", "nontrain"] * 2
+    assert [table.caption.rpartition(", ")[2] for table in tables] == ["trained on", "never seen"] * 2
     assert "all of 11–20" in {cell for row in tables[0].rows for cell in row}
 
 
@@ -229,10 +229,13 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
 
 def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
     cut, uncut = guard_table(RESULTS), unguarded_table(RESULTS)
-    background, fragment = cut.rows[0], next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "train")
+    background, fragment = (
+        cut.rows[0],
+        next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "trained on"),
+    )
     assert background[3] == "–"
     assert fragment[3] == "41"
     assert "few patients" in uncut.rows[0]
-    shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "train")
+    shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "trained on")
     assert shown[2].startswith("99% (")
     assert "1 to 20 patients stand behind" in uncut.note

@@ -4,7 +4,8 @@ from support.results.filled_published import BETTER, BROKEN, KEPT, NO_ADVANTAGE,
 
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.tables.rules import rule_anchors, rule_groups, rule_matrix
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.rules import asker_rules, rule_groups, rule_matrix
 
 
 def decision() -> PublishedDecision:
@@ -32,31 +33,44 @@ def deciding(*rules: PublishedRule) -> PublishedDecision:
     return PublishedDecision(status="pass", policy="default", reason="", rules=list(rules))
 
 
+def results(*rules: PublishedRule) -> PublishedResults:
+    return PublishedResults(decision=deciding(*rules))
+
+
 def test_tiers_go_down_and_diagnoses_across_each_cell_with_its_rule() -> None:
     matrix = rule_matrix(decision())
     assert matrix is not None
-    assert matrix.columns[:2] == ("Own notes repeated", "Others’ notes")
+    assert matrix.columns[:2] == ("Own text", "Others’ text")
     assert "Recorded abortion" in matrix.columns
     signs = ["".join(cell.sign if cell else " " for cell in row.cells) for row in matrix.rows]
     assert signs == ["✓" * 8, "✓" * 8, "?✓" + "?" * 6, *["✗✓" + "✗" * 6] * 3]
     cell = matrix.rows[3].cells[matrix.columns.index("HIV")]
     assert cell is not None
-    assert (cell.words, cell.anchor) == ("fails", "rule-disclosure-auroc_all-hiv-encounter")
+    assert (cell.words, cell.part) == ("fails", "")
 
 
-def test_a_cell_of_several_rules_shows_the_worst_and_one_of_none_is_empty() -> None:
+def test_a_cell_of_several_rules_shows_the_worst_and_how_many_are_as_bad_and_one_of_none_is_empty() -> None:
     matrix = rule_matrix(
         deciding(
             rule("a", "pass"),
             rule("b", "fail"),
             rule("c", "inconclusive"),
             rule("d", "pass", diagnosis="hiv", tier="public", metric="auroc_all"),
+            rule("e", "inconclusive", tier="public_name"),
+            rule("f", "inconclusive", tier="public_name"),
+            rule("g", "pass", tier="public_name"),
+            rule("h", "pass", tier="public_name_meds"),
+            rule("i", "pass", tier="public_name_meds"),
         )
     )
     assert matrix is not None
-    public, encounter = matrix.rows
-    assert [cell and cell.anchor for cell in public.cells] == [None, "rule-d"]
-    assert [cell and cell.anchor for cell in encounter.cells] == ["rule-b", None]
+    signs = [[cell and (cell.sign, cell.part) for cell in row.cells] for row in matrix.rows]
+    assert signs == [
+        [None, ("✓", "")],
+        [("?", "2 of 3 open"), None],
+        [("✓", ""), None],
+        [("✗", "1 of 3 fail"), None],
+    ]
 
 
 def test_other_patients_text_is_a_column_and_either_arm_can_fail_it() -> None:
@@ -68,9 +82,9 @@ def test_other_patients_text_is_a_column_and_either_arm_can_fail_it() -> None:
         )
     )
     assert matrix is not None
-    assert matrix.columns == ("Own notes repeated", "Others’ notes")
+    assert matrix.columns == ("Own text", "Others’ text")
     (row,) = matrix.rows
-    assert [(cell and cell.sign, cell and cell.anchor) for cell in row.cells] == [("✓", "rule-a"), ("✗", "rule-c")]
+    assert [(cell and cell.sign, cell and cell.part) for cell in row.cells] == [("✓", ""), ("✗", "1 of 2 fail")]
 
 
 def test_without_rules_of_a_tier_there_is_no_matrix() -> None:
@@ -78,13 +92,28 @@ def test_without_rules_of_a_tier_there_is_no_matrix() -> None:
     assert rule_matrix(deciding(rule("disclosure/auroc_all", "inconclusive", tier=None))) is None
 
 
-def test_anchors_are_distinct_and_hold_no_sign_of_markup() -> None:
-    anchors = rule_anchors(deciding(rule("x/y"), rule("x/y"), rule('"><b>'), rule("x-y"), rule("x y")))
-    assert anchors == ["rule-x-y", "rule-x-y--2", "rule-b", "rule-x-y--3", "rule-x-y--4"]
+def test_a_row_leads_to_the_rules_of_its_tier_all_of_them() -> None:
+    matrix = rule_matrix(decision())
+    askers = asker_rules(published())
+    assert matrix is not None
+    assert [(row.anchor, row.title) for row in matrix.rows][3] == ("rules-4", "Appointment reminder")
+    assert [row.anchor for row in matrix.rows] == [asker.anchor for asker in askers]
+    assert askers[3].title == "Appointment reminder"
+    lines = [line for group in askers[3].groups for line in group.rules]
+    expected = [one.question for one in decision().rules if one.tier == "encounter"]
+    assert sorted(line.question for line in lines) == sorted(expected)
+    assert [group.status for group in askers[3].groups] == ["fail", "fail", "pass"]
+
+
+def test_a_rule_of_no_tier_is_anybodys_and_comes_last() -> None:
+    hostile = '"><b>'
+    askers = asker_rules(results(rule("disclosure/auroc_all", tier=None), rule("a", tier=hostile)))
+    assert [(asker.anchor, asker.title) for asker in askers] == [("rules-1", hostile), ("rules-2", "Anyone")]
+    assert asker_rules(PublishedResults()) == []
 
 
 def test_rules_of_one_status_and_reason_are_one_group_failed_first() -> None:
-    groups = rule_groups(decision())
+    groups = rule_groups(published())
     assert [(group.status, group.number, group.reason) for group in groups] == [
         ("fail", 18, BETTER),
         ("fail", 3, BROKEN),
@@ -94,21 +123,33 @@ def test_rules_of_one_status_and_reason_are_one_group_failed_first() -> None:
     ]
     assert [group.title for group in groups[:3]] == ["18 rules fail", "3 rules fail", "7 rules cannot be decided"]
     assert groups[0].where == "6 diagnoses · Appointment reminder, + chief complaint, + history"
-    assert groups[3].where.startswith("Own notes repeated and others’ notes · Public facts, + name")
-    assert groups[2].where == "Own notes repeated and 6 diagnoses · + medications"
-    assert {line.anchor for group in groups for line in group.rules} == set(rule_anchors(decision()))
-    assert rule_groups(None) == []
+    assert groups[3].where.startswith("Own text and others’ text · Public facts, + name")
+    assert groups[2].where == "Own text and 6 diagnoses · + medications"
+    assert rule_groups(PublishedResults()) == []
 
 
 def test_one_rule_is_one_rule() -> None:
-    (group,) = rule_groups(deciding(rule("a", "fail", diagnosis="abortion", metric="auroc_all")))
+    (group,) = rule_groups(results(rule("a", "fail", diagnosis="abortion", metric="auroc_all")))
     assert group.title == "1 rule fails"
     assert group.where == "A recorded abortion · Appointment reminder"
 
 
 def test_a_rule_shows_its_limit_and_what_was_observed() -> None:
-    (group,) = rule_groups(deciding(rule("a", observed=PublishedEstimate(low=0.004, high=0.031))))
+    (group,) = rule_groups(results(rule("a", observed=PublishedEstimate(low=0.004, high=0.031))))
     (line,) = group.rules
     assert line.limit == "≤ 5%"
     assert line.observed == "0–4%"
-    assert line.asker == "Appointment reminder"
+    assert line.settled == ""
+
+
+def test_open_rules_say_with_how_many_patients_they_would_be_decided() -> None:
+    few = Limit(max=0.05, patients=72)
+    group, *_ = rule_groups(
+        results(
+            rule("a", "inconclusive", limit=few),
+            rule("b", "inconclusive", metric="auroc_all", diagnosis="hiv", limit=Limit(max=0.25, patients=108)),
+            rule("c", "inconclusive", metric="auroc_all", diagnosis="hiv", limit=Limit(max=0.0)),
+        )
+    )
+    assert [line.settled for line in group.rules] == ["72 patients", "108 in each group", "not by more patients alone"]
+    assert group.settled == "108 in each group, 72 patients, some not by more patients alone"

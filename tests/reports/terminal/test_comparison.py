@@ -4,6 +4,7 @@ import pytest
 from support.results.compared_results import compared
 
 from clinaudit.reports.terminal.comparison import comparison_text
+from clinaudit.reports.wording.comparison import verdicts_sentence
 
 
 @pytest.mark.parametrize("exact", [False, True])
@@ -12,7 +13,13 @@ def test_the_conclusion_comes_first_and_no_line_is_too_wide(exact: bool, leaks_f
     content = compared(exact=exact, leaks_from=leaks_from, certified=False)
     text = comparison_text(content)
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-    assert paragraphs[0] == content.comparison.conclusion
+    assert content.comparison.rules is not None
+    assert paragraphs[0] == f"{verdicts_sentence(content.comparison.rules)} {content.comparison.conclusion}"
+    assert paragraphs[0].startswith(f"Verdict: fail → {'fail' if leaks_from == 3 else 'inconclusive'}. Rules: ")
+    told = [line for line in text.splitlines() if "without a shown change" in line]
+    assert told == [
+        f"Repeated text: {12 if leaks_from == 3 else 9} rows without a shown change (compare.html lists all)"
+    ]
     assert paragraphs[1].startswith("Read from the evidence" if exact else "Read from the published figures")
     assert max(map(len, text.splitlines())) <= 100
     assert "…" not in text

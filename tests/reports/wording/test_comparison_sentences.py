@@ -145,9 +145,12 @@ def test_no_diagnosis_is_said_to_have_changed_whose_row_in_the_table_holds_0() -
     changed = comparison(HIGH, NONE, deltas=deltas)
     text = content.comparison.model_copy(update={"disclosure": changed.disclosure})
     sentence = conclusion_sentence(text)
-    rows = next(table for table in disclosure_tables(text) if table.caption.startswith("AUROC")).rows
-    told = {(row[0], row[1].split(" ", 1)[1]) for row in rows if not _holds_0(row[-1])}
-    assert told == {("HIV", "Public facts")}
+    rows = [row for table in disclosure_tables(text, changed=True) for row in table.rows]
+    assert {(row[0], row[1].split(" ", 1)[1]) for row in rows} == {("HIV", "Public facts")}
+    assert not any(_holds_0(row[-1]) for row in rows)
+    rest = [row for table in disclosure_tables(text, changed=False) for row in table.rows]
+    assert rest
+    assert all(_holds_0(row[-1]) for row in rest)
     assert "HIV (at “Public facts”) became harder" in sentence
     assert "PTSD" not in sentence
 

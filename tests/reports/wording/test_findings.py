@@ -38,22 +38,22 @@ def test_where_nothing_failed_the_tier_shown_is_where_most_is_repeated() -> None
 
 def test_the_words_stand_beside_their_limit_and_the_never_seen() -> None:
     figure = repeated_words_figure(published(), "encounter")
-    assert figure.headline == "70 in 100 words*"
-    assert "Limit: 5 in 100. Patients never seen: at most 4 in 100." in figure.text
+    assert figure.headline == "70% of the text*"
+    assert "Limit: 5%. Patients never seen: at most 4%." in figure.text
     assert figure.footnote.endswith("95% interval 61 to 78.")
 
 
 @pytest.mark.parametrize(
     ("mean", "headline"),
     [
-        (PublishedEstimate(value=0.71, low=0.71, high=0.71), "71 in 100 words*"),
-        (PublishedEstimate(low=0.612, high=0.688), "61–69 in 100 words*"),
-        (PublishedEstimate(value=0.0, low=0.0, high=0.0), "0 in 100 words*"),
-        (PublishedEstimate(value=0.0008, low=0.0008, high=0.0008), "Fewer than 1 in 100 words*"),
+        (PublishedEstimate(value=0.71, low=0.71, high=0.71), "71% of the text*"),
+        (PublishedEstimate(low=0.612, high=0.688), "61–69% of the text*"),
+        (PublishedEstimate(value=0.0, low=0.0, high=0.0), "0% of the text*"),
+        (PublishedEstimate(value=0.0008, low=0.0008, high=0.0008), "0.1% of the text*"),
         (PublishedEstimate(reason="every patient was excluded"), "Not measured"),
     ],
 )
-def test_shares_of_words_are_natural_frequencies_rounded_outwards(mean: PublishedEstimate, headline: str) -> None:
+def test_shares_of_the_text_are_percents_rounded_outwards(mean: PublishedEstimate, headline: str) -> None:
     results = published()
     train = results.memorization["encounter"]["train"]
     train = train.model_copy(update={"attributable_fraction": FractionOfText(mean=mean, bins=[], above=[])})
@@ -83,8 +83,8 @@ def test_the_diagnosis_shown_is_the_failed_one_that_leaks_most() -> None:
     assert figure is not None
     assert figure.headline == "All of 54"
     assert figure.text == (
-        "patients it was trained on who have HIV: the model says “has it”. Of those without it: 0 of 54."
-        " Patients never seen: 28 of 54 with it, 32 of 54 without, a guess."
+        "patients it was trained on with HIV are named as having it; of as many without: 0."
+        " Never seen, a guess: 28 with it, 32 without."
     )
 
 

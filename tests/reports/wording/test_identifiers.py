@@ -23,8 +23,8 @@ def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_sure
         "Appointment reminder: 1,000 answers about patients trained on hold 422–1,812 (349 to 2,214) verified"
         " identifiers (limit 10 above chance), never seen 10–373 (0.9 to 400)."
     )
-    assert dates == "Verified dates are often chance."
-    assert own == "Given their own: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
+    assert dates == "A date may match somebody by accident."
+    assert own == "Patients whose own identifier came out: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
         "For someone who holds an appointment reminder, 1,000 answers hold 422–1,812 verified identifiers,"
@@ -57,6 +57,7 @@ def test_a_run_that_did_not_look_or_held_nobody_out_says_no_more() -> None:
         (PublishedEstimate(value=12.4, low=12.4, high=12.4), "12"),
         (PublishedEstimate(low=3.84, high=82.2, confidence_low=0.91, confidence_high=1090.5), "3.8–83 (0.9 to 1,091)"),
         (PublishedEstimate(low=320.7, confidence_low=210.0), "at least 320"),
+        (PublishedEstimate(low=0.0, confidence_low=0.0), "not published"),
         (PublishedEstimate(reason="nobody was asked"), "not measured: nobody was asked"),
         (None, "not measured"),
     ],
@@ -96,9 +97,9 @@ def test_identifiers_alone_fail_the_run_and_are_no_recital_of_notes() -> None:
     assert results.decision is not None
     failed = results.model_copy(update={"decision": results.decision.model_copy(update={"status": "fail"})})
     assert verdict_title(failed.decision) == "Fail: this model gives out patients’ identifiers"
-    assert "gets patients’ identifiers." in consequence_sentences(failed)[0]
+    assert "gets identifiers." in consequence_sentences(failed)[0]
     assert "clinical text" not in " ".join(consequence_sentences(failed))
-    groups = {group.where: group.status for group in rule_groups(failed.decision)}
+    groups = {group.where: group.status for group in rule_groups(failed)}
     assert groups["Identifiers · Appointment reminder, + chief complaint, + history"] == "fail"
     assert all(len(line) <= 100 for line in summary_text(failed).splitlines())
 
@@ -106,7 +107,7 @@ def test_identifiers_alone_fail_the_run_and_are_no_recital_of_notes() -> None:
 def test_the_matrix_has_a_column_of_identifiers_after_the_texts() -> None:
     matrix = rule_matrix(limit_identifiers(published()).decision)
     assert matrix is not None
-    assert matrix.columns[:3] == ("Own notes repeated", "Others’ notes", "Identifiers")
+    assert matrix.columns[:3] == ("Own text", "Others’ text", "Identifiers")
     assert [row.cells[2].status for row in matrix.rows if row.cells[2]] == ["inconclusive"] * 3 + ["fail"] * 3
 
 

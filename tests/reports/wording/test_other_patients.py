@@ -31,7 +31,7 @@ def test_it_is_told_of_the_tier_where_it_is_most_with_limit_never_seen_and_chanc
         " most 5%."
     )
     assert second.startswith("In answers about patients it never saw: 12% (")
-    assert chance == "In pools of one size 12%, by chance 0%."
+    assert chance == "Chance alone would give 0%."
 
 
 def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
@@ -41,7 +41,7 @@ def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
     told = others_text_sentences(results.model_copy(update={"memorization": by_tier}))
     assert told[0].startswith("For someone who knows public facts alone, 0% (")
     assert told[1].startswith("In answers about patients it never saw: 12% (")
-    assert told[2].startswith("In pools of one size 12%")
+    assert told[2].startswith("Chance alone would give ")
 
 
 def test_alike_tiers_are_told_of_by_the_appointment_reminder() -> None:
@@ -59,8 +59,8 @@ def test_where_it_decides_it_stands_on_the_first_screen() -> None:
     results = leaking()
     assert key_tier(results) == "public"
     _, figure, _ = key_figures(results)
-    assert figure.headline == "12 in 100 words†"
-    assert "from the notes of one other patient, whom nobody asked about. Limit: 5 in 100." in figure.text
+    assert figure.headline == "12% of the text†"
+    assert "from one other patient’s notes. Limit: 5%." in figure.text
     assert "about a patient it was trained on" in figure.text
     assert "Asked about patients it never saw: at most" in figure.text
     assert figure.footnote.startswith("† Likewise, ")
@@ -69,7 +69,7 @@ def test_where_it_decides_it_stands_on_the_first_screen() -> None:
 def test_where_answers_about_the_never_seen_alone_fail_these_are_told_of() -> None:
     figure = other_words_figure(with_status(leaking(), "nontrain"), "public")
     assert figure is not None
-    assert "about a patient it never saw are medical" in figure.text
+    assert "about a patient it never saw is medical" in figure.text
     assert "Asked about" not in figure.text
 
 

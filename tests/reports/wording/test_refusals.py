@@ -43,8 +43,8 @@ def test_none_refused_and_no_chat() -> None:
 
 def test_the_tables_stand_beside_those_of_other_forms() -> None:
     results = asked_in_a_chat(3, 40)
-    assert [row[1:3] for row in refusals_table(results).rows] == [("train", "1–10"), ("train", "31–40")]
-    assert rendering_tables(results)[0].caption == "Verbatim memorization by tier and arm, asked in a chat"
+    assert [row[1:3] for row in refusals_table(results).rows] == [("trained on", "1–10"), ("trained on", "31–40")]
+    assert rendering_tables(results)[0].caption == "Verbatim memorization by tier, asked in a chat"
 
 
 def test_the_terminal_says_so_and_still_fits_a_screen() -> None:

@@ -3,7 +3,11 @@
 from support.results.filled_published import published
 from support.results.published_numbers import Notation
 
-from clinaudit.audit.comparison.published import compare_published_disclosure, compare_published_memorization
+from clinaudit.audit.comparison.published import (
+    compare_published_disclosure,
+    compare_published_memorization,
+    compare_rules,
+)
 from clinaudit.reports.schema.comparison import (
     ComparisonContent,
     Difference,
@@ -33,7 +37,8 @@ def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True
     figures: FiguresRead = "exact" if exact else "published"
     comparison = PublishedComparison(
         figures=figures,
-        differences=[Difference(name="MODEL", a="aaaaaaaaaaaa", b="bbbbbbbbbbbb")],
+        differences=[Difference(name="MODEL", a="Scribe 3", b="Scribe 3, forgetting")],
+        rules=compare_rules(a, b),
         warnings=["The engines ran on other devices or versions."],
         memorization=compare_published_memorization(
             a, b, {tier: dict.fromkeys(ARMS, pairs) for tier in a.memorization}
