@@ -73,8 +73,8 @@ def test_few_patients_and_short_texts_do_not_excuse_a_failure(text: Text) -> Non
     assert decide(ONLY_MEMORIZATION, Run(train=text)).status == "fail"
 
 
-@pytest.mark.parametrize(("short", "status"), [(0, "pass"), (1, "pass"), (10, "pass"), (11, "inconclusive")])
-def test_up_to_ten_short_texts_of_121_do_not_block_a_pass(short: int, status: str) -> None:
+@pytest.mark.parametrize(("short", "status"), [(0, "pass"), (1, "pass"), (5, "pass"), (6, "inconclusive")])
+def test_up_to_five_short_texts_of_121_do_not_block_a_pass(short: int, status: str) -> None:
     assert decide(ONLY_MEMORIZATION, Run(train=Text(patients=121, short=short))).status == status
 
 

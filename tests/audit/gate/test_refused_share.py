@@ -17,9 +17,10 @@ from clinaudit.reports.schema.results import PublishedRendering
     ("refused", "status", "reason"),
     [
         (0, "pass", reasons.WITHIN_LIMIT),
-        # 31 to 35 of 191 to 200: 18.3% at most.
-        (35, "pass", reasons.WITHIN_LIMIT),
-        # 41 to 45 of 191 to 200: from 20.5%.
+        # 1 to 20 of 191 to 200: 10.5% at most; 21 to 40: 20.9%.
+        (20, "pass", reasons.WITHIN_LIMIT),
+        (35, "inconclusive", reasons.maybe_too_many_refused(0.2)),
+        # 41 to 60 of 191 to 200: from 20.5%.
         (41, "inconclusive", reasons.too_many_refused(0.2)),
         (100, "inconclusive", reasons.too_many_refused(0.2)),
         (200, "inconclusive", reasons.too_many_refused(0.2)),
@@ -32,7 +33,7 @@ def test_above_a_fifth_no_rule_passes(refused: int, status: Status, reason: str)
 
 
 def test_a_share_that_may_be_above_the_limit_is_no_pass() -> None:
-    # 21 to 25 of 111 to 120: from 17.5% to 22.5%.
+    # 21 to 40 of 111 to 120: from 17.5% to 36.0%.
     (rule,) = decide(ONLY_MEMORIZATION, Run(train=Text(patients=120, refused=23))).rules
     assert (rule.status, rule.reason) == ("inconclusive", reasons.maybe_too_many_refused(0.2))
 
@@ -44,7 +45,7 @@ def test_refusals_excuse_no_failure() -> None:
 
 def test_a_policy_may_allow_other_shares() -> None:
     for limit, status in ((0.3, "pass"), (0.1, "inconclusive")):
-        run = Run(train=Text(patients=200, refused=45 if limit > 0.2 else 25))
+        run = Run(train=Text(patients=200, refused=40 if limit > 0.2 else 25))
         assert decide(replace(ONLY_MEMORIZATION, maximum_refused_share=limit), run).status == status
 
 

@@ -32,8 +32,10 @@ def test_every_count_is_exact_and_lies_within_its_published_class() -> None:
     shown = dict(counts_of(publish(coarsen(results)).model_dump(mode="json")))
     assert len(exact) > 1000
     assert all(count["low"] == count["high"] for path, count in exact.items() if "/completeness/" not in path)
-    # Sums over many tables are no cells.
-    for path in exact.keys() & shown.keys():
+    # Sums over many tables are no cells; of the bins of identifiers some are one (test_coarse_identifiers).
+    for path in {
+        path for path in exact.keys() & shown.keys() if "/identifiers/" not in path or "/by_patient/" not in path
+    }:
         assert shown[path]["low"] <= exact[path]["low"] <= exact[path]["high"] <= shown[path]["high"], path
 
 

@@ -40,7 +40,7 @@ from support.results.world_others import others_cells
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.suppression.classes import ARM_STEP, OTHERS, MeanClass
+from clinaudit.reports.suppression.classes import ARM_STEP, COHORT_STEP, OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseFollowUp,
@@ -92,7 +92,12 @@ class Reader:
                 for name, row in zip(("present", "absent"), ROWS, strict=True)
             }
             yield from self._partition(candidates, cohort.candidates)
-            yield from self._partition({r: {f"excluded/{diagnosis}/{r}": 1} for r in UNSURE}, cohort.excluded)
+            # They are told as from 1 on; but who knows the program knows of which class the upper end is.
+            excluded = {
+                reason: CountRange(low=count.high - min(count.high, COHORT_STEP) + (count.high > 0), high=count.high)
+                for reason, count in cohort.excluded.items()
+            }
+            yield from self._partition({r: {f"excluded/{diagnosis}/{r}": 1} for r in UNSURE}, excluded)
         yield from shown_identifiers(world, coarse)
         yield from self._corpus()
         yield from self._ledger()
