@@ -38,8 +38,8 @@ _IN_CELL: Final[Mapping[RuleStatus, str]] = {"fail": "fail", "inconclusive": "op
 #: So many diagnoses are named in a line; more are counted.
 _NAMED: Final = 3
 VERDICTS_REST: Final = (
-    "Verdicts rest on the exact numbers, which stay in evidence/: a rule may pass although its range reaches beyond the"
-    " limit."
+    "Rules on diagnoses rest on tests of the exact numbers, which stay in evidence/: one may pass although its range"
+    " reaches beyond the limit. All others rest on what is shown here."
 )
 
 
