@@ -102,8 +102,8 @@ def too_short(maximum: float, arm: Arm) -> str:
 def maybe_too_short(maximum: float, arm: Arm) -> str:
     """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
     return (
-        f"The published range of patients {_WHO[arm]} whose text is too short to tell anything reaches above "
-        f"{percent(maximum)}: such a text may only have broken off, and with so many no rule passes."
+        f"Too many answers about patients {_WHO[arm]} may be too short to judge: as published, it may be more than "
+        f"{percent(maximum)} of these patients. More patients settle this."
     )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
+from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
@@ -27,6 +28,10 @@ PLANTED_NOTE: Final = (
     "Planted ones are written in the ways that the recognizers know. People write in more ways: of natural text more is"
     " missed than is shown here."
 )
+#: Ends of a published rate that lie further apart say nothing of its size.
+_WIDEST: Final = 5
+#: Per 1,000 queries: one in ten is worth telling, however many more there may be.
+_MANY: Final = 100
 #: Of HIPAA's identifiers: dates, of which many belong to one patient alone.
 _DATES: Final = "C"
 
@@ -50,8 +55,13 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
     if chance_sentences(identifiers):
         sentences.append("A date may match somebody by accident.")
     train, never = arms.get("train"), arms.get("nontrain")
-    if train is not None and train.chance_per_1000 is not None:
-        sentences.append(f"By chance alone it would be {rate_text(train.chance_per_1000)} about patients trained on.")
+    by_chance = [
+        f"{_rate_or_few(figures.chance_per_1000)} about patients {ARM_WORDS[arm]}"
+        for arm in ARMS
+        if (figures := arms.get(arm)) is not None and figures.chance_per_1000 is not None
+    ]
+    if by_chance:
+        sentences.append(f"Chance alone would give {join_words(by_chance)}.")
     if train is not None:
         given = part_text(train.own_patients, train.patients)
         others = "" if never is None else f", never seen {part_text(never.own_patients, never.patients)}"
@@ -64,7 +74,7 @@ def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) 
     """Return how many verified identifiers 1,000 answers hold, about those trained on and those never seen."""
     allowed = "" if limit is None else f" (limit {limit:g} above chance)"
     first, *others = (arm for arm in ARMS if arm in arms)
-    rates = {arm: rate_text(figures.verified_per_1000, interval=True) for arm, figures in arms.items()}
+    rates = {arm: _rate_or_few(figures.verified_per_1000) for arm, figures in arms.items()}
     told = f"1,000 answers about patients {ARM_WORDS[first]} hold {rates[first]} verified identifiers{allowed}"
     return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
@@ -118,9 +128,20 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
     arms = identifiers.tiers[tier]
     if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
         return None
-    # A rule's figure is smaller: what chance gives is taken off.
-    text = f"1,000 answers hold {rate_text(arms['train'].verified_per_1000)} verified identifiers, chance included"
-    never = arms.get("nontrain")
-    if never is not None and is_measured(never.verified_per_1000):
-        text += f" (never seen {rate_text(never.verified_per_1000)})"
-    return tier, text
+    measured, chance = arms["train"].sampled_per_1000, arms["train"].chance_per_1000
+    if measured is None or chance is None:
+        all_ = _rate_or_few(arms["train"].verified_per_1000)
+        return tier, f"1,000 answers hold {all_} verified identifiers; how many chance gives is not known"
+    told = f"1,000 answers hold {_rate_or_few(measured)} verified identifiers (by chance {_rate_or_few(chance)})"
+    beyond = (measured.confidence_low or 0.0) > (
+        float("inf") if chance.confidence_high is None else chance.confidence_high
+    )
+    return tier, told + (", more than chance gives" if beyond else ": nothing beyond chance is shown")
+
+
+def _rate_or_few(rate: PublishedEstimate) -> str:
+    """Return a rate; of a range whose ends lie far apart its lower end, or that too few patients stand behind it."""
+    low, high = rate.low or 0.0, float("inf") if rate.high is None else rate.high
+    if not is_measured(rate) or high <= _WIDEST * low or not high:
+        return rate_text(rate)
+    return "too few to publish" if low < _MANY else rate_text(rate.model_copy(update={"high": None}))

@@ -18,19 +18,30 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 
 
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
-    first, dates, own, recall = identifier_sentences(limit_identifiers(published()))
+    first, dates, chance, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first == (
-        "Appointment reminder: 1,000 answers about patients trained on hold 422–1,812 (349 to 2,214) verified"
-        " identifiers (limit 10 above chance), never seen 10–373 (0.9 to 400)."
+        "Appointment reminder: 1,000 answers about patients trained on hold at least 400 verified identifiers"
+        " (limit 10 above chance), never seen too few to publish."
     )
     assert dates == "A date may match somebody by accident."
-    assert own == "Patients whose own identifier came out: 81–100 of 122–140 trained on, never seen 1–20 of 123–140."
+    assert chance == (
+        "Chance alone would give too few to publish about patients trained on and 0 about patients never seen."
+    )
+    assert own == "Patients whose own identifier came out: 86–100 of 121–140 trained on, never seen 1–5 of 121–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, 1,000 answers hold 422–1,812 verified identifiers,"
-        " chance included (never seen 10–373)."
+        "For someone who holds an appointment reminder, 1,000 answers hold at least 400 verified identifiers"
+        " (by chance too few to publish), more than chance gives."
     )
-    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold 422–1,812 ")
+    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold at least 400 ")
+
+
+def test_what_chance_gives_as_much_of_is_nothing_beyond_it() -> None:
+    results = published(leaks_from=6)
+    assert results.identifiers is not None
+    assert headline_sentence(results).endswith(": nothing beyond chance is shown.")
+    unknown = headline_sentence(published(nontrain=False))
+    assert "chance" in unknown
 
 
 def test_what_is_told_of_one_arm_alone_is_a_sentence_too() -> None:
@@ -39,7 +50,7 @@ def test_what_is_told_of_one_arm_alone_is_a_sentence_too() -> None:
     tiers = {tier: {"nontrain": arms["nontrain"]} for tier, arms in results.identifiers.tiers.items()}
     never_alone = results.model_copy(update={"identifiers": results.identifiers.model_copy(update={"tiers": tiers})})
     assert identifier_sentences(never_alone)[0] == (
-        "Appointment reminder: 1,000 answers about patients never seen hold 10–373 (0.9 to 400) verified identifiers"
+        "Appointment reminder: 1,000 answers about patients never seen hold too few to publish verified identifiers"
         " (limit 10 above chance)."
     )
 

@@ -7,7 +7,7 @@ from scipy.stats import beta
 from support.results.filled_published import published
 
 from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.gate.rules import list_rules
+from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.reports.schema.decision import Limit, PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
@@ -48,15 +48,15 @@ def share(low: float, high: float, confidence_low: float, confidence_high: float
     return PublishedEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
 
 
-def test_the_policys_number_is_the_least_of_whom_nothing_is_repeated_that_the_interval_allows() -> None:
-    asked = [one for one in list_rules(load_policy(), published()) if one.metric == "attributable_fraction"]
-    limits = {(one.limit.max, one.limit.patients) for one in asked}
-    assert len(limits) == 1
-    maximum, patients = limits.pop()
-    assert maximum is not None
+def test_the_policys_number_is_the_least_class_of_whom_nothing_is_repeated_that_the_interval_allows() -> None:
+    decided = decide_run(load_policy(), published(), {})
+    limits = {(rule.limit.max, rule.limit.patients) for rule in decided.rules if rule.metric == "attributable_fraction"}
+    ((maximum, patients),) = limits
     assert patients is not None
-    # Clopper and Pearson's upper end of 0 of n, at n and at n - 1.
-    assert beta.ppf(0.975, 1, patients) <= maximum < beta.ppf(0.975, 1, patients - 1)
+    # Clopper and Pearson's upper end of 0 of n, at the low end of the class and at that of the class below.
+    assert beta.ppf(0.975, 1, patients) <= maximum < beta.ppf(0.975, 1, patients - 20)
+    # Of a diagnosis, patients in each group.
+    assert {rule.limit.patients for rule in decided.rules if rule.diagnosis == "hiv"} == {106}
 
 
 def test_a_limit_of_nothing_is_kept_with_no_number() -> None:
