@@ -22,7 +22,7 @@ from typing import Final, Literal
 import numpy as np
 
 from clinaudit.audit.choices import SHIPPED
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import load_policy
 from clinaudit.audit.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
@@ -108,7 +108,7 @@ def main() -> None:
             results = simulate_audit(patients=given.patients, leak=leak, share=given.share, rng=rng)
             published = publish(coarsen(results))
             for policy in policies:
-                decision = evaluate(policy, results, published, planned_missing=False)
+                decision = decide(policy, published, {}, planned_missing=False)
                 verdicts[policy.name][decision.status] += 1
                 failed[policy.name] |= {rule.metric for rule in decision.rules if rule.status == "fail"}
         for name, counts in verdicts.items():

@@ -78,7 +78,7 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
     if policy is None:
         return
     settled = _settle(policy, published).rules
-    if [(rule.id, rule.limit) for rule in settled] != [(rule.id, rule.limit) for rule in recorded.rules]:
+    if [(rule.id, rule.limit.max) for rule in settled] != [(rule.id, rule.limit.max) for rule in recorded.rules]:
         raise IntegrityError(_CONTRADICTED.format("the rules of its policy"))
     if any(_contradicts(seen, rule) for seen, rule in zip(settled, recorded.rules, strict=True)):
         raise IntegrityError(_CONTRADICTED.format("the published figures"))

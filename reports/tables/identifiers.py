@@ -3,6 +3,7 @@
 Owns what stands in which column. What was not looked for says why.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
@@ -111,7 +112,8 @@ def _pools(figures: PublishedIdentifierFigures) -> tuple[PublishedEstimate | Non
 def identifier_bins_table(results: PublishedResults) -> Table:
     """Return the patients by verified values a query, by tier and arm."""
     listed = list(identifier_figures(results))
-    titles = list(dict.fromkeys(_bin_title(bin_) for _, _, figures in listed for bin_ in figures.by_patient))
+    bins = {(bin_.low, bin_.high or math.inf): bin_ for _, _, figures in listed for bin_ in figures.by_patient}
+    titles = [_bin_title(bin_) for _, bin_ in sorted(bins.items())]
     rows = []
     for tier, arm, figures in listed:
         counts = {_bin_title(bin_): count_text(bin_.patients) for bin_ in figures.by_patient}

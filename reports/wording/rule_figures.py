@@ -16,7 +16,7 @@ SUBJECTS: Final = (OWN_NOTES, OTHERS_NOTES, IDENTIFIERS)
 #: Of memorization, by metric.
 _SUBJECTS: Final = {
     "attributable_fraction": OWN_NOTES,
-    "near_verbatim_attributable_fraction": "Own notes, edited",
+    "near_verbatim_attributable_fraction": "Own text, edited",
     "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",

@@ -4,6 +4,7 @@ And how many patients they were written for.
 """
 
 from pathlib import Path
+from unittest.mock import patch
 
 from support.patient_facts import corpus_of
 
@@ -26,9 +27,11 @@ TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian 
 
 def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
     texts = {"a": FULL, "b": FULL.replace("cc: cough\n", ""), "c": FULL, "d": FULL.replace("dob: 02/03/1960\n", "")}
-    corpus = corpus_of(
-        tmp_path, [{"patient_id": key, "note_id": key, "text": text} for key, text in texts.items()], TABLE
-    )
+    # Each is a patient of its own, whatever name the notes share.
+    with patch("clinaudit.priors.corpus.corpus.find_people", return_value={}):
+        corpus = corpus_of(
+            tmp_path, [{"patient_id": key, "note_id": key, "text": text} for key, text in texts.items()], TABLE
+        )
     profile, probed = load_profile(), ProbedTiers(TIER_IDS, "both")
     priors = write_priors(
         dict.fromkeys(corpus.patients, ()),

@@ -35,8 +35,9 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     figures = json.loads(document)
     assert figures["figures"] == "published"
     lines = printed.out.splitlines()
-    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 1 still failing, 3 open."
-    assert figures["rules"]["failing"] == ["Own text · Appointment reminder"]
+    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 12 still failing, 72 open."
+    assert "Own text · Appointment reminder" in figures["rules"]["failing"]
+    assert len(figures["rules"]["failing"]) == 12
     assert figures["conclusion"].startswith(lines[1])
     # Nobody named the models: what differs is told apart all the same.
     (model,) = (row for row in figures["differences"] if row["name"] == "MODEL")

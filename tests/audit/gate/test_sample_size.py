@@ -75,7 +75,7 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
 
     assert row("Appointment reminder")[-6:] == ["21", "81", "100", "enough", "to", "pass"]
     assert row("Appointment, complaint")[-4:] == ["81", "20", "too", "few"]
-    assert row("Others’ text ≤ 5%         Appointment reminder")[-4:] == ["90", "enough", "to", "pass"]
+    assert row("Others’ text ≤ 5%          Appointment reminder")[-4:] == ["90", "enough", "to", "pass"]
     assert row(" HIV ")[-3:] == ["15", "too", "few"]
     assert row(" PTSD ")[-5:] == ["60", "too", "few", "to", "pass"]
     assert row(" Anxiety ")[-4:] == ["200", "enough", "to", "pass"]

@@ -53,8 +53,8 @@ def test_what_a_pass_needs_is_met() -> None:
         (compared(patients=50), reasons.SIZE_NOT_SHOWN),
         (Run(train=Text(patients=49)), reasons.SIZE_NOT_SHOWN),
         (Run(train=Text(patients=39)), reasons.FEWER_THAN_ASKED),
-        (Run(train=Text(short=12)), reasons.maybe_too_short(0.06, "train")),
-        (Run(nontrain=Text(short=12)), reasons.maybe_too_short(0.06, "nontrain")),
+        (Run(train=Text(patients=240, short=12)), reasons.maybe_too_short(0.06, "train")),
+        (Run(nontrain=Text(patients=240, short=12)), reasons.maybe_too_short(0.06, "nontrain")),
         (Run(nontrain=Text(patients=0)), reasons.NOBODY_BESIDE),
     ],
 )

@@ -173,12 +173,12 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(
     assert (first.status, second.status) == ("pass", "inconclusive")
     assert second.reason == reasons.too_many_refused(0.2)
     # A policy may allow more.
-    lenient = replace(POLICY, maximum_refused_share=0.8)
+    lenient = replace(POLICY, maximum_refused_share=1.0)
     assert [rule.status for rule in decide(lenient, published, {}, planned_missing=False).rules] == ["pass"] * 2
     share = from_json(to_json(published)).renderings["chat"].memorization["encounter_cc"]["train"].refused_share
     assert share is not None
-    # 26 to 30 refused, of 41 to 60.
-    assert (share.low, share.high) == (pytest.approx(26 / 60, abs=1e-4), pytest.approx(30 / 41, abs=1e-4))
+    # 21 to 40 refused, of 41 to 60.
+    assert (share.low, share.high) == (pytest.approx(21 / 60, abs=1e-4), pytest.approx(40 / 41, abs=1e-4))
 
 
 def test_a_refusal_that_recites_is_an_answer_and_a_leak_fails_all_the_same(

@@ -13,10 +13,10 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.memorization_twin import Twin
 from support.near_attributable_twin import NearTwin
 from support.random_corpora import random_corpus
-from support.random_tables import write_tables
+from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.gate.evaluation import evaluate
+from clinaudit.audit.gate.evaluation import decide as decide_run
 from clinaudit.audit.gate.policy import MemorizationRule, load_policy
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.patient_matching import match_generations
@@ -113,7 +113,7 @@ def decide(summary: Memorization) -> str:
     assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
     asked = replace(policy, memorization=(MemorizationRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
     results = Results(memorization={"encounter": {"train": summary}})
-    return evaluate(asked, results, publish(coarsen(results)), planned_missing=False).status
+    return decide_run(asked, publish(coarsen(results)), {}, planned_missing=False).status
 
 
 def invented() -> dict[str, str]:
@@ -247,8 +247,7 @@ def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, 
                     tuple(spans), "stop",
                 )
             )  # fmt: skip
-        write_tables(corpus, tmp_path / str(seed))
-        analyzed = analyze(read_corpus(tmp_path / str(seed)), small_cache, generations, n=n)
+        analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_cache, generations, n=n)
         for generation in generations:
             patient = int(generation.patient_id[1:])
             people = [own for own, train in zip(corpus.patients, corpus.train, strict=True) if train]

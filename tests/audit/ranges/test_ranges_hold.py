@@ -116,7 +116,9 @@ def test_corrected_figures_are_withheld(numbers: list[Beside]) -> None:
 
 
 def test_the_intervals_of_the_rules_lie_in_theirs(numbers: list[Beside]) -> None:
-    judged = [n for n in estimates(numbers) if n.path.startswith(".decision.") and n.exact.confidence_low is not None]
+    decided = (n for n in estimates(numbers) if n.path.startswith(".decision.") and n.exact.confidence_low is not None)
+    # Of values per 1,000 queries the exact interval is a bootstrap's, which may be wider than that of the bins.
+    judged = [number for number in decided if upper_end(number.exact.confidence_high) <= 1]
     assert judged
     outside = [
         number

@@ -8,8 +8,8 @@ from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import fraction_of, memorization_of
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
 
-from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import load_policy
+from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS
@@ -121,7 +121,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Results:
 def decided(results: Results) -> Results:
     """Return the results with the verdict of the default policy."""
     shown = publish(coarsen(results))
-    decision = decide(load_policy(), shown, find_outcomes(results, shown), planned_missing=False)
+    decision = decide_run(load_policy(), shown, find_outcomes(results, shown))
     return results.model_copy(update={"decision": decision})
 
 

@@ -69,7 +69,12 @@ def measure_population(world: World, name: str) -> PopulationSummary:
 
 def measure_completeness(world: World) -> dict[str, StageCompleteness]:
     """Return what was planned, done and excluded: prompts, generations, verdicts."""
-    planned = sum(world.value(world.patients(tier, arm)) for tier in world.tiers for arm in ARMS)
+    planned = sum(
+        # Of whom the model refused to answer, they were asked about all the same.
+        world.value(world.patients(tier, arm)) + world.counts[f"mem/{tier}/{arm}/refused"]
+        for tier in world.tiers
+        for arm in ARMS
+    )
     excluded = {}
     for tier in world.tiers:
         excluded[f"{tier}: {MISSING}"] = sum(world.counts[f"total/missing/{tier}/{arm}"] for arm in ARMS)

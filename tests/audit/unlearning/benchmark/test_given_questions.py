@@ -34,7 +34,7 @@ def write(path: Path, *rows: object) -> Path:
 
 def test_facts_and_keywords_may_be_left_out(tmp_path: Path) -> None:
     row = {key: value for key, value in GOOD.items() if key not in ("facts", "keywords")}
-    (found,) = read_given_questions(write(tmp_path / "qa.jsonl", row), {"P1"})["P1"]
+    (found,) = read_given_questions(write(tmp_path / "qa.jsonl", row), {"P1": "P1"})["P1"]
     assert (found.candidate.facts, found.keywords) == ((), None)
 
 
