@@ -62,4 +62,4 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
     assert published["prompts"]["encounter"]["train"]["broken"] == 0
     report = (run / "report.html").read_text(encoding="utf-8")
     assert "How the prompts fit the notes" in report
-    assert "Verbatim memorization by tier and arm, facts alone" in report
+    assert "Verbatim memorization by tier, facts alone" in report

@@ -176,10 +176,7 @@ class Reader:
                 yield from self._ratio(
                     part, all_shown, 1, share - 0.005, share + 0.005, self._world.value(part) / total
                 )
-        if not total:
-            yield Law(all_shown, 0, 0)
-        else:
-            yield Law(all_shown, 1)
+        yield Law(all_shown, 1) if total else Law(all_shown, 0, 0)
 
     def _shows(self, place: str) -> bool:
         return not 1 <= self._world.counts[f"{place}/patients"] <= ARM_STEP
@@ -205,14 +202,10 @@ class Reader:
         yield self._class(add(place("owners")), others.others)
         for fraction, shown in fractions.items():
             yield from self._fraction(tier, arm, fraction, shown)
-        for fraction, cells in (
-            ("memorized", coarse.hits),
-            ("attributable", coarse.attributable),
-            ("near", near.patients),
-            ("extra", near.extra_patients),
-        ):
-            any_ = world.above(tier, arm, fraction)
-            yield from self._partition({"any": any_, "none": minus(patients, any_)}, cells)
+        shown_cells = (coarse.hits, coarse.attributable, near.patients, near.extra_patients)
+        for fraction, cells in zip(("memorized", "attributable", "near", "extra"), shown_cells, strict=True):
+            some = world.above(tier, arm, fraction)
+            yield from self._partition({"any": some, "none": minus(patients, some)}, cells)
         alone = {"empty": coarse.empty, "short": coarse.short, "refused": coarse.refused}
         yield from (self._class(add(place(name)), count) for name, count in alone.items() if count is not None)
         if coarse.asked is not None:
