@@ -218,7 +218,7 @@ def test_a_string_of_css_cannot_be_ended_from_within() -> None:
 
 
 def test_verdicts_rest_on_the_exact_numbers_is_said_once() -> None:
-    said = "Verdicts rest on the exact numbers, which stay in evidence/"
+    said = "Rules on diagnoses rest on tests of the exact numbers, which stay in evidence/"
     assert page_of("pass").words.count(said) == 1
     assert said not in page_of("exact").words
 
