@@ -61,9 +61,8 @@ class PieceMasker:
         """Return a part of a note of the patient as it stands and masked; None where it is placeholders alone."""
         own = self._note(generation, note)
         text = own.text[slice(*place)]
-        values = [value for value in own.values if value.span_chars.overlaps(place)]
-        masked = mask_text(own.text, values, place) if values else text
-        return (text, masked) if text and not (values and _NO_TEXT.fullmatch(masked)) else None
+        masked = mask_text(own.text, own.values, place)
+        return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
 
     def find_given(self, generation: Generation, note: int) -> list[MaskedValue]:
         """Return the occurrences in a note of the patient that say what the prompt holds."""

@@ -72,46 +72,37 @@ def find_near_passages(
 ) -> list[NearPassages | None]:
     """Return for each of one patient's generations the passages of its near matches, None where none may add a token.
 
-    A token may count that is in no match, equals a token of the passage that is clinically revealing, and is in no near
+    A token may count that is in no match, equals a token of the passage that is no boilerplate, and is in no near
     match with the prompt: it repeats the prompt as nearly as it does the note.
     """
+    places = matches.kept.astype(np.int32)
+    tokens = matches.windows[:, None] + np.arange(match_tokens)
+    places[np.concatenate([*memorized, [False]])[tokens]] = -1
+    sequences = np.searchsorted(patient.sequences.starts, matches.passages[:, 0], side="right") - 1
+    for sequence in set(sequences[(places >= 0).any(axis=1)].tolist()):
+        patient.lay_out(sequence, tokenizer)
+    notes = np.asarray(patient.note_of_sequence, dtype=np.int64)[sequences]
+    rows, columns = np.nonzero(places >= 0)
+    of_note = dict(zip(places[rows, columns].tolist(), notes[rows].tolist(), strict=True))
+    # The last is that of no place.
+    is_out = np.zeros(len(patient.token_chars) + 1, dtype=np.bool_)
+    for place, note in of_note.items():
+        is_out[place] = 1 in patient.note(note).boilerplate[slice(*patient.token_chars[place].tolist())]
+    places[is_out[places]] = -1
     starts = np.cumsum([0, *map(len, memorized)])
-    firsts = np.searchsorted(matches.windows, starts)
-    notes = np.asarray(patient.note_of_sequence, dtype=np.int64)
-    prompts = tokenizer.encode_many([generation.prompt or "" for generation in generations])
+    bounds = np.searchsorted(matches.windows, starts)
+    passages = np.column_stack([notes, matches.passages])
     found: list[NearPassages | None] = []
     for index, generation in enumerate(generations):
-        own = slice(firsts[index], firsts[index + 1])
-        if own.start == own.stop:
-            found.append(None)
-            continue
-        windows, passages = matches.windows[own] - starts[index], matches.passages[own]
-        places = matches.kept[own].astype(np.int32)
-        tokens = windows[:, None] + np.arange(match_tokens)
-        places[memorized[index][tokens]] = -1
-        sequences = np.searchsorted(patient.sequences.starts, passages[:, 0], side="right") - 1
-        for sequence in np.unique(sequences[(places >= 0).any(axis=1)]).tolist():
-            patient.lay_out(sequence, tokenizer)
-        rows, columns = np.nonzero(places >= 0)
-        of_note = dict(zip(places[rows, columns].tolist(), notes[sequences[rows]].tolist(), strict=True))
-        boilerplate = [
-            place
-            for place, note in of_note.items()
-            if 1 in patient.note(note).boilerplate[slice(*patient.token_chars[place].tolist())]
-        ]
-        places[np.isin(places, boilerplate)] = -1
-        if len(boilerplate) < len(of_note):
-            echo = find_near_matches(
-                concatenate_sequences([generation.token_ids]),
-                concatenate_sequences([prompts[index]]),
-                match_tokens=match_tokens,
-            )
-            places[echo.covered_tokens(0, length=len(generation.token_ids))[tokens]] = -1
-        (rows,) = np.nonzero((places >= 0).any(axis=1))
-        passages = np.column_stack([notes[sequences], passages])
-        found.append(
-            NearPassages(windows[rows], passages[rows], places[rows], patient.token_chars) if rows.size else None
-        )
+        own = np.arange(bounds[index], bounds[index + 1])
+        if (places[own] >= 0).any() and generation.prompt:
+            prompt = concatenate_sequences(tokenizer.encode_many([generation.prompt]))
+            ids = concatenate_sequences([generation.token_ids])
+            echo = find_near_matches(ids, prompt, match_tokens=match_tokens).covered_tokens(0, length=len(ids.ids))
+            places[own] = np.where(echo[tokens[own] - starts[index]], -1, places[own])
+        own = own[(places[own] >= 0).any(axis=1)]
+        windows = matches.windows[own] - starts[index]
+        found.append(NearPassages(windows, passages[own], places[own], patient.token_chars) if own.size else None)
     return found
 
 

@@ -21,6 +21,9 @@ TERMS = (
     "aspirin",
     "depo-medrol",
     "bipolar\ndisorder",
+    # The name of a type, over a line break: on one line "hiv" is a term already.
+    "hiv\n1",
+    "hiv\n2",
 )
 CUES = ("positive", "diagnosed", "history of")
 NEGATIONS = {

@@ -45,6 +45,11 @@ NEAR = "near_verbatim_attributable_fraction"
 WORDS = sorted({"".join(random.Random(seed).choices("bdfgklmnprst", k=4)) for seed in range(200)})
 
 
+_SYSTEMS = ["chest pain", "palpitations", "wheezing", "nausea", "vomiting", "dizziness", "rash", "fever", "chills"]
+#: Boilerplate, in words of one token each, too.
+LINE = "ros:\n" + "".join(f"negative for {', '.join(_SYSTEMS[k:] + _SYSTEMS[:k])}\n" for k in range(9))
+
+
 def words_of(seed: int, count: int) -> str:
     """Words in an order of one's own, in sentences."""
     words = random.Random(seed).choices(WORDS, k=count)
@@ -60,7 +65,8 @@ def edit_words(text: str, *, every: int = 15) -> str:
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
     """Words are mostly one token each, as they are for a model of today."""
-    texts = [words_of(seed, 400) for seed in range(30)]
+    texts = [edit_words(words_of(seed, 400)) for seed in range(30)]
+    texts += [f"{LINE} besides {LINE.replace('fever', 'ague')}"]
     if ACI_BENCH.is_dir():
         texts += [json.loads(line)["text"] for line in (ACI_BENCH / "notes.jsonl").read_text().splitlines()]
     tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
@@ -180,15 +186,13 @@ def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(tmp_path:
 
 
 def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, cache: TokenCache) -> None:
-    systems = ["chest pain", "palpitations", "wheezing", "nausea", "vomiting", "dizziness", "rash", "fever", "chills"]
-    line = "ros:\n" + "".join(f"negative for {', '.join(systems[k:] + systems[:k])}\n" for k in range(9))
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
-    corpus = written({"p": [line], "q": [words_of(1, 400)]}, tmp_path / "corpus")
-    summary = measure(corpus, cache, {"p": line.replace("fever", "ague")})
+    corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
+    summary = measure(corpus, cache, {"p": LINE.replace("fever", "ague")})
     assert summary.near_verbatim is not None
     assert (summary.near_verbatim.extra_fraction.value or 0) > 0.5
-    # Its line ends are part of no rule's span.
-    line_ends = line.count("\n") / len(cache.tokenizer.encode(line.replace("fever", "ague")))
+    # Its LINE ends are part of no rule's span.
+    line_ends = LINE.count("\n") / len(cache.tokenizer.encode(LINE.replace("fever", "ague")))
     assert near_of(summary) <= line_ends
 
 
