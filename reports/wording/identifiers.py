@@ -30,6 +30,7 @@ PLANTED_NOTE: Final = (
 )
 #: Ends of a published rate that lie further apart say nothing of its size.
 _WIDEST: Final = 5
+_FEW: Final = "too few to publish"
 #: Per 1,000 queries: one in ten is worth telling, however many more there may be.
 _MANY: Final = 100
 #: Of HIPAA's identifiers: dates, of which many belong to one patient alone.
@@ -75,7 +76,9 @@ def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) 
     allowed = "" if limit is None else f" (limit {limit:g} above chance)"
     first, *others = (arm for arm in ARMS if arm in arms)
     rates = {arm: _rate_or_few(figures.verified_per_1000) for arm, figures in arms.items()}
-    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {rates[first]} verified identifiers{allowed}"
+    few = rates[first] == _FEW
+    held = "too few verified identifiers to publish" if few else f"{rates[first]} verified identifiers"
+    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {held}{allowed}"
     return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
 
@@ -132,11 +135,17 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
     if measured is None or chance is None:
         all_ = _rate_or_few(arms["train"].verified_per_1000)
         return tier, f"1,000 answers hold {all_} verified identifiers; how many chance gives is not known"
-    told = f"1,000 answers hold {_rate_or_few(measured)} verified identifiers (by chance {_rate_or_few(chance)})"
     beyond = (measured.confidence_low or 0.0) > (
         float("inf") if chance.confidence_high is None else chance.confidence_high
     )
-    return tier, told + (", more than chance gives" if beyond else ": nothing beyond chance is shown")
+    found = (
+        "the answers hold more verified identifiers than chance gives"
+        if beyond
+        else "no verified identifiers beyond chance are shown"
+    )
+    rates = [_rate_or_few(rate) for rate in (measured, chance)]
+    told = "too few to say how many" if rates == [_FEW, _FEW] else f"{rates[0]} in 1,000 answers, by chance {rates[1]}"
+    return tier, f"{found} ({told})"
 
 
 def _rate_or_few(rate: PublishedEstimate) -> str:
@@ -144,4 +153,4 @@ def _rate_or_few(rate: PublishedEstimate) -> str:
     low, high = rate.low or 0.0, float("inf") if rate.high is None else rate.high
     if not is_measured(rate) or high <= _WIDEST * low or not high:
         return rate_text(rate)
-    return "too few to publish" if low < _MANY else rate_text(rate.model_copy(update={"high": None}))
+    return _FEW if low < _MANY else rate_text(rate.model_copy(update={"high": None}))
