@@ -129,23 +129,25 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
     if identifiers is None or tier is None:
         return None
     arms = identifiers.tiers[tier]
-    if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
+    train, never = arms.get("train"), arms.get("nontrain")
+    if train is None or not is_measured(train.own):
         return None
-    measured, chance = arms["train"].sampled_per_1000, arms["train"].chance_per_1000
-    if measured is None or chance is None:
-        all_ = _rate_or_few(arms["train"].verified_per_1000)
-        return tier, f"1,000 answers hold {all_} verified identifiers; how many chance gives is not known"
-    beyond = (measured.confidence_low or 0.0) > (
-        float("inf") if chance.confidence_high is None else chance.confidence_high
+    came = (
+        f"an identifier of the patient’s own came back for {part_text(train.own_patients, train.patients)} trained on"
     )
-    found = (
-        "the answers hold more verified identifiers than chance gives"
-        if beyond
-        else "no verified identifiers beyond chance are shown"
+    if never is None:
+        return tier, f"{came}; how many chance gives is not known"
+    told = (
+        f"{came} and {part_text(never.own_patients, never.patients)} never seen, {_beside_chance(train.own, never.own)}"
     )
-    rates = [_rate_or_few(rate) for rate in (measured, chance)]
-    told = "too few to say how many" if rates == [_FEW, _FEW] else f"{rates[0]} in 1,000 answers, by chance {rates[1]}"
-    return tier, f"{found} ({told})"
+    if train.sampled is None or train.chance is None:
+        return tier, told
+    return tier, f"{told}; for identifiers of others it is {_beside_chance(train.sampled, train.chance)}"
+
+
+def _beside_chance(measured: PublishedEstimate, chance: PublishedEstimate) -> str:
+    most = float("inf") if chance.confidence_high is None else chance.confidence_high
+    return "more than chance gives" if (measured.confidence_low or 0.0) > most else "not shown to be more than chance"
 
 
 def _rate_or_few(rate: PublishedEstimate) -> str:

@@ -30,18 +30,17 @@ def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_sure
     assert own == "Patients whose own identifier came out: 86–100 of 121–140 trained on, never seen 1–5 of 121–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, the answers hold more verified identifiers than"
-        " chance gives (at least 400 in 1,000 answers, by chance too few to publish)."
+        "For someone who holds an appointment reminder, an identifier of the patient’s own came back for 86–100 of"
+        " 121–140 trained on and 1–5 of 121–140 never seen, more than chance gives; for identifiers of others it is not"
+        " shown to be more than chance."
     )
-    assert headline_in_short(published()).startswith("Appointment reminder: the answers hold more ")
+    assert headline_in_short(published()).startswith("Appointment reminder: an identifier of the patient’s own ")
 
 
 def test_what_chance_gives_as_much_of_is_nothing_beyond_it() -> None:
     results = published(leaks_from=6)
     assert results.identifiers is not None
-    assert headline_sentence(results).endswith(
-        "no verified identifiers beyond chance are shown (too few to publish in 1,000 answers, by chance 0)."
-    )
+    assert "1–5 of 121–140 never seen, not shown to be more than chance; " in headline_sentence(results)
     unknown = headline_sentence(published(nontrain=False))
     assert "chance" in unknown
 
