@@ -21,8 +21,22 @@ TermFinder = Callable[[str], Iterable[Span]]
 _CLAUSE_END = re.compile(
     r"[;\n]|(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bmiss)(?<!\bprof)\.(?!\d)", re.IGNORECASE
 )
-#: What ends the list of a "negative for".
-_CONTRAST = re.compile(r"\b(?:but|except|positive)\b", re.IGNORECASE)
+#: What ends the list of a "negative for": it denies no more after it.
+_CONTRAST = re.compile(
+    r"\b(?:but|except|positive|whereas|although|though|however|yet|while|because|since|until|after|when)\b",
+    re.IGNORECASE,
+)
+#: A subject or verb of its own: an item of the list that holds one tells something.
+_TELLS = re.compile(
+    r"\b(?:i|he|she|they|it|we|you|his|hers?|theirs?|him|them|my|our|who|whose|which|that|is|are|was|were|be|been|has|had"
+    r"|have|does|did|do|will|would|can|could|may|might|says?|said|told|tells|reports?|reported|admits?|admitted|states?"
+    r"|stated|endorse[sd]?|confide[sd]?|disclose[sd]?|diagnosed|confirmed|came)\b",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"[^\n]*?\bnegative[ \t]+for\b", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[^,]|,(?=\d))+?(?:,(?!\d)|\b(?:and|or|nor)\b|\Z)", re.IGNORECASE)
+#: Words of one item at most: what is longer tells something.
+_LONGEST_ITEM = 6
 _CUE = re.compile(r"\b(?:positive|diagnosed|history\s{1,9}of)\b", re.IGNORECASE)
 #: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
 _NEGATION = re.compile(
@@ -81,7 +95,12 @@ def _telling_clauses(
 
 
 def _before_contrast(note: str, span: Span) -> Span:
-    contrast = _CONTRAST.search(note, *span)
-    if contrast is None:
-        return span
-    return Span(span.start, span.start + len(note[span.start : contrast.start()].rstrip(" \t,(")))
+    """Return the span as far as it lists what is denied, item by item, each a few words without a subject or verb."""
+    begins = _LIST.match(note, *span)
+    begin = span.start if begins is None else begins.end()
+    contrast = _CONTRAST.search(note, begin, span.end)
+    denied = note[begin : span.end if contrast is None else contrast.start()]
+    for item in _ITEM.finditer(denied):
+        if len(item[0].split()) > _LONGEST_ITEM or _TELLS.search(item[0]) is not None:
+            return Span(span.start, begin + len(denied[: item.start()].rstrip(" \t,(")))
+    return Span(span.start, span.end if contrast is None else begin + len(denied.rstrip(" \t,(")))

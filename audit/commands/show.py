@@ -28,6 +28,7 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
         read_exact,
         read_published,
     )
+    from clinaudit.audit.publication.run_verdict import require_told
     from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.exact.results import exact_to_json
     from clinaudit.reports.schema.results import to_json
@@ -42,7 +43,9 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
     elif exact:
         say_summary(exact_results(read_exact(finished)), report, exact=True)
     else:
-        say_summary(read_published(finished), report)
+        results = read_published(finished)
+        require_told(results)
+        say_summary(results, report)
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0

@@ -29,7 +29,7 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
       clinaudit verify run/ --sign site.pem
       clinaudit verify run/ --key site.pub
     """
-    from clinaudit.audit.publication.published_files import read_published, read_record
+    from clinaudit.audit.publication.published_files import read_published, read_record, require_same_verdict
     from clinaudit.audit.publication.run_verdict import find_verdict
     from clinaudit.audit.run.directory import hold_lock_of_finished
     from clinaudit.audit.run.manifest import lists_evidence, require_finished_run, run_digest
@@ -46,6 +46,7 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
         else:
             if published.decision is not None:
                 find_verdict(published, read_record(finished), given=None)
+            require_same_verdict(finished)
         if signing_key is not None:
             sign_manifest(finished, signing_key)
     if public_key is not None:

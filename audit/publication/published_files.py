@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clinaudit.audit.publication.exact_content import exact_parts, exact_results
+from clinaudit.audit.publication.run_verdict import require_told
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
@@ -77,6 +78,22 @@ def exact(run: RunDirectory) -> ReportContent:
     return ReportContent(results=exact_results(results), provenance=read_record(run), exact=exact_parts(results))
 
 
+def require_same_verdict(run: RunDirectory) -> None:
+    """Raise `IntegrityError` where `gate.json` is not the verdict of `results.json`.
+
+    The pages and the other exports are renderings, in words that another build may change: who must rely on them signs
+    the run.
+    """
+    decision = read_published(run).decision
+    name = VERDICT_FILES[0]
+    try:
+        is_same = decision is None or json.loads(_read_text(run.root / name, name)) == json.loads(gate_json(decision))
+    except ValueError:
+        is_same = False
+    if not is_same:
+        raise IntegrityError(f"{name} is not the verdict of {RESULTS}; run the audit again")
+
+
 def write_verdict(directory: Path, decision: PublishedDecision) -> None:
     """Write a published verdict in its three machine-readable forms; those of an earlier one are removed first."""
     for name in VERDICT_FILES:
@@ -96,9 +113,11 @@ def render_again(
     """Render the reports once more from the files of the run, and what is asked for besides.
 
     With `identity`, `run.json` is given these names first. The exact report is rendered where the evidence is there.
+    Raises `IntegrityError` where the verdict is not what its figures make of it.
     """
     files: dict[str, bytes] = {}
     content = published(run)
+    require_told(content.results)
     if identity is not None:
         record = {**content.provenance, "identity": dict(identity)}
         files[RUN_RECORD] = (json.dumps(record, indent=1, sort_keys=True) + "\n").encode("utf-8")

@@ -73,6 +73,19 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
 
     `policy` is the run's own; None where it is not at hand.
     """
+    require_told(published)
+    recorded = published.decision
+    if policy is None or recorded is None:
+        return
+    settled = _settle(policy, published).rules
+    if [(rule.id, rule.limit.max) for rule in settled] != [(rule.id, rule.limit.max) for rule in recorded.rules]:
+        raise IntegrityError(_CONTRADICTED.format("the rules of its policy"))
+    if any(_contradicts(seen, rule) for seen, rule in zip(settled, recorded.rules, strict=True)):
+        raise IntegrityError(_CONTRADICTED.format("the published figures"))
+
+
+def require_told(published: PublishedResults) -> None:
+    """Raise `IntegrityError` where a recorded verdict is not what its rules and their figures make of it."""
     recorded = published.decision
     if recorded is None:
         return
@@ -85,13 +98,6 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
         # A rule on a metric or a form of prompt that there is not.
         is_of_figures = False
     if not is_of_figures or any(map(_is_beyond_its_figures, recorded.rules)):
-        raise IntegrityError(_CONTRADICTED.format("the published figures"))
-    if policy is None:
-        return
-    settled = _settle(policy, published).rules
-    if [(rule.id, rule.limit.max) for rule in settled] != [(rule.id, rule.limit.max) for rule in recorded.rules]:
-        raise IntegrityError(_CONTRADICTED.format("the rules of its policy"))
-    if any(_contradicts(seen, rule) for seen, rule in zip(settled, recorded.rules, strict=True)):
         raise IntegrityError(_CONTRADICTED.format("the published figures"))
 
 
@@ -124,5 +130,8 @@ def _find_policy(
         return policy, recorded is not None and sha256_of(locate_policy(given)) == digest
     if recorded is None:
         return load_policy(), False
-    own = next((Path(name) for name in SHIPPED if sha256_of(locate_policy(Path(name))) == digest), None)
-    return None if own is None else load_policy(own), True
+    shipped = {sha256_of(locate_policy(Path(name))): load_policy(Path(name)) for name in SHIPPED}
+    own = shipped.get(str(digest))
+    if own is not None and recorded.policy != own.name:
+        raise IntegrityError(_CONTRADICTED.format("the name of its policy"))
+    return own, True

@@ -29,6 +29,7 @@ MOST_IDS: Final = 10
 #: Nor does a shorter note ("no show"). It has hardly the 30 tokens of a match, so that K never counts it.
 LEAST_WORDS: Final = 20
 _WORD: Final = re.compile(r"[^\W_]+")
+_TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "mx", "dr", "prof"})
 _NO_GAP: Final = re.compile(r"['’`.]")
 
 
@@ -79,9 +80,13 @@ def _pairs_by_identity(
 
 
 def _name_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in one order: without case, accents and punctuation, "Lund, Ada" is "Ada Lund"."""
+    """Return the words of a name in one order: without case, accents and punctuation, "Lund, Ada" is "Ada Lund".
+
+    Titles and initials are left out: one registration has them and another has not.
+    """
     plain = unicodedata.normalize("NFKD", _NO_GAP.sub("", name)).casefold()
-    return tuple(sorted(_WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))))
+    words = _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
+    return tuple(sorted(word for word in words if len(word) > 1 and word not in _TITLES))
 
 
 def _pairs_by_notes(notes: Mapping[str, tuple[Note, ...]]) -> Iterator[tuple[str, str]]:

@@ -74,6 +74,38 @@ def clauses(text: str, cuts: set[int]) -> list[tuple[int, int]]:
     return list(zip([0, *ends], ends, strict=False))
 
 
+CONTRASTS = "but except positive whereas although though however yet while because since until after when".split()
+TELLING = set(
+    "i he she they it we you his her hers their theirs him them my our who whose which that is are was were be been has"
+    " had have does did do will would can could may might say says said told tells report reports reported admit admits"
+    " admitted state states stated endorse endorses endorsed confide confides confided disclose discloses disclosed"
+    " diagnosed confirmed came".split()
+)
+
+
+def end_of_denial(text: str, start: int, end: int) -> int:
+    """Where the list of a "negative for" ends: before a contrast, or the first item that is long or tells."""
+    begin = start + re.search(r"negative[ \t]+for\b", text[start:end]).end()
+    contrasts = [begin + at for word in CONTRASTS for at in places(word, text[begin:end])]
+    stop = min(contrasts, default=end)
+    item, words = begin, [(found.start() + begin, found[0]) for found in re.finditer(r"\S+", text[begin:stop])]
+    count, tells, cut = 0, False, None
+    for place, word in words:
+        count += 1
+        tells |= not TELLING.isdisjoint(re.findall(r"\w+", word))
+        if count > 6 or tells:
+            cut = item
+            break
+        joins = re.fullmatch(r"\W*(and|or|nor)\W*", word) or (word.endswith(",") or "," in re.sub(r",\d", "", word))
+        if joins:
+            item, count = place + len(word), 0
+    stop = stop if cut is None else cut
+    if cut is not None or contrasts:
+        while text[stop - 1] in " \t,(":
+            stop -= 1
+    return stop
+
+
 def boilerplate_characters(note: str) -> list[bool]:
     """Whether each character of a note with line feeds only is boilerplate."""
     text = plain(note).lower()
@@ -81,11 +113,7 @@ def boilerplate_characters(note: str) -> list[bool]:
     taken: set[int] = set()
     cuts: set[int] = set()
     for start, end in by_rule[Rule.NEGATIVE_ROS]:
-        contrasts = [start + at for word in ("but", "except", "positive") for at in places(word, text[start:end])]
-        if contrasts:
-            end = min(contrasts)
-            while text[end - 1] in " \t,(":
-                end -= 1
+        end = end_of_denial(text, start, end)
         taken |= set(range(start, end))
         cuts.add(end)
     headers = {at for span in by_rule[Rule.HEADER_PREFIX] for at in range(*span)}

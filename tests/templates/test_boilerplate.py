@@ -43,6 +43,23 @@ TABLE = [
     ("plan: denies a history of abuse", ["plan:"]),
     ("plan: no cough; history of abuse", ["plan:"]),
     ("plan: a history of abuse, no cough", []),
+    # An item with a subject or verb of its own, or of more than a few words, tells something.
+    ("negative for chest pain, edema, he tried to hang himself", ["negative for chest pain, edema"]),
+    ("negative for cough, wheezing, whereas her syphilis titer rose", ["negative for cough, wheezing"]),
+    ("negative for fever although her husband beats her", ["negative for fever"]),
+    ("gi: negative for nausea and she confided that she was raped", ["gi: negative for nausea and"]),
+    ("negative for rash, smokes crack with her son", ["negative for rash"]),
+    ("negative for chills, yet drinks a pint of vodka", ["negative for chills"]),
+    ("negative for pain, his huntington gene test came back", ["negative for pain"]),
+    (
+        "negative for pain, beaten black and blue by a jealous husband on fridays",
+        ["negative for pain, beaten black and"],
+    ),
+    (
+        "constitutional: negative for fever, chills, or night sweats",
+        ["constitutional: negative for fever, chills, or night sweats"],
+    ),
+    ("negative for pain over 1,000 m", ["negative for pain over 1,000 m"]),
     ("negative for a history of syncope", ["negative for a history of syncope"]),
     # The date and review rules cover their stamp.
     ("03/14/2019 hiv test came back positive after a night out", []),

@@ -21,6 +21,8 @@ Forms = Mapping[str, tuple[str, ...]]
 #: Of any script, with the escapes of Markdown and marks that show nothing.
 _INNER: Final = r"[\w＿\\ +\u00ad\u200b-\u200f\u2060\ufeff-]{3,60}?"
 _NAME: Final = re.compile(r"([^\W\d_]\w*?_)0*([1-9]\d*)((?: ?[+-] ?[0-9]+D)*)")
+#: An offset in any other form than `+42d`, after a tag without brackets: `+6w`, `−42d` with a true minus, `plus 42d`.
+_OTHER_OFFSET: Final = re.compile(r"\\?[ \u00a0]?(?:[+\-−–—‐‑]|plus\b|minus\b)[ \u00a0]?\d", re.IGNORECASE)
 _KEY: Final = re.compile(r"(\w+_\d+)(?:([+-]\d+)d)?")
 
 
@@ -46,7 +48,8 @@ def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
 
     The second occurrence of a tag takes the second form in which the record wrote the value; further ones the first.
     `<DATE_1+42d>` is the day 42 days later, written alike. Where a tag has days of its own, `<DATE_2+14d>`, others are
-    unknown: they could be counted from either day. An unknown tag stays: whoever answered made it up.
+    unknown: they could be counted from either day. So is an offset in any other form. An unknown tag stays: whoever
+    answered made it up.
     """
     keys = [key for key in map(_KEY.fullmatch, forms) if key is not None]
     known = {key[1]: (int(key[2]) if key[2] else None, forms[key[0]]) for key in keys}
@@ -61,7 +64,7 @@ def unmask_text(text: str, forms: Forms) -> tuple[str, int]:
             seen[name] += 1
         elif written and own is not None and own in (0, days[0]):
             value = write_later(written[0], sum(days) - own)
-        if value is None:
+        if value is None or (text[end - 1].isdecimal() and _OTHER_OFFSET.match(text, end)):
             unknown += 1
         else:
             parts += [text[place:start], value]

@@ -52,6 +52,8 @@ def of_names(directory: Path, *rows: str) -> dict[str, str]:
         ("Ada Lund,1960-02-03", '"Lund, Ada",1960-02-03'),
         ("Séan O'Brien,1960-02-13", "sean OBRIEN,1960-02-13"),
         ("J.R. Poe-Roe,1960-02-13", "JR Poe Roe,1960-02-13"),
+        # One registration has an initial or a title, and another has not.
+        ("Ada B. Lund,1960-02-13", "Mrs. Ada Lund,1960-02-13"),
     ],
 )
 def test_equal_names_and_birth_dates_are_one_person(tmp_path: Path, one: str, other: str) -> None:

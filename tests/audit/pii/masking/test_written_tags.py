@@ -138,3 +138,12 @@ def test_an_answer_of_a_megabyte_is_read(answer: str) -> None:
     text, unknown = unmask_text(answer, FORMS)
     assert unknown == answer.count("<FOO_1>") or text
     assert text.count("04/12/2024") == answer.count("<DATE_1+42d>")
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["<DATE_1+6w>", "<DATE_1+1mo>", "<DATE_1+42>", "‹DATE_1−42d>", "‹DATE_1–42d>", "<DATE_1 plus 42d>", "DATE_1 - 3 w"],
+)
+def test_an_offset_in_another_form_is_an_unknown_tag(written: str) -> None:
+    assert unmask_text(f"seen {written} again", {"DATE_1+0d": ("03/01/2024",)}) == (f"seen {written} again", 1)
+    assert unmask_text("<DATE_1>-6 weeks", {"DATE_1+0d": ("03/01/2024",)}) == ("03/01/2024-6 weeks", 0)
