@@ -128,6 +128,13 @@ def is_word(written: str) -> bool:
     return small in read_words("words_and_names") or small in read_words("no_names") or is_allowed(small)
 
 
+def is_known_name(word: str) -> bool:
+    """Whether a word is a first or last name, of those that are words too, or common."""
+    small = word.lower()
+    is_also_word = small in read_words("words_and_names") and small not in read_words("no_names")
+    return is_also_word or small in read_words("given_words") or word.title() in read_words("given_names")
+
+
 def is_eponym(text: str, start: int, end: int) -> bool:
     """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
     after = _WORD_AFTER.match(text, end)
@@ -136,7 +143,7 @@ def is_eponym(text: str, start: int, end: int) -> bool:
 
 def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
     written = text[start:end]
-    if follows and is_allowed(f"{written} {follows}"):
+    if follows and (follows in _DESCRIBED or is_allowed(f"{written} {follows}")):
         return True
     joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
     whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"

@@ -3,10 +3,12 @@
 Time is not measured: counted is how much text the detectors are given.
 """
 
+import itertools
 import random
 import re
 
 import pytest
+from support.pii.masked_by_rules import FIRST, SECOND
 
 from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
@@ -16,7 +18,6 @@ from clinaudit.audit.pii.masking import mask_prompt
 from clinaudit.audit.pii.masking.detection import EverySpan
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
-from support.pii.masked_by_rules import FIRST, SECOND
 
 _FILLER = "She was seen for a cough.\n"
 #: What each other reading of a text changes.
@@ -70,7 +71,7 @@ def test_pieces_overlap_and_cover_the_text(text: str) -> None:
     assert pieces[0][0] == 0
     assert pieces[-1][1] == len(text)
     assert all(end - begin <= 100 for begin, end in pieces)
-    for (before, end), (begin, _) in zip(pieces, pieces[1:], strict=False):
+    for (before, end), (begin, _) in itertools.pairwise(pieces):
         assert before < begin <= end - 20
 
 
