@@ -5,7 +5,8 @@ where a person or a place is spoken of, and never for clinical words. Knows noth
 """
 
 import re
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable
+from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.clinical_terms import is_clinical
@@ -42,25 +43,18 @@ _BEFORE_PLACE: Final = words(r"\b(?:in|near|from|at|to|outside|around|visit(?:s|
 _WORD: Final = re.compile(r"[^\s,.;:()]+")
 
 
-class NamingModel(Protocol):
-    """A language model that names what it sees."""
-
-    name: str
-
-    def entities(self, text: str) -> list[EntitySpan]:
-        """Return what it names, in any order."""
-
-
 class AgreedNames:
     """Finds the people and places of a language model with which a rule of context agrees."""
 
-    def __init__(self, model: NamingModel) -> None:
-        self._model = model
-        self.name = f"{model.name}, where the context agrees"
+    name = "a language model, where the context agrees"
+
+    def __init__(self, named: Callable[[str], Iterable[EntitySpan]]) -> None:
+        """`named` returns what the model names in a text, in any order."""
+        self._named = named
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; who is spoken of as a person is one, whatever the model calls them."""
-        named = ((span, _agreed(text, span)) for span in self._model.entities(text))
+        named = ((span, _agreed(text, span)) for span in self._named(text))
         return sorted(EntitySpan(span.start, span.end, kind, span.found_by) for span, kind in named if kind is not None)
 
 

@@ -19,17 +19,17 @@ _AGE: Final = r"(?P<age>\d{1,3})"
 _SEX: Final = r"(?P<sex>[MF]|(?i:male|female))"
 _BEGIN: Final = r"(?:^|(?<=[|,;/(:\t])|(?<=\s\s))\s?"
 _END: Final = r"(?=\s?(?:$|[|,;/)\t]|\s\s))"
-#: "Age/Sex: 58/M", "Sex / age 58, F", wherever it stands.
-_LABELLED: Final = re.compile(
-    rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}"
-    rf"(?:{_AGE}{_YEARS}?\s?[/,|-]?\s?{_SEX}|(?P<sex_first>[MF]|(?i:male|female))\s?[/,|-]?\s?(?P<age_after>\d{{1,3}}))(?!\w)"
+_PAIR: Final = (
+    rf"(?:{_AGE}{_YEARS}?[ ]?[/,|-]?\s{{0,12}}{_SEX}"
+    rf"|(?P<sex_first>[MF])[ ]?[/,|-]?\s{{0,12}}(?P<age_after>\d{{1,3}}){_YEARS}?)"
 )
+#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands.
+_LABELLED: Final = re.compile(
+    rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}{_PAIR}(?!\w)"
+)
+_BESIDE: Final = re.compile(rf"{_BEGIN}{_PAIR}{_END}")
 _SEX_ALONE: Final = re.compile(rf"{_BEGIN}{_SEX}{_END}")
 _AGE_ALONE: Final = re.compile(rf"{_BEGIN}{_AGE}(?P<years>{_YEARS}?){_END}")
-_BESIDE: Final = re.compile(
-    rf"{_BEGIN}(?:{_AGE}{_YEARS}?[ ]?[/,|-]?\s{{0,12}}{_SEX}"
-    rf"|(?P<sex_first>[MF])[ ]?[/,|-]?\s{{0,12}}(?P<age_after>\d{{1,3}}){_YEARS}?){_END}"
-)
 #: Of a line; a text without line ends is a banner as far as this.
 _MOST_CHARS: Final = 300
 #: Lines of a form at the head of a text, one field a line.

@@ -28,5 +28,5 @@ def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tupl
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
         from clinaudit.audit.pii.masking.agreed_names import AgreedNames
 
-        detectors.append(AgreedNames(SpacyDetector()))
+        detectors.append(AgreedNames(SpacyDetector().entities))
     return EverySpan(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())

@@ -29,8 +29,6 @@ def tells_of_a_life(text: str, start: int, end: int) -> bool:
     before = text[max(0, start - _RATE_CHARS) : start].rstrip().lower()
     if _RATE.match(text, start, end) and not before.endswith(_LONG):
         return False
-    begin = max(0, start - _SENTENCE_CHARS)
-    ends = [match.end() for match in _SENTENCE_END.finditer(text, begin, start)]
-    last = _SENTENCE_END.search(text, end, end + _SENTENCE_CHARS)
-    stop = last.start() if last else end + _SENTENCE_CHARS
-    return _OF_A_LIFE.search(text, ends[-1] if ends else begin, stop) is not None
+    sentence_before = _SENTENCE_END.split(text[max(0, start - _SENTENCE_CHARS) : start])[-1]
+    sentence_after = _SENTENCE_END.split(text[end : end + _SENTENCE_CHARS])[0]
+    return _OF_A_LIFE.search(f"{sentence_before} {sentence_after}") is not None

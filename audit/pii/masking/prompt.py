@@ -33,6 +33,8 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: A mask may uncover what a detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
+#: A blood pressure, which presidio may take for a telephone number.
+_PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
 _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
@@ -256,7 +258,9 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
 
 
 def _is_of_nobody(text: str, span: EntitySpan) -> bool:
-    """Whether what was found is clinical content: a name of medicine, the course of an illness, an eponym."""
+    """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
+    if span.category == "phone":
+        return _PRESSURE.fullmatch(text, span.start, span.end) is not None
     if span.category == "duration":
         return not tells_of_a_life(text, span.start, span.end)
     if span.category == "occupation":

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {
@@ -58,25 +59,7 @@ _ATTRIBUTE: Final = re.compile(
     r"(?<=[\s;&?(,])(?P<key>[A-Za-z][\w.-]{1,40})\s?=\s?(?P<value>[\"'][^\"'<>\n]{1,300}[\"'])"
 )
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
-_NOBODY: Final = frozenset(
-    {
-        "",
-        "official",
-        "usual",
-        "phone",
-        "email",
-        "home",
-        "work",
-        "mobile",
-        "unknown",
-        "none",
-        "null",
-        "n/a",
-        "na",
-        "-",
-        "patient",
-    }
-)
+_NOBODY: Final = frozenset({"", *read_words("no_values")})
 _NUMBER_OF_SOMEBODY: Final = re.compile(r"[\"'](?=[^\"']*(?:\d{3}|@))[^\"'\s]+[\"']|[\"']\+?[\d() -]{7,}[\"']")
 _QUOTED: Final = re.compile(r"\"[^\"]*\"")
 _RULER: Final = re.compile(r"[\s|:+=-]+")

@@ -21,6 +21,7 @@ from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms, is_
         "Wife: Anxiety Depression",
         "Patient sees a counselor once a week. Her trainer wrapped her foot. Consult with her physical therapist.",
         "As he is now 8 years post-op, he walks.",
+        "VITALS\n\nBP: 169/74.\nHR: 88 bpm.\nSpO2: 98%.",
     ],
 )
 def test_clinical_words_are_no_names(text: str) -> None:
