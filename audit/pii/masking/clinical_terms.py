@@ -1,7 +1,7 @@
 """Clinical terms: what a filter never masks by itself, and how many stood in what it masked nevertheless.
 
-The terms are those of the panel of diagnoses and the drugs (`priors.clinical_terms`), and abbreviations of notes. The
-count is a sample of what is lost, no total. Knows nothing of how names are found.
+The terms are those of `priors.clinical_terms`, and abbreviations of notes. The count is a sample of what is lost, no
+total. Knows nothing of how names are found.
 """
 
 import re
