@@ -69,9 +69,7 @@ class TagMap:
 
     def forget(self) -> None:
         """Be the map of no run again."""
-        with self._connection:
-            self._connection.execute("DELETE FROM run")
-            self._connection.execute("DELETE FROM records")
+        self._connection.executescript("BEGIN; DELETE FROM run; DELETE FROM records; COMMIT")
 
     @property
     def output_bytes(self) -> int:
