@@ -1,11 +1,13 @@
 """What `clinaudit mask` leaves of the identifiers that stand in a text, by category, and what it withholds.
 
-    python benchmarks/mask_misses.py [--ner] [--each 100] [--seed 0] [--notes FILE.jsonl]
+    python benchmarks/mask_misses.py [--ner] [--each 100] [--seed 0] [--notes FILE.jsonl [--tags FILE] [--megabytes N]]
 
 Masks samples of the benchmark, `--each` of every subset and domain, without their questions, so that nothing may stay.
 Their people are invented and in no corpus: what is found is found by rules (with `--ner` by a small language model
 too). An identifier is left where its whole text stands, at the borders of tokens, in a text that was given out. With
-`--notes` (rows `{"text"}`) it says besides how many of these are withheld; nothing is known of who is named in them.
+`--notes` (rows `{"text"}`) it says besides how many of these are withheld, and of what kind their tags are; nothing is
+known of who is named in them. `--tags` is a new file for what was masked, in its context: to be read by eye, and PHI
+where the notes are. `--megabytes` masks one prompt of so many, the notes over and over, and one of a tenth of it.
 """
 
 import argparse
@@ -85,13 +87,33 @@ def measure_samples(masker: PromptMasker, samples: Sequence[Sample], domain: Dom
             print(f"    none left of: {', '.join(kept)}")
 
 
-def measure_notes(masker: PromptMasker, path: Path) -> None:
-    """Print how many notes are withheld, and how many clinical terms stood in what was masked."""
-    texts = [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()]
+def measure_notes(masker: PromptMasker, texts: Sequence[str], tags: Path | None) -> None:
+    """Print how many notes are withheld, what kinds of tags they have, and how many clinical terms were masked."""
     done = list(masked(masker, texts))
     terms = sum(count_clinical_terms(one.forms) for one in done if one is not None)
     print(f"\nnotes: {len(texts):,}, {sum(map(len, texts)):,} characters; {done.count(None):,} withheld")
     print(f"  clinical terms in what was masked: {terms:,}")
+    rows, kinds = [], Counter[str]()
+    for number, (text, one) in enumerate(zip(texts, done, strict=True)):
+        for hidden in masker.hidden_in(text) if one is not None else ():
+            kinds[hidden.category or "tag"] += 1
+            context = (text[max(0, hidden.start - 50) : hidden.start], text[hidden.start : hidden.end])
+            rows.append((number, hidden.category, *context, text[hidden.end : hidden.end + 50]))
+    print(f"  tags: {len(rows):,}: {', '.join(f'{kind} {count}' for kind, count in kinds.most_common())}")
+    if tags is not None:
+        with tags.open("x", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def measure_long(masker: PromptMasker, texts: Sequence[str], megabytes: int) -> None:
+    """Print the seconds of one prompt of a tenth of so many megabytes, and of the whole, and their ratio."""
+    notes, seconds = "\n\n".join(texts) + "\n\n", []
+    for size in (megabytes * 100_000, megabytes * 1_000_000):
+        begin = time.process_time()
+        list(masked(masker, [(notes * (size // len(notes) + 1))[:size]]))
+        seconds.append(time.process_time() - begin)
+        print(f"one prompt of {size:,} characters: {seconds[-1]:,.0f} s")
+    print(f"  {seconds[1] / seconds[0]:.1f} times as long for ten times the text")
 
 
 def main() -> None:
@@ -101,6 +123,8 @@ def main() -> None:
     options.add_argument("--each", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--notes", type=Path)
+    options.add_argument("--tags", type=Path)
+    options.add_argument("--megabytes", type=int)
     given = options.parse_args()
     first, second = filter_detectors(ner=given.ner)
     masker = PromptMasker(first, second=second)
@@ -112,7 +136,10 @@ def main() -> None:
     seconds = time.process_time() - begin
     print(f"\n{chars:,} characters of samples; {chars / seconds:,.0f} a second of processor time")
     if given.notes is not None:
-        measure_notes(masker, given.notes)
+        texts = [json.loads(line)["text"] for line in given.notes.read_text(encoding="utf-8").splitlines()]
+        measure_notes(masker, texts, given.tags)
+        if given.megabytes:
+            measure_long(masker, texts, given.megabytes)
     print(f"\n{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024:,} MiB")
 
 

@@ -29,11 +29,6 @@ def blank_english() -> "Language":
     return spacy.blank("en")
 
 
-def is_english_installed() -> bool:
-    """Whether the small English model is there; loads nothing."""
-    return bool(_installed())
-
-
 def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
     """Return the small English model without some components.
 

@@ -1,6 +1,5 @@
 """A stretch of text that was found to be identifying, what finds one, and which stands where two overlap."""
 
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -52,12 +51,9 @@ def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
         ),
     )
     kept: list[EntitySpan] = []
+    covered = bytearray(max((span.end for span in ranked), default=0))
     for span in ranked:
-        if span.start >= span.end:
-            continue
-        place = bisect_left(kept, span.start, key=lambda other: other.start)
-        before_ends = kept[place - 1].end if place else span.start
-        next_starts = kept[place].start if place < len(kept) else span.end
-        if before_ends <= span.start and span.end <= next_starts:
-            kept.insert(place, span)
-    return kept
+        if span.start < span.end and covered.find(1, span.start, span.end) < 0:
+            covered[span.start : span.end] = b"\1" * (span.end - span.start)
+            kept.append(span)
+    return sorted(kept)

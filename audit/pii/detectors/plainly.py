@@ -20,13 +20,13 @@ class PlainReadingDetector:
         An encoded stretch in which anything is found is one span, of the category that is found first in it.
         """
         found = list(self._detector.detect(text))
-        plain = read_plainly(text)
-        seen = {text}
-        for reading in (plain, read_joined(plain)):
-            if reading.text not in seen:
-                seen.add(reading.text)
-                spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
-                found += [span for span in spans if not _is_column(text, span)]
+        for piece in read_plainly(text).pieces():
+            seen = {text[piece.starts[0] : piece.ends[-1]] if piece.text else ""}
+            for reading in (piece, read_joined(piece)):
+                if reading.text not in seen:
+                    seen.add(reading.text)
+                    spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
+                    found += [span for span in spans if not _is_column(text, span)]
         for stretch in decoded_stretches(text):
             # It may hide another one, which is shorter.
             hidden = self.detect(stretch.text)

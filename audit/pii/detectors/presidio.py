@@ -7,7 +7,7 @@ ships. A pattern that presidio would skip because it runs too long raises here.
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from clinaudit.audit.model.english_pipeline import blank_english
 from clinaudit.audit.model.presidio_package import import_presidio
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.plain_text import overlapping_pieces
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine
@@ -45,6 +46,9 @@ _CATEGORIES: Final[Mapping[str, str]] = MappingProxyType(
 _THRESHOLD: Final = 0.4
 #: Marks without a letter or figure among them: a line that is drawn.
 _RULES: Final = re.compile(r"(?:[^\w\s]|_){50,}")
+#: How much of a text it is given at once, and how much of it two neighbours share at least.
+_PIECE_CHARS: Final = 10_000
+_SHARED_CHARS: Final = 500
 _LOGGER: Final = "presidio-analyzer"
 
 
@@ -67,12 +71,18 @@ class PresidioDetector:
         try:
             # spaCy takes a second for a rule of 5,000 asterisks, and four times that for one twice as long.
             ruled = _RULES.sub(lambda rule: " " * len(rule[0]), text)
-            results = self._engine.analyze(ruled, language="en", entities=list(_CATEGORIES), score_threshold=_THRESHOLD)
+            # It looks for the words beside each result from the beginning of what it is given.
+            pieces = overlapping_pieces(ruled, chars=_PIECE_CHARS, shared=_SHARED_CHARS)
+            return resolve_overlaps(span for begin, end in pieces for span in self._spans(ruled, begin, end))
         finally:
             logger.removeHandler(watch)
-        return resolve_overlaps(
-            EntitySpan(result.start, result.end, _CATEGORIES[result.entity_type], self.name) for result in results
-        )
+
+    def _spans(self, text: str, begin: int, end: int) -> Iterator[EntitySpan]:
+        for result in self._engine.analyze(
+            text[begin:end], language="en", entities=list(_CATEGORIES), score_threshold=_THRESHOLD
+        ):
+            category = _CATEGORIES[result.entity_type]
+            yield EntitySpan(begin + result.start, begin + result.end, category, self.name)
 
 
 class _RaiseWhereSkipped(logging.Handler):

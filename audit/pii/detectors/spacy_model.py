@@ -52,10 +52,11 @@ class SpacyDetector:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
         by_rule = self._rules.detect(text)
         taken = {(span.start, span.end) for span in by_rule}
-        by_model = [span for span in self._entities(text) if (span.start, span.end) not in taken]
+        by_model = [span for span in self.entities(text) if (span.start, span.end) not in taken]
         return resolve_overlaps([*by_rule, *by_model])
 
-    def _entities(self, text: str) -> list[EntitySpan]:
+    def entities(self, text: str) -> list[EntitySpan]:
+        """Return what the model names and no list knows better, in the order of the text."""
         found = []
         named = ((begin, entity) for begin, piece in pieces_of(text) for entity in self._model(piece).ents)
         for begin, entity in named:

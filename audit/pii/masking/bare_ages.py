@@ -30,7 +30,7 @@ _ABOUT: Final = (
 #: What may follow an age that stands alone; a unit, a percent sign or a further figure may not.
 _AGE_ENDS: Final = (
     r"(?=\+?\s?(?:[,;!?)\n]|\.(?!\d)|$)|\+?\s(?:and|but|now|when|with|who|today|this|at(?!\s(?:rest|room|baseline))|as|so"
-    r"|years|y/?o|yet|then|because|since|while|last|next|in|is|was|has|had|lives|still|he|she|they)\b(?!\s(?:mg|%|\d)))"
+    r"|years(?!\s(?:post|s/p|status|out|since|after|into|ago|later|from|in|free|sober|clean)\b)|y/?o|yet|then|because|since|while|last|next|in|is|was|has|had|lives|still|he|she|they)\b(?!\s(?:mg|%|\d)))"
 )
 _AGE: Final = rf"(?P<value>{_NUMBER}){_AGE_ENDS}"
 _OF_A_LIFE: Final = (
@@ -59,18 +59,8 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
             rf"|\b(?:{_OF_A_LIFE})\s?[,(]?\s?(?P<other>{_NUMBER}){_AGE_ENDS}"
         ),
         (
-            "die",
-            "passed",
-            "deceased",
-            "expired",
-            "dead",
-            "alive",
-            "liv",
-            "retired",
-            "widowed",
-            "diagnosed",
-            "meno",
-            "mena",
+            *("die", "passed", "deceased", "expired", "dead", "alive", "liv", "retired", "widowed"),
+            *("diagnosed", "meno", "mena"),
         ),
     ),
     (words(rf"(?<![\w.])d\.\s?{_AGE}"), ("d.",)),

@@ -53,17 +53,18 @@ class EverySpan:
         if _CONTROL.search(text):
             fields = _CONTROL.sub(" ", text)
             found.update(span for one in (*self._detectors, *self._by_line) for span in one.detect(fields))
-        for reading in _other_readings(plain):
-            found.update(self._found_in(reading))
-        broken = list(_BROKEN_WORD.finditer(plain.text))
-        if broken:
-            # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
-            covered = bytearray(len(text))
-            for span in found:
-                covered[span.start : span.end] = b"\1" * (span.end - span.start)
-            found.update(
-                span for span in self._found_in(plain.without(broken)) if not any(covered[span.start : span.end])
-            )
+        for piece in plain.pieces():
+            for reading in _other_readings(piece):
+                found.update(self._found_in(reading))
+        # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
+        covered = bytearray(len(text))
+        for span in found:
+            covered[span.start : span.end] = b"\1" * (span.end - span.start)
+        for piece in plain.pieces():
+            if broken := list(_BROKEN_WORD.finditer(piece.text)):
+                found.update(
+                    span for span in self._found_in(piece.without(broken)) if not any(covered[span.start : span.end])
+                )
         return sorted(found)
 
     def _found_in(self, reading: PlainText) -> list[EntitySpan]:

@@ -11,13 +11,12 @@ from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 
 
-def filter_detectors(site: Detector | None = None, *, ner: bool | None = None) -> tuple[Detector, Detector]:
+def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tuple[Detector, Detector]:
     """Return what finds, and what looks over the rest.
 
-    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model finds names too,
-    most of which rules miss in running text; it needs the extra `clinaudit[pii]`. None: where that is installed.
+    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model adds people and
+    places where the context agrees, which rules miss in running text; it needs the extra `clinaudit[pii]`.
     """
-    from clinaudit.audit.model.english_pipeline import is_english_installed
     from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector
@@ -25,8 +24,9 @@ def filter_detectors(site: Detector | None = None, *, ner: bool | None = None) -
     detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
     if site is not None:
         detectors.append(site)
-    if is_english_installed() if ner is None else ner:
+    if ner:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+        from clinaudit.audit.pii.masking.agreed_names import AgreedNames
 
-        detectors.append(SpacyDetector())
+        detectors.append(AgreedNames(SpacyDetector().entities))
     return EverySpan(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())

@@ -9,7 +9,7 @@ from typing import Final
 from clinaudit.audit.pii.recognizers.addresses import is_beside_state
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.name_words import is_eponym, is_word
+from clinaudit.audit.pii.word_lists.name_words import is_word
 from clinaudit.audit.pii.word_lists.reading import read_words
 
 _DOTTED: Final = r"(?:[A-Z]\.[ ]?){2,4}(?<=\.)"
@@ -28,12 +28,7 @@ _DOES: Final = (
 
 def _is_given_name(match: "re.Match[str]") -> bool:
     """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
-    return (
-        match[0] in read_words("given_names")
-        and not is_allowed(match[0])
-        and not is_beside_state(match)
-        and not is_eponym(match.string, *match.span())
-    )
+    return match[0] in read_words("given_names") and not is_allowed(match[0]) and not is_beside_state(match)
 
 
 def _is_loud_name(match: "re.Match[str]") -> bool:

@@ -40,6 +40,7 @@ from clinaudit.audit.run.durable_files import (
     require_writable,
     sha256_of,
 )
+from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import digest_file
 
@@ -136,13 +137,22 @@ def mask_file(
     }
     if request.map_file is None:
         make_private_directory(request.map_path.parent)
-    with open_map(request.map_path) as tag_map:
-        _begin_or_go_on(request, tag_map, settings)
-        if not tag_map.is_finished:
-            with _unfinished_output(request.out, rows, tag_map) as output:
-                _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
-            tag_map.finish()
-        return MaskedFile(tag_map.count(), rows.asking, rows.lacking, request.map_path, rows.other_keys)
+    is_ours = False
+    try:
+        with open_map(request.map_path) as tag_map:
+            _begin_or_go_on(request, tag_map, settings)
+            is_ours = True
+            if not tag_map.is_finished:
+                with _unfinished_output(request.out, rows, tag_map) as output:
+                    _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
+                tag_map.finish()
+            return MaskedFile(tag_map.count(), rows.asking, rows.lacking, request.map_path, rows.other_keys)
+    except BadInputError:
+        # The same command would fail again, and another one must find its place free.
+        if is_ours:
+            remove_sqlite(request.map_path)
+            partial_of(request.out).unlink(missing_ok=True)
+        raise
 
 
 def mask_prompts(
@@ -229,6 +239,14 @@ def _require_places(request: MaskRequest) -> None:
 
 def _begin_or_go_on(request: MaskRequest, tag_map: TagMap, settings: Mapping[str, str]) -> None:
     begun = tag_map.settings()
+    counts = tag_map.count()
+    if begun not in (None, settings) and counts.records == sum(counts.withheld.values()):
+        # Nothing of it was given out: it is forgotten rather than in the way of other settings.
+        if tag_map.is_finished and request.out.is_file() and sha256_of(request.out) == tag_map.output_digest:
+            request.out.unlink()
+        partial_of(request.out).unlink(missing_ok=True)
+        tag_map.forget()
+        begun = None
     if begun is None:
         if request.out.exists():
             raise UsageError(f"{request.out.name} exists; name a new file with --out")

@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.name_words import without_labels
+from clinaudit.audit.pii.word_lists.name_words import is_known_name, without_labels
 from clinaudit.audit.pii.word_lists.reading import read_words
 from clinaudit.audit.pii.word_lists.relatives import CLOSE, FURTHER_KIN, KIN
 
@@ -132,7 +132,7 @@ class NamedPeople:
                 is_whole = len(words) >= min(2, len(match["name"].split())) and min(len(words[0]), len(words[-1])) > 1
                 # In capitals any two words look like a name.
                 is_sure = pattern in _WORDY and not match[0].isupper()
-                if is_whole and (is_sure or _is_known(words[0]) or _is_known(words[-1])):
+                if is_whole and (is_sure or is_known_name(words[0]) or is_known_name(words[-1])):
                     start = match.start("name")
                     found.append(EntitySpan(start, start + len(" ".join(words)), "full_name", self.name))
         return resolve_overlaps(found)
@@ -144,14 +144,7 @@ def _is_of_a_note(name: str) -> bool:
     return first.lower() in read_words("no_names") or is_allowed(first)
 
 
-def _is_known(word: str) -> bool:
-    """Whether a word is a first or last name, of those that are words too, or common."""
-    small = word.lower()
-    is_word = small in read_words("words_and_names") and small not in read_words("no_names")
-    return is_word or small in read_words("given_words") or word.title() in read_words("given_names")
-
-
 def _may_name(word: str) -> bool:
     """Whether a word may be one of a name: known as one, and none of notes or of medicine."""
     small = word.lower()
-    return _is_known(word) or not (small in read_words("no_names") or is_allowed(word) or _ABSTRACT.match(small))
+    return is_known_name(word) or not (small in read_words("no_names") or is_allowed(word) or _ABSTRACT.match(small))

@@ -13,7 +13,11 @@ from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.banners import find_in_banners
+from clinaudit.audit.pii.masking.clinical_terms import names_nobody
 from clinaudit.audit.pii.masking.larger_places import without_larger_places
+from clinaudit.audit.pii.masking.life_times import tells_of_a_life
+from clinaudit.audit.pii.masking.occupations import is_of_a_carer
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms
@@ -29,11 +33,9 @@ RESIDUAL: Final = "the rescan still found identifiers"
 DETECTOR_FAILED: Final = "a detector failed"
 #: A mask may uncover what a detector did not see before, such as a name between two others.
 _ROUNDS: Final = 4
-#: "Swelling x 6 mo", "amoxicillin x 10 days": the course of a finding, or of a drug.
-_EACH: Final = (" every", " each", " per", " x", " ×")
-_LONG: Final = (" for", " in", " after", " about", " of", " within")
-_RATE_CHARS: Final = 40
-_RATE: Final = re.compile(r"(?:a|an|per|each|every)\s", re.IGNORECASE)
+#: A blood pressure, which presidio may take for a telephone number.
+_PRESSURE: Final = re.compile(r"\d{2,3}/\d{2,3}")
+_NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
 _MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
@@ -153,7 +155,8 @@ class PromptMasker:
         return book, written
 
     def _detect(self, text: str) -> tuple[EntitySpan, ...]:
-        return tuple(_pooled(text, span) for span in _found_by(self._detector, text))
+        found = [_pooled(text, span) for span in _found_by(self._detector, text)]
+        return tuple(sorted({*found, *find_in_banners(text, found)}))
 
     def _keepable(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
         table = categories()
@@ -250,18 +253,22 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
         if span is not None
         and span.start < span.end
         and span.category not in CLINICAL_CONTENT
-        and not _is_rate(text, span)
-        and not (span.category == "occupation" and is_eponym(text, span.start, span.end))
+        and not _is_of_nobody(text, span)
     ]
 
 
-def _is_rate(text: str, span: EntitySpan) -> bool:
-    """Whether something found as a duration says how often: "twice a day", "x 10 days" are of nobody."""
-    if span.category != "duration":
-        return False
-    before = text[max(0, span.start - _RATE_CHARS) : span.start].rstrip().lower()
-    is_each = _RATE.match(text, span.start, span.end) is not None and not before.endswith(_LONG)
-    return is_each or before.endswith(_EACH)
+def _is_of_nobody(text: str, span: EntitySpan) -> bool:
+    """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
+    if span.category == "phone":
+        return _PRESSURE.fullmatch(text, span.start, span.end) is not None
+    if span.category == "duration":
+        return not tells_of_a_life(text, span.start, span.end)
+    if span.category == "occupation":
+        # In a form the next line is another field.
+        is_two_fields = _NEXT_FIELD.search(text, span.start, span.end) is not None
+        return is_two_fields or is_eponym(text, span.start, span.end) or is_of_a_carer(text, span.start)
+    is_name = categories()[span.category].type in ("PER", "ORG") or span.category in ("city", "landmark")
+    return is_name and names_nobody(text, span.start, span.end)
 
 
 def _overlaps_any(apart: Sequence[Hidden], start: int, end: int) -> bool:

@@ -40,8 +40,8 @@ class MaskOptions:
     out: Path
     corpus: Path | None = None
     template: Path | None = None
-    #: Whether a small language model finds names too; None: where it is installed.
-    ner: bool | None = None
+    #: Whether a small language model adds names where the context agrees.
+    ner: bool = False
     query_field: str | None = None
     with_query: bool = False
     new_ids: bool = False
@@ -97,8 +97,6 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
-    from clinaudit.audit.model.english_pipeline import is_english_installed
-
     identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
     site: Detector | None = None
     if options.corpus is not None:
@@ -111,10 +109,8 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
             site = Gazetteer(corpus, profile, advance=advance, widely=True)
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
     detector, second = filter_detectors(site, ner=options.ner)
-    has_model = is_english_installed() if options.ner is None else options.ner
-    progress.say(
-        f"names are looked for by rules {'and a language model' if has_model else 'alone, by no language model'}"
-    )
+    by = "and a language model" if options.ner else "alone, by no language model"
+    progress.say(f"names are looked for by rules {by}")
     identity["detectors"] = f"{detector.name}; {second.name}"
     return detector, second, identity
 

@@ -1,7 +1,7 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
 Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of the modules beside it:
-`bare_ages`, `days_alike`, `last_digits`, `small_names`, `small_towns`
+`bare_ages`, `days_alike`, `last_digits`, `occupations`, `small_names`, `small_towns`
 and those that begin with `loose`. Knows nothing of masking.
 """
 
@@ -17,6 +17,7 @@ from clinaudit.audit.pii.masking.loose_codes import LabelledNumbers, loose_codes
 from clinaudit.audit.pii.masking.loose_dates import loose_dates
 from clinaudit.audit.pii.masking.loose_names import loose_names
 from clinaudit.audit.pii.masking.loose_phones import loose_phones
+from clinaudit.audit.pii.masking.occupations import occupations
 from clinaudit.audit.pii.masking.small_names import SmallNames
 from clinaudit.audit.pii.masking.small_towns import small_towns
 from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
@@ -137,6 +138,7 @@ _FINDERS: Final = (
     LastDigits(),
     SmallNames(),
     small_towns(),
+    occupations(),
 )
 
 

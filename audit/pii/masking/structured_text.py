@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.word_lists.reading import read_words
 
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {
@@ -58,26 +59,9 @@ _ATTRIBUTE: Final = re.compile(
     r"(?<=[\s;&?(,])(?P<key>[A-Za-z][\w.-]{1,40})\s?=\s?(?P<value>[\"'][^\"'<>\n]{1,300}[\"'])"
 )
 #: Values that are never anybody: of FHIR's own vocabulary, and what says that there is none.
-_NOBODY: Final = frozenset(
-    {
-        "",
-        "official",
-        "usual",
-        "phone",
-        "email",
-        "home",
-        "work",
-        "mobile",
-        "unknown",
-        "none",
-        "null",
-        "n/a",
-        "na",
-        "-",
-        "patient",
-    }
-)
+_NOBODY: Final = frozenset({"", *read_words("no_values")})
 _NUMBER_OF_SOMEBODY: Final = re.compile(r"[\"'](?=[^\"']*(?:\d{3}|@))[^\"'\s]+[\"']|[\"']\+?[\d() -]{7,}[\"']")
+_QUOTED: Final = re.compile(r"\"[^\"]*\"")
 _RULER: Final = re.compile(r"[\s|:+=-]+")
 _SEGMENT: Final = re.compile(
     r"(?:^|(?<=[\r\n\v]))[ \t]*(?P<name>PID|NK1|GT1|IN1|IN2|PD1|MRG|PV1|PV2|ORC|OBR)\|[^\r\n]*"
@@ -220,11 +204,10 @@ def _cells(line: str, mark: str) -> Iterator[tuple[int, int]]:
             line = line[:begin] + " " + line[begin + 1 :]
         line = line.rstrip().removesuffix("|")
     place = 0
-    cell = r"(?:\"[^\"]*\"|[^,;\t|\"])*" if mark != "|" else r"[^|]*"
-    for part in (
-        line.split(mark) if '"' not in line or mark == "|" else re.findall(rf"({cell})(?:{re.escape(mark)}|$)", line)
-    ):
-        stripped = part.strip(' "*_`')
-        begin = place + (part.find(stripped) if stripped else 0)
+    # A mark within quotes parts no cells.
+    marked = line if mark == "|" else _QUOTED.sub(lambda quoted: "\0" * len(quoted[0]), line)
+    for part in marked.split(mark):
+        stripped = line[place : place + len(part)].strip(' "*_`')
+        begin = line.find(stripped, place) if stripped else place
         yield begin, begin + len(stripped)
         place += len(part) + len(mark)

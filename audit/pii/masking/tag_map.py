@@ -67,6 +67,10 @@ class TagMap:
         with self._connection:
             self._put("settings", json.dumps(dict(settings), sort_keys=True))
 
+    def forget(self) -> None:
+        """Be the map of no run again."""
+        self._connection.executescript("BEGIN; DELETE FROM run; DELETE FROM records; COMMIT")
+
     @property
     def output_bytes(self) -> int:
         """How long the output is, as far as its records are in the map."""

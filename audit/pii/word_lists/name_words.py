@@ -10,66 +10,6 @@ from typing import Final
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.audit.pii.word_lists.reading import read_words
 
-#: What bears the name of whoever invented or described it.
-_NAMED_AFTER: Final = frozenset(
-    {
-        *(
-            "anemia",
-            "angina",
-            "aphasia",
-            "area",
-            "bag",
-            "bed",
-            "block",
-            "bodies",
-            "body",
-            "boot",
-            "breathing",
-            "bundle",
-        ),
-        *("canal", "cannula", "cath", "catheter", "catheterization", "catheters", "cells", "clamp", "classification"),
-        *("collar", "contracture", "criteria", "cyst", "dementia", "disease", "diverticulum", "drain", "drains"),
-        *("dressing", "duct", "dystrophy", "effect", "encephalopathy", "equation", "esophagus", "exam", "fascia"),
-        *(
-            "forceps",
-            "formula",
-            "fracture",
-            "fractures",
-            "frame",
-            "fundoplication",
-            "gland",
-            "glands",
-            "grade",
-            "graft",
-        ),
-        *("granulomatosis", "hernia", "incision", "index", "knife", "law", "ligament", "line", "lines", "loop"),
-        *("lymphoma", "maneuver", "manoeuvre", "membrane", "monitor", "monitoring", "needle", "nephropathy", "neuroma"),
-        *("node", "nodes", "nodule", "operation", "palsy", "paralysis", "patch", "phenomenon", "point", "position"),
-        *("pouch", "procedure", "prosthesis", "pump", "reaction", "reflex", "repair", "respirations", "retinopathy"),
-        *("retractor", "ring", "rods", "rule", "sarcoma", "scale", "scissors", "scope", "score", "scoring", "sign"),
-        *("signs", "smear", "solution", "sphincter", "spine", "splint", "spots", "stage", "stain", "stent", "stocking"),
-        *("stockings", "sump", "syndrome", "tendon", "test", "tests", "thyroiditis", "traction", "triad", "tube"),
-        *("tumor", "tumour", "ulcer", "valve", "vein", "wrap", "x-ray"),
-    }
-)
-#: Before these a given name is of whoever described them ("Thomas test"), whether it is a known eponym or not.
-_DESCRIBED: Final = frozenset(
-    {
-        *(
-            "test",
-            "sign",
-            "splint",
-            "maneuver",
-            "manoeuvre",
-            "classification",
-            "criteria",
-            "stain",
-            "clamp",
-            "retractor",
-        ),
-        *("forceps", "syndrome", "reflex"),
-    }
-)
 #: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name.
 _ARTICLES: Final = frozenset(
     {"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"}
@@ -128,15 +68,24 @@ def is_word(written: str) -> bool:
     return small in read_words("words_and_names") or small in read_words("no_names") or is_allowed(small)
 
 
+def is_known_name(word: str) -> bool:
+    """Whether a word is a first or last name, of those that are words too, or common."""
+    small = word.lower()
+    is_also_word = small in read_words("words_and_names") and small not in read_words("no_names")
+    return is_also_word or small in read_words("given_words") or word.title() in read_words("given_names")
+
+
 def is_eponym(text: str, start: int, end: int) -> bool:
     """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
     after = _WORD_AFTER.match(text, end)
-    return after is not None and (after[1].lower() in _DESCRIBED or is_allowed(f"{text[start:end]} {after[1]}"))
+    return after is not None and (
+        after[1].lower() in read_words("described") or is_allowed(f"{text[start:end]} {after[1]}")
+    )
 
 
 def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
     written = text[start:end]
-    if follows and is_allowed(f"{written} {follows}"):
+    if follows and (follows in read_words("described") or is_allowed(f"{written} {follows}")):
         return True
     joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
     whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
@@ -144,4 +93,4 @@ def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: 
         return True
     if not is_allowed(written):
         return False
-    return follows in _NAMED_AFTER or after_article or _OF_A_DEVICE.match(text, end) is not None
+    return follows in read_words("named_after") or after_article or _OF_A_DEVICE.match(text, end) is not None

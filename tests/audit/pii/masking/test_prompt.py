@@ -95,12 +95,20 @@ def test_clinical_content_stays() -> None:
     assert mask_prompt(text, None, PatternDetector(patterns)).text == text
 
 
-def test_how_often_is_no_duration() -> None:
-    patterns = {"duration": r"(?:a|an|\d) (?:day|week|hours)"}
-    text = "twice a day every 6 hours, for a week, in a day, after 3 hours"
-    assert mask_prompt(text, None, PatternDetector(patterns)).text == (
-        "twice a day every 6 hours, for <DURATION_1>, in <DURATION_2>, after <DURATION_3>"
+def test_a_duration_is_masked_where_it_tells_of_a_life() -> None:
+    patterns = {"duration": r"(?:a|an|\d+) (?:days?|weeks?|hours|seconds|years)"}
+    clinical = (
+        "Twice a day every 6 hours, for a week. Refill below 3 seconds. Cough for 2 weeks, seen again in 3 weeks.\n"
+        "Married.\nTaken for 10 days"
     )
+    assert mask_prompt(clinical, None, PatternDetector(patterns)).text == clinical
+    lives = "Married for 25 years. Has 12 years of work experience. She lived in a tent for 3 weeks; cough for 2 weeks"
+    assert mask_prompt(lives, None, PatternDetector(patterns)).text == (
+        "Married for <DURATION_1>. Has <DURATION_2> of work experience. She lived in a tent for <DURATION_3>;"
+        " cough for 2 weeks"
+    )
+    worked = "She works nights and takes it twice a day"
+    assert mask_prompt(worked, None, PatternDetector(patterns)).text == worked
 
 
 class _Uncovered:

@@ -1,0 +1,106 @@
+"""Is a long prompt looked through in a time that grows with its length, and found in it what a short one would show?
+
+Time is not measured: counted is how much text the detectors are given.
+"""
+
+import itertools
+import random
+import re
+
+import pytest
+from support.pii.masked_by_rules import FIRST, SECOND
+
+from clinaudit.audit.pii import plain_text
+from clinaudit.audit.pii.detectors import presidio
+from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking import mask_prompt
+from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.structured_text import StructuredText
+from clinaudit.audit.pii.plain_text import overlapping_pieces
+
+_FILLER = "She was seen for a cough.\n"
+#: What each other reading of a text changes.
+_READ_OTHERWISE = (
+    "Z o r a  Q u e x",
+    "DOB1950-11-11",
+    "<b>Zora</b> Quex",
+    "Zora\nQuex",
+    "five five five 0 1 3 4",
+    "Zo\nra",
+)
+
+
+class Counting:
+    """Finds a name, and counts the characters that it is given."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.chars = 0
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        self.chars += len(text)
+        return [
+            EntitySpan(*match.span(), "full_name", self.name) for match in re.finditer(r"Zora ?Quex|Zora|1950", text)
+        ]
+
+
+def test_what_one_place_changes_makes_no_detector_read_the_whole_text_again() -> None:
+    counting = Counting()
+    text = (_FILLER * 4_000).join(["", *_READ_OTHERWISE, ""])
+    EverySpan([counting]).detect(text)
+    assert counting.chars < 1.2 * len(text)
+
+
+def test_in_pieces_the_same_is_found_as_in_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(5)
+    parts = [rng.choice((_FILLER, "no change ", "\n", *_READ_OTHERWISE, "&#90;ora")) + " " for _ in range(2_000)]
+    text = "".join(parts)
+    assert len(text) > 20_000
+    in_pieces = EverySpan([Counting()]).detect(text)
+    monkeypatch.setattr(plain_text, "_PIECE_CHARS", len(text))
+    assert in_pieces == EverySpan([Counting()]).detect(text) != []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "x" * 1_000, "word " * 300, "a line\n" * 200, "\n" * 500, ("y" * 90 + "\n") * 9]
+)
+def test_pieces_overlap_and_cover_the_text(text: str) -> None:
+    pieces = list(overlapping_pieces(text, chars=100, shared=20))
+    assert pieces[0][0] == 0
+    assert pieces[-1][1] == len(text)
+    assert all(end - begin <= 100 for begin, end in pieces)
+    for (before, end), (begin, _) in itertools.pairwise(pieces):
+        assert before < begin <= end - 20
+
+
+def test_presidio_is_given_no_more_than_a_piece_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = PresidioDetector()
+    detector.detect("load it")
+    given: list[int] = []
+    analyze = detector._engine.analyze
+
+    def watched(text: str, **options: object) -> object:
+        given.append(len(text))
+        return analyze(text, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(detector._engine, "analyze", watched)
+    text = (_FILLER * 500 + "SSN 219-09-9998. ") * 3
+    found = detector.detect(text)
+    assert [text[span.start : span.end] for span in found] == ["219-09-9998"] * 3
+    assert max(given) <= presidio._PIECE_CHARS < len(text)
+
+
+def test_a_name_of_the_beginning_is_masked_at_the_end() -> None:
+    masked = mask_prompt(
+        "Mr. Quexborough came.\n" + _FILLER * 400 + "Then Quexborough left.", None, FIRST, second=SECOND
+    )
+    assert masked.text is not None
+    assert masked.text.endswith("Then <PERSON_1> left.")
+
+
+def test_cells_are_parted_by_no_mark_within_quotes() -> None:
+    text = 'name,note,mrn\n"Quex, Zora","seen, well",4711\nZora,"",12\n'
+    found = {(span.category, text[span.start : span.end]) for span in StructuredText().detect(text)}
+    assert found == {("patient_name", "Quex, Zora"), ("mrn", "4711"), ("patient_name", "Zora"), ("mrn", "12")}
