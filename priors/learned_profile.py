@@ -8,6 +8,7 @@ import errno
 import os
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,16 +19,20 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.fragments import quote_opening
-from clinaudit.priors.profile_fit import ProfileFit, measure_fit
+from clinaudit.priors.profile_fit import ProfileFit
+from clinaudit.priors.text_fit import measure_whole_fit
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, SampleNote
+from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.sections import normalize_newlines
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
+#: Of a column, so many cells are named for notes that are of no layout.
+_MOST_CELLS = 5
 _FRAGMENTS = tuple(tier for tier in TIERS if tier.is_fragment)
 #: A profile may name a site's headers; it is for its owner alone until it has been reviewed.
 _FILE_MODE = 0o600
@@ -57,19 +62,22 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
         raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
     patients = _spread(tuple(corpus.patients))
-    proposal = propose_profile([_sample(corpus, patient_id) for patient_id in patients])
+    sample = [_sample(corpus, patient_id) for patient_id in patients]
+    proposal = propose_profile(sample)
     if not proposal.layouts:
+        forms = Counter(note.columns["form of text"] for note in sample if "form of text" in note.columns)
         raise BadInputError(
             f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
             f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can "
             "quote a note; if your notes have headers that a reader sees, write a profile by hand "
-            "(docs/note-templates.md)"
+            "(docs/note-templates.md)",
+            [f"{found} notes are {form}, or hold it: {HOW_TO_READ}" for form, found in sorted(forms.items())],
         )
     _write(out, profile_text(proposal, name=_name_of(out)))
     try:
         profile = load_profile(out)
         facts = read_facts(corpus, profile, patients)
-        fit = measure_fit(facts, profile)
+        fit = measure_whole_fit(facts, profile)
         shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
     except BaseException:
         # Without its preview it is not finished, and the next run would not overwrite it.
@@ -103,7 +111,13 @@ def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
         "provider": latest.provider,
         "practice": latest.practice,
     }
-    return SampleNote(normalize_newlines(latest.text), {fact: value for fact, value in said.items() if value})
+    text = normalize_newlines(latest.text)
+    columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
+    return SampleNote(
+        text,
+        {fact: value for fact, value in said.items() if value},
+        {column: cell for column, cell in columns.items() if cell},
+    )
 
 
 def _write(out: Path, text: str) -> None:
@@ -127,6 +141,7 @@ def _preview(
     lines = [f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."]
     if proposal.strays:
         lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
+        lines += [f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items()]
     for item in fit.layouts:
         lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
         lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
@@ -140,6 +155,14 @@ def _preview(
         lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
     lines.append("\nTo look at (all findings: clinaudit check with this profile):")
     return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]
+
+
+def _commonest(cells: Mapping[str | None, int]) -> str:
+    """Return the cells that most patients have, with their number."""
+    ordered = sorted(cells.items(), key=lambda item: (-item[1], str(item[0])))
+    others = sum(found for _, found in ordered[_MOST_CELLS:])
+    named = [f"{printable(cell or 'none')} {found}" for cell, found in ordered[:_MOST_CELLS]]
+    return ", ".join([*named, f"others {others}"] if others else named)
 
 
 def _to_look_at(proposal: Proposal, profile: NoteProfile, fit: ProfileFit) -> list[str]:

@@ -57,6 +57,9 @@ class Kind(StrEnum):
     BIRTH_AFTER_VISIT = "birth_after_visit"
     NO_HEADER = "no_header"
     SECTION_UNUSED = "section_unused"
+    #: Of the text of the notes (`text_fit`).
+    FACT_DENIED = "fact_denied"
+    NOT_PLAIN = "not_plain"
     #: Of the patients table (`table_fit`).
     TABLE_OF_OTHERS = "table_of_others"
     TABLE_DIFFERS = "table_differs"
@@ -151,7 +154,9 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
     names = [layout.name for layout in profile.layouts]
     index = names.index(finding.layout) if finding.layout in names else len(names) - 1
     tails: list[tuple[str | int, ...]] = [("sections",)]
-    if finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED):
+    if finding.kind is Kind.FACT_DENIED:
+        tails = [("not_in_notes",)]
+    elif finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED, Kind.NOT_PLAIN):
         tails = [()] if finding.kind is Kind.LAYOUT_UNUSED else []
     elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD, Kind.DATE_FORMAT_UNUSED):
         tails = [("date_formats",)]

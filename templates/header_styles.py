@@ -16,15 +16,16 @@ from clinaudit.templates.spans import Span
 # of two letters or more, in capitals. All else is read without regard to case.
 _END = r"(?=[ \t]*$)"
 _CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿ])"
+_OPENING, _CLOSING = r"[=~-]{{2,}}|[*_]{{3,}}|<{{2,}}|«", r"[=~-]{{2,}}|[*_]{{3,}}|>{{2,}}|»"
 _STYLES: dict[str, str] = {
-    # "Plan:" and what follows
-    "colon": r"^[ \t]*(?P<mark>(?P<header>(?i:{any})):)",
-    # "PLAN" or "PLAN:", alone on its line
-    "capitals": r"^[ \t]*(?P<mark>(?P<header>{capitals}):?)" + _END,
-    # "PLAN: rest"; "Plan: rest" is none
-    "capitals_colon": r"^[ \t]*(?P<mark>(?P<header>{capitals}):)",
+    # "Plan:" or, as in French, "Plan :" and what follows
+    "colon": r"^[ \t]*(?P<mark>(?P<header>(?i:{any}))[ \t]*:)",
+    # "PLAN", "PLAN:" or "PLAN :", alone on its line
+    "capitals": r"^[ \t]*(?P<mark>(?P<header>{capitals})(?:[ \t]*:)?)" + _END,
+    # "PLAN: rest" or "PLAN : rest"; "Plan: rest" is none
+    "capitals_colon": r"^[ \t]*(?P<mark>(?P<header>{capitals})[ \t]*:)",
     # "Past Medical History", alone on its line; the first letter decides, since "of" and "and" vary
-    "title_case": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}})):?)" + _END,
+    "title_case": rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*:)?)" + _END,
     # "Plan - rest"
     "dash": r"^[ \t]*(?P<mark>(?P<header>(?i:{any}))[ \t]*[-–—])(?=[ \t]|$)",
     # "## Plan", "**Plan:** rest", "__Plan__"
@@ -34,6 +35,11 @@ _STYLES: dict[str, str] = {
     ),
     # "[Plan]"
     "brackets": r"^[ \t]*(?P<mark>\[[ \t]*(?P<header>(?i:{any}))[ \t]*\]:?)",
+    # "=== Plan ===", "--- PLAN ---", "*** Plan ***", "<<Plan>> rest"
+    "enclosed": (
+        rf"^[ \t]*(?P<mark>(?:{_OPENING})[ \t]*(?P<header>(?i:{{any}}))[ \t]*:?[ \t]*"
+        rf"(?:{_CLOSING})(?:[ \t]*:)?)"
+    ),
     # "3. Plan", "c) Plan: rest", "IV. PLAN"
     "numbered": (
         r"^[ \t]*(?P<mark>(?:\d{{1,2}}|[A-Za-z]|[IVX]{{1,5}})[.)][ \t]+(?P<header>(?i:{any}))(?::|" + _END + "))"

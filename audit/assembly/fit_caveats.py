@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind, measure_fit
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.table_fit import measure_table_fit
+from clinaudit.priors.text_fit import measure_whole_fit
 from clinaudit.templates.profile import NoteProfile
 
 _LESS: Final = "A model that is asked so may give less than it holds."
@@ -28,6 +29,11 @@ _WORDS: Final[Mapping[Kind, str]] = {
     Kind.DATE_ORDER_UNTOLD: "Whether day or month comes first in the notes' dates cannot be told: {subjects}.",
     Kind.DATE_ORDER_OTHER: "Many dates can be read only with day and month exchanged: {subjects}. " + _LESS,
     Kind.BIRTH_AFTER_VISIT: "Many dates of birth are after the visit: the note template may exchange the two.",
+    Kind.FACT_DENIED: (
+        "The note template says that these facts do not stand in the notes, and they do: {subjects}. Prompts may show "
+        "what their tier may not know."
+    ),
+    Kind.NOT_PLAIN: "Many notes are RTF or HTML, in which the note template finds few headers and facts. " + _LESS,
     Kind.NO_HEADER: "Many notes have no header of the note template: sections and fragments of notes are few or wrong.",
 }
 
@@ -35,7 +41,7 @@ _WORDS: Final[Mapping[Kind, str]] = {
 def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> list[str]:
     """Return a caveat for each kind of problem that touches more than a tenth of what it is about."""
     by_id = {known.patient_id: known for known in facts}
-    findings = [*measure_table_fit(facts).findings, *measure_fit(by_id, profile).findings]
+    findings = [*measure_table_fit(facts).findings, *measure_whole_fit(by_id, profile).findings]
     subjects: dict[Kind, list[str]] = {}
     for finding in findings:
         # Fewer would tell of single patients.

@@ -10,7 +10,7 @@ import click
 from clinaudit.audit.commands.options import PATH, policy_option, template_option
 from clinaudit.audit.console.streams import say, warn
 from clinaudit.audit.settings import AuditSettings
-from clinaudit.errors import UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def check(
     makes a model look safer than it is.
 
     Its exit status is 0 wherever CORPUS can be read, with PROBLEMS or without; an audit then counts prompts that do not
-    fit, and no rule can pass where there are too many.
+    fit, and no rule can pass where there are too many. It is 3 too where the template names a fact in not_in_notes that
+    most notes hold.
 
     With --policy it says with how many patients each rule can be decided and passed, and how many CORPUS has.
 
@@ -81,6 +82,7 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     from clinaudit.audit.preview.prompt_file import require_empty, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
+    from clinaudit.priors.profile_fit import Kind
     from clinaudit.priors.prompt_fit import unlimited_writer
 
     loaded = None if policy is None else load_policy(policy)
@@ -95,3 +97,6 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
         writer = unlimited_writer(survey.profile, max_new_tokens=settings.max_new_tokens)
         path = write_prompts(prompts, survey.facts, settings.probed, writer, progress)
         warn(f"{harmless_text(str(path))} holds PHI: it quotes patients' notes; remove it when you have looked")
+    denied = [finding.text for finding in survey.fit.findings if finding.kind is Kind.FACT_DENIED]
+    if denied:
+        raise BadInputError("the note template denies facts that stand in most notes; correct not_in_notes", denied)

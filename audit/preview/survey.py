@@ -19,10 +19,11 @@ from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
-from clinaudit.priors.profile_fit import ProfileFit, measure_fit
+from clinaudit.priors.profile_fit import ProfileFit
 from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_writer
 from clinaudit.priors.surrogate_tags import find_styles
 from clinaudit.priors.table_fit import TableFit, measure_table_fit
+from clinaudit.priors.text_fit import measure_whole_fit
 from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
 from clinaudit.templates.profile import NoteProfile, load_profile
 
@@ -92,7 +93,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         profile=profile,
         facts=facts,
         about=describe_corpus(corpus),
-        fit=measure_fit(facts, profile),
+        fit=measure_whole_fit(facts, profile),
         table=measure_table_fit(facts.values()),
         prompts=tuple(prompts),
         groups=groups,

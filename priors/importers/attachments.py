@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.rtf import text_of_rtf
+from clinaudit.templates.markup import BREAK, form_of
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -69,6 +70,15 @@ def text_of(content: bytes, content_type: str) -> str:
         return text_of_rtf(content)
     text = _decoded(content, content_type)
     return _text_of_html(text) if kind == _HTML else text
+
+
+def plain_text_of(text: str) -> str:
+    """Return what a cell shows, if it is RTF or HTML; raises `RecordError` where it cannot be read whole."""
+    form = form_of(text)
+    if form == "RTF":
+        # RTF is ASCII: what a table has decoded is written as RTF writes it.
+        return text_of_rtf(re.sub(r"[^\x00-\x7f]", lambda char: f"\\u{ord(char[0])}?", text).strip().encode())
+    return _text_of_html(text) if form == "HTML" else BREAK.sub("\n", text)
 
 
 def _decoded(content: bytes, content_type: str) -> str:

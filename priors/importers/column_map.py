@@ -35,6 +35,8 @@ class ColumnMap:
     blank: frozenset[str]
     delimiter: str
     encoding: str
+    #: Whether a text that is RTF or HTML is read as what it shows.
+    plain_text: bool
     #: Excel alone.
     sheet: str | None
     #: The column that holds diagnosis codes, what stands between two codes, and their system.
@@ -66,7 +68,7 @@ class _MapReader:
         self._problems = problems
 
     def read(self) -> ColumnMap:
-        known = {"columns", "formats", "diagnoses", "blank", "delimiter", "encoding", "sheet"}
+        known = {"columns", "formats", "diagnoses", "blank", "delimiter", "encoding", "plain_text", "sheet"}
         self._problems.extend(f"{key}: unknown; known are {_listed(known)}" for key in self._table if key not in known)
         columns = self._texts("columns", (*REQUIRED, *NOTE_COLUMNS, *PATIENT_COLUMNS))
         self._problems.extend(f"columns.{name}: is missing" for name in REQUIRED if name not in columns)
@@ -83,12 +85,15 @@ class _MapReader:
         if not (isinstance(blank, list) and all(isinstance(word, str) for word in blank)):
             self._problems.append('blank: must be a list of texts, such as ["NULL", "n/a"]')
             blank = []
+        if not isinstance(plain_text := self._table.get("plain_text", False), bool):
+            self._problems.append("plain_text: must be true or false")
         return ColumnMap(
             columns=columns,
             formats=formats,
             blank=frozenset(blank),
             delimiter=delimiter,
             encoding=encoding,
+            plain_text=bool(plain_text),
             sheet=self._text("sheet", "") or None,
             codes=self._codes(),
         )

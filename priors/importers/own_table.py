@@ -10,6 +10,7 @@ from pathlib import Path
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import DataFile, printable
+from clinaudit.priors.importers.attachments import plain_text_of
 from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.column_map import DATES, NOTE_COLUMNS, PATIENT_COLUMNS, REQUIRED, ColumnMap
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
@@ -101,7 +102,7 @@ class OwnTable:
                 NoteRecord(
                     patient_id=patient_id,
                     note_id=values["note_id"] or f"row-{number}",
-                    text=values["text"] or "",
+                    text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",
                     **{name: values[name] for name in NOTE_COLUMNS if name != "note_id"},
                 )
             )

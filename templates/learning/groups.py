@@ -6,11 +6,8 @@ Owns the grouping. It is deterministic, and knows nothing of facts or profiles.
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from clinaudit.templates.learning.sample import MOST
-
 #: Two banners are laid out alike where they share this part of their labels (Jaccard).
 _ALIKE = 0.4
-_ROUNDS = 5
 #: Family and labels of a banner.
 Shape = tuple[str, frozenset[str]]
 
@@ -18,27 +15,24 @@ Shape = tuple[str, frozenset[str]]
 def group_notes(shapes: Sequence[Shape], *, least: int) -> list[list[int]]:
     """Return the groups of at least `least` notes, the largest first, each as places in `shapes`, in order.
 
-    The most frequent shapes lead; each other joins the nearest leader of its family that it is alike. Then each group's
-    leader becomes the labels that most of it have, until nothing changes.
+    The most frequent shapes lead; each other joins the nearest leader of its family that it is alike. Of the notes that
+    are in no group then, one joins the group whose labels it shares, whatever its family.
     """
     leaders: list[Shape] = []
     for shape, _ in sorted(Counter(shapes).items(), key=lambda item: (-item[1], item[0][0], sorted(item[0][1]))):
         if _nearest(shape, leaders) is None:
             leaders.append(shape)
     groups: dict[int, list[int]] = {}
-    for _ in range(_ROUNDS):
-        groups = {}
-        for index, shape in enumerate(shapes):
-            nearest = _nearest(shape, leaders)
-            if nearest is not None:
-                groups.setdefault(nearest, []).append(index)
-        cores = [_core([shapes[index] for index in members]) for _, members in sorted(groups.items())]
-        merged = _merged(cores)
-        if merged == leaders:
-            break
-        leaders = merged
-    found = [members for members in groups.values() if len(members) >= least]
-    return sorted(found, key=lambda members: (-len(members), members))
+    for index, shape in enumerate(shapes):
+        groups.setdefault(_nearest(shape, leaders) or 0, []).append(index)
+    found = {leader: members for leader, members in groups.items() if len(members) >= least}
+    for index in sorted({*range(len(shapes))}.difference(*found.values())):
+        # How a single note sets off its headers may be a matter of chance; its labels are not.
+        labels = shapes[index][1]
+        near = [(_likeness(labels, leaders[leader][1]), -leader) for leader in found if labels]
+        if max(near, default=(0.0, 0))[0] > _ALIKE:
+            found[-max(near)[1]].append(index)
+    return sorted(map(sorted, found.values()), key=lambda members: (-len(members), members))
 
 
 def _nearest(shape: Shape, leaders: Sequence[Shape]) -> int | None:
@@ -50,16 +44,3 @@ def _nearest(shape: Shape, leaders: Sequence[Shape]) -> int | None:
 def _likeness(labels: Collection[str], others: Collection[str]) -> float:
     either = {*labels, *others}
     return len({*labels} & {*others}) / len(either) if either else 1.0
-
-
-def _core(members: Sequence[Shape]) -> Shape:
-    counts = Counter(label for _, labels in members for label in labels)
-    return members[0][0], frozenset(label for label, found in counts.items() if found > MOST * len(members))
-
-
-def _merged(cores: Sequence[Shape]) -> list[Shape]:
-    kept: list[Shape] = []
-    for core in cores:
-        if _nearest(core, kept) is None:
-            kept.append(core)
-    return kept

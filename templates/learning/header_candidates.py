@@ -17,24 +17,35 @@ from clinaudit.templates.learning.value_shapes import TITLE
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
 #: headers the first is proposed.
 _SET_OFF = (
-    *("markdown", "brackets", "numbered", "bulleted", "capitals", "capitals_colon", "title_case"),
+    *("markdown", "brackets", "enclosed", "numbered", "bulleted", "capitals", "capitals_colon", "title_case"),
     *("colon", "dash"),
 )
 #: Styles that only known words tell from prose; looked for where the others explain nothing, in this order.
 _UNMARKED = ("lead_in", "inline")
 #: Styles whose unknown words are headers too: items of lists and lines with a colon are more often something else.
-_STANDALONE = frozenset({"markdown", "brackets", "capitals", "title_case"})
+_STANDALONE = frozenset({"markdown", "brackets", "enclosed", "capitals", "title_case"})
 #: Styles whose unknown words head a text where most notes have them.
 _LISTED = frozenset({"numbered", "bulleted", "dash", "capitals_colon", "inline"})
 #: An unknown line that fewer of a group have is a matter of chance.
 _USUAL = 0.2
 #: Styles whose mark alone makes a header.
-_MARKED = frozenset({"markdown", "brackets"})
+_MARKED = frozenset({"markdown", "brackets", "enclosed"})
 #: Notes are of one family where they set headers off alike, but for the colon.
 _FAMILY = {**{style: style for style in STYLES}, **dict.fromkeys(("capitals", "capitals_colon", "title_case"), "colon")}
 #: A note with fewer known headers has none that a proposal could rest on.
 _FEW = 2
 _PERSON = re.compile(rf"\W*{TITLE}\b\.?[ ]", re.IGNORECASE)
+#: What follows a name on its line where both are a result: a measurement, "negative".
+_RESULT = re.compile(
+    r"[ \t]*(?:[<>≤≥~=]?[ \t]*\d|(?:(?:not )?detected|negative|positive|normal|abnormal|trace|nil)\b[ \t.]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+#: Short words that lead prose too ("Plan was to wait").
+_PROSE = frozenset({"plan", "exam", "labs", "meds", "ice"})
+#: Abbreviations that lead their lines are headers where they are this share of those that are set off.
+_LEADING = 0.25
+#: Long words that lead their lines are headers where a note has more known ones than this.
+_MANY = 2
 #: Words of a header that no profile has.
 _MOST_WORDS = 5
 #: Letters of an abbreviation.
@@ -74,10 +85,12 @@ def find_header_uses(text: str) -> HeaderUse:
             # What nothing follows heads nothing: a signature.
             if span.end >= end:
                 continue
-            if header in known_words().headers or _is_heading(text[slice(*span)], style):
+            if header in known_words().headers or (
+                _is_heading(text[slice(*span)], style) and not _RESULT.match(text, span.end)
+            ):
                 places.setdefault(header, {}).setdefault(style, span.start)
     known = {header: frozenset(styles) for header, styles in places.items() if header in anchors}
-    stage = _stage(known.items())
+    stage = _stage(known.items(), notes=1)
     within = {header: styles & {*stage} for header, styles in known.items() if styles & {*stage}}
     if len(within) < _FEW:
         return HeaderUse(places, None, None)
@@ -106,17 +119,19 @@ def _is_heading(words: str, style: str) -> bool:
     return is_short and (style != "title_case" or all(part[0].isupper() or len(part) <= _SHORT for part in parts))
 
 
-def _stage(known: Iterable[tuple[str, frozenset[str]]]) -> tuple[str, ...]:
-    """Return the styles that explain known headers: those that set them off, unless another explains twice as many."""
+def _stage(known: Iterable[tuple[str, frozenset[str]]], *, notes: int) -> tuple[str, ...]:
+    """Return the styles that explain the known headers of notes: those that set them off, and one that others need."""
     held = [(header, styles) for header, styles in known]
     set_off = sum(not styles.isdisjoint(_SET_OFF) for _, styles in held)
     for style in _UNMARKED:
-        # Long words that lead a line are prose more often ("History repeats itself").
-        beside = sum(
-            style in styles and styles.isdisjoint(_SET_OFF) and (style == "inline" or is_shorthand(header))
-            for header, styles in held
-        )
-        if beside > set_off:
+        beside = [header for header, styles in held if style in styles and styles.isdisjoint(_SET_OFF)]
+        if style == "lead_in":
+            # Long words that lead a line are prose more often ("History repeats itself"), unless many do.
+            short = sum(is_shorthand(header) and header not in _PROSE for header in beside)
+            is_used = short > _LEADING * set_off or len(beside) > max(_MANY * notes, set_off)
+        else:
+            is_used = len(beside) > set_off
+        if is_used:
             return (*_SET_OFF, style)
     return _SET_OFF
 
@@ -192,7 +207,7 @@ def _choose_styles(
         for header, styles in note.items()
         if header in wanted
     ]
-    stage = _stage((header, styles) for _, header, styles in held)
+    stage = _stage(((header, styles) for _, header, styles in held), notes=len(below))
     left = [(index, header, styles & {*stage}) for index, header, styles in held if styles & {*stage}]
     of_note = Counter(index for index, _, _ in left)
     if sum(found >= _FEW for found in of_note.values()) < max(least, MOST * len(below)):

@@ -17,6 +17,8 @@ _WORD = r"[^\W_][\w.'’/#&()-]*"
 _BEFORE_COLON = re.compile(rf"(?P<words>(?:{_WORD}[ ]){{0,3}}[^\W\d_][\w.'’/#&()-]*)[ \t]*[*_]{{0,2}}:[*_]{{0,2}}")
 #: The words before a label are no part of it where they make it rarer than this share.
 _AS_FREQUENT = 0.8
+#: What may stand before a label that leads its line.
+_LEAD = " \t-*•·▪◦_"
 #: What may stand between a value and the label after it.
 _GAP = " \t|;,/("
 
@@ -114,7 +116,10 @@ def _values(matches: Sequence[tuple[int, re.Match[str]]], counts: Counter[str], 
     for line, match in matches:
         suffixes = _suffixes(match["words"])
         frequent = [item for item in suffixes if counts[item] >= max(least, _AS_FREQUENT * counts[suffixes[0]])]
-        if frequent:
+        before = match.string[: match.end("words") - len(frequent[-1])] if frequent else ""
+        follows = bool(chosen) and chosen[-1][0] == line
+        # A reader of notes takes no label in the middle of a line, but after another or what parts it from the rest.
+        if frequent and (follows or not before.strip(_LEAD) or before[-2:].isspace() or before.rstrip()[-1] in _GAP):
             chosen.append((line, match, frequent[-1]))
     starts = [match.end("words") - len(label) for _, match, label in chosen]
     found: list[LabelledValue] = []

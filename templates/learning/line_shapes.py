@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.labels import LabelledValue
@@ -17,11 +17,14 @@ from clinaudit.templates.learning.value_shapes import (
     AGE,
     DATE,
     DATES,
+    DEGREE,
     PLACE_WORD,
     SEX,
     SEXES,
     TITLE,
+    YEARS,
     any_date,
+    fits,
     narrowed,
     same,
     shape_of,
@@ -35,13 +38,14 @@ _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"
 _PIECES = re.compile(
     "|".join(
         (
-            rf"(?P<clinician>\b{TITLE}\b\.?[ ]{_CAPITALIZED}(?:[ ]{_CAPITALIZED}){{0,2}}(?:, (?:MD|DO|NP|PA|RN)\b)?)",
+            rf"(?P<clinician>\b{TITLE}\b\.?[ ]{_CAPITALIZED}(?:[ ]{_CAPITALIZED}){{0,2}}(?:, {DEGREE}\b)?"
+            rf"|{_CAPITALIZED}(?:[ ]{_CAPITALIZED}){{1,3}},? {DEGREE}(?!\w))",
             rf"(?P<place>(?:{_CAPITALIZED}[ ])*\b{PLACE_WORD}\b(?:[ ]{_CAPITALIZED})*)",
             rf"(?P<date>\b{DATE}\b)",
             r"(?P<time>\b\d{1,2}:\d{2}(?: ?[AaPp][Mm])?\b)",
             rf"(?P<age_sex>\b{AGE}[ /,]{{0,2}}{SEX}\b)",
             rf"(?P<sex_age>\b{SEX}[ /,]{{0,2}}\d{{1,3}}\b)",
-            r"(?P<age>\b\d{1,3}(?: ?(?:years? old|yrs?|years?|y/o|yo|y)\b|-year-old\b))",
+            rf"(?P<age>\b\d{{1,3}}{YEARS})",
             rf"(?P<sex>\b{SEX}\b)",
             r"(?P<number>\b\d[\d -]*\d\b|\d)",
             rf"(?P<name>{_CAPITALIZED}(?:,?[ ]{_CAPITALIZED})+)",
@@ -50,16 +54,17 @@ _PIECES = re.compile(
         )
     )
 )
-_UNIT = r"(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)|-year-old)?"
+_UNIT = r"(?: ?(?:years? old|year-old|yrs?|years?|y\. ?o\.?|y/o|yo|y)|-year-old)?"
 #: RE2 for kinds that have one form; `%s` is what names the group, where the piece is a fact.
 _WRITTEN = {
-    "clinician": rf"(%s(?:{TITLE}\.? )?\p{{Lu}}[^\n,;|()]*?(?:, (?:MD|DO|NP|PA|RN)\b)?)",
+    "clinician": rf"(%s(?:{TITLE}\.? )?\p{{Lu}}[^\n,;|()]*?(?:, {DEGREE})?)",
     "place": r"(%s\p{Lu}[^\n,;|()]*?)",
     "time": r"\d{1,2}:\d{2}(?: ?[AaPp][Mm])?",
     "age": rf"(%s{AGE})",
     "number": r"[\d -]*\d",
     "name": r"(%s\p{Lu}[\pL'’.-]*(?:,? \p{Lu}[\pL'’.-]*?)+)",
     "varying": r"(%s[^\n]+?)",
+    "cell": r"(%s[^|\n]+?)",
     "word": r"(%s[^\n]+?)",
 }
 #: A line that holds one of these alone looks like many others: it is told by its place.
@@ -67,8 +72,11 @@ _PLAIN = frozenset({"name", "place"})
 _WORD = re.compile(r"[^\W_][\w.'’-]*|[^\w\s]+")
 #: Words of a banner that stand for themselves; a frequent given name must not be among them.
 _COMMON = 0.9
+#: What a cell of a table may be: the first kind that all of it is.
+_CELL_KINDS = (("date", DATE), ("age_sex", rf"{AGE}[ /,]{{1,2}}{SEX}"), ("age", AGE), ("sex", SEX))
+_CELL = re.compile(r"[^|\n]+")
 #: Label before, label after, pieces.
-_Key = tuple[str, str, tuple[tuple[str, str, bool], ...]]
+_Key = tuple[str, str, tuple[tuple[str, str, bool, str], ...]]
 #: A line of fewer of a group's patients is a matter of chance.
 _SHARE = 0.2
 _BIRTH = frozenset({"dob", "d.o.b", "born", "birth"})
@@ -83,6 +91,8 @@ class Piece:
     text: str
     #: Whether a blank stands before it.
     spaced: bool
+    #: Of a cell of a table: the words in the cell before it, or at the top of its column.
+    label: str = ""
 
     @property
     def literal(self) -> str:
@@ -112,6 +122,8 @@ class _Segment:
     text: str
     #: The label after it; None at the end of its line.
     following: str | None
+    #: The row of a table above this one; empty at its first row, None outside a table.
+    above: str | None = None
 
 
 def learn_line_patterns(
@@ -133,9 +145,14 @@ def learn_line_patterns(
         for segment in _segments(banner, labels[index]):
             if segment.label in placed:
                 continue
-            pieces = list(_pieces(segment.text, notes[index], words))
-            shape = tuple((item.kind, item.literal, item.spaced) for item in pieces)
-            key = (segment.label or "", segment.following or "", shape)
+            # A row whose columns have names is told by the row of these: any row has cells.
+            top = segment.above if segment.above and words.issuperset(_WORD.findall(segment.above)) else ""
+            if segment.above is None:
+                pieces = list(_pieces(segment.text, notes[index], words))
+            else:
+                pieces = list(_cells(segment.text, top, notes[index], words))
+            shape = tuple((item.kind, item.literal, item.spaced, item.label) for item in pieces)
+            key = (segment.label or top, segment.following or "", shape)
             if pieces and key not in seen:
                 seen.add(key)
                 shapes.setdefault(key, []).append((index, pieces))
@@ -162,6 +179,11 @@ def learn_line_patterns(
     return found
 
 
+def first_kinds(banner: str) -> frozenset[str]:
+    """Return by which kinds of pieces a banner without labels begins."""
+    return frozenset(str(match.lastgroup) for match in islice(_PIECES.finditer(banner), 2))
+
+
 def _position(lines: Sequence[tuple[int, Sequence[Piece]]], banners: Sequence[str]) -> int | None:
     """Return the place at which most of these lines stand, counted from the start or from the end."""
     places: Counter[int] = Counter()
@@ -176,8 +198,14 @@ def _position(lines: Sequence[tuple[int, Sequence[Piece]]], banners: Sequence[st
 
 
 def _segments(banner: str, labels: Sequence[LabelledValue]) -> Iterator[_Segment]:
+    above = ""
     for number, line in enumerate(banner.split("\n")):
         own = [item for item in labels if item.line == number]
+        if line.lstrip().startswith("|") and not own:
+            if any(char.isalnum() for char in line):
+                yield _Segment(None, line, None, above)
+                above = line.strip()
+            continue
         yield _Segment(None, line[: own[0].start] if own else line, own[0].label if own else None)
         for item, following in zip_longest(own, own[1:]):
             yield _Segment(item.label, item.value, following.label if following else None)
@@ -219,6 +247,27 @@ def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Pie
         yield Piece(kind, line[match.start() : stop], spaced)
 
 
+def _cells(row: str, top: str, note: SampleNote, common: frozenset[str]) -> Iterator[Piece]:
+    """Yield the cells of a row, each whole, and the bars between them; a cell of common words is a label.
+
+    `top` names the columns, where the row above does.
+    """
+    names = [cell[0].strip().lower() for cell in _CELL.finditer(top)]
+    label = ""
+    for number, match in enumerate(_CELL.finditer(row.strip())):
+        cell = match[0].strip()
+        yield Piece("mark", "|", spaced=False)
+        if common.issuperset(_WORD.findall(cell)):
+            label = cell.lower()
+            yield from (Piece("word", word[0], word.start() > 0) for word in re.finditer(r"\S+", cell))
+            continue
+        told = next((kind for kind, span in _known_spans(cell, note) if span == (0, len(cell))), None)
+        kind = told or next((kind for kind, shape in _CELL_KINDS if re.fullmatch(shape, cell)), "cell")
+        yield Piece(kind, cell, spaced=False, label=label or (names[number] if number < len(names) else ""))
+        label = ""
+    yield Piece("mark", "|", spaced=False)
+
+
 def _until_common(match: re.Match[str], common: frozenset[str]) -> tuple[str, int]:
     """Return the kind and end of a run of capitalized words; it ends before one that most banners have ("DOB")."""
     parts = list(re.finditer(r"[^\s,]+", match[0]))
@@ -251,10 +300,14 @@ def _facts(
     for place, piece in enumerate(lines[0][1]):
         held = [(index, pieces[place].text) for index, pieces in lines]
         values = [value for _, value in held]
-        fact: str | None = None
-        if piece.kind == "date":
+        fact = fact_of_label(piece.label) if piece.label else None
+        if fact is not None and fits(fact, values):
+            pass
+        elif piece.kind == "date":
             before = lines[0][1][place - 1].text.lower().rstrip(".:") if place else ""
-            named = fact_of_label(label) if label and "dob" not in taken and "visit_date" not in taken else None
+            named = (
+                fact_of_label(label) if label[:1] != "|" and "dob" not in taken and "visit_date" not in taken else None
+            )
             fact = "dob" if before in _BIRTH or named == "dob" else _date_fact(held, notes)
         elif piece.kind in ("age_sex", "sex_age"):
             fact = "age sex"
@@ -297,6 +350,9 @@ def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None], *, lab
         else:
             parts.append(gap + _written(piece.kind, fact, {line[place].text for line in lines}))
     start = rf"(?:^|[ \t|;,(])(?i:{literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
+    if label.startswith("|"):
+        names = r"[ \t]*\|[ \t]*".join(literal(cell[0].strip()) for cell in _CELL.finditer(label))
+        start = rf"^[ \t]*\|[ \t]*{names}[ \t|]*\n(?:[ \t|:+-]*\n)?[ \t]*"
     end = rf"[ \t|;,(]+(?i:{literal(following)})[ \t]*:" if following else r"[ \t]*$"
     return start + "".join(parts) + (end if ends_line else "")
 

@@ -23,12 +23,12 @@ _FACT_WORDS = {
 
 def profile_text(proposal: Proposal, *, name: str = "proposed") -> str:
     """Return the profile; the proposal must have a layout."""
-    several = len(proposal.layouts) > 1
+    # A layout that a signature tells is not that of the notes that are left.
+    several = len(proposal.layouts) > 1 or proposal.layouts[0].signature is not None
     lines = [_INTRODUCTION.format(patients=proposal.patients), f"name = {_text(name)}"]
     if proposal.strays:
-        lines.insert(
-            1, f"# The notes of {proposal.strays} patients are of no layout that recurs; nothing below is from them.\n"
-        )
+        left = f"# The notes of {proposal.strays} patients are of no layout that recurs; nothing is from them.\n"
+        lines.insert(1, left)
     if not several:
         lines += ["", *_settings(proposal.layouts[0])]
     lines += _sections(proposal)

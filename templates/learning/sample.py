@@ -4,7 +4,7 @@ Owns the threshold below which nothing of a note may enter a profile. Knows noth
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from math import ceil
 
@@ -24,6 +24,8 @@ class SampleNote:
     text: str
     #: Fact id -> what a table says about the patient or the visit.
     known: Mapping[str, str | date]
+    #: Column of the notes table that may tell a layout -> its cell: the type of note, the practice.
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def enough(patients: int) -> int:

@@ -3,17 +3,18 @@
 Owns the choice. Knows nothing of facts.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
 
-#: At least this share of the layout's notes has its signature, and at most this share of the others.
+#: At least this share of the notes of a layout has its signature, and at most this share of the others: some of these
+#: may well be of the layout, and grouped with others by chance. What fewer others have is chosen.
 _OWN = 0.98
-_OTHERS = 0.005
-_MARKS = r"[ \t#*_\[•-]*"
+_OTHERS = 0.05
+_MARKS = r"[ \t#*_\[•=<~-]*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,35 +28,40 @@ class Signature:
 
 
 def choose_signature(
-    texts: Sequence[str], members: Sequence[int], *, labels: Sequence[str], headers: Sequence[str]
+    own_texts: Sequence[str],
+    other_texts: Sequence[str],
+    *,
+    labels: Sequence[str],
+    headers: Sequence[str],
+    lines: Sequence[str],
 ) -> Signature | None:
-    """Return what best tells the members from the other texts, the first of those as good; None where nothing does."""
-    inside = frozenset(members)
+    """Return what best tells the texts from the others, the first of those as good; None where nothing does."""
     best: Signature | None = None
-    for regex in _candidates([texts[at] for at in members], labels, headers):
+    for regex in _candidates(own_texts, labels, headers, lines):
         if len(regex) > MAX_LENGTH:
             continue
         pattern = Pattern(regex)
-        found = [pattern.found_in(text) for text in texts]
-        own = sum(found[at] for at in members)
-        others = sum(found) - own
-        if own < _OWN * len(inside) or others > _OTHERS * (len(texts) - len(inside)):
+        own = sum(map(pattern.found_in, own_texts))
+        if own < _OWN * len(own_texts) or (best is not None and own <= best.own - best.others):
             continue
-        if best is None or own - others > best.own - best.others:
+        others = sum(map(pattern.found_in, other_texts))
+        if others <= _OTHERS * len(other_texts) and (best is None or own - others > best.own - best.others):
             best = Signature(regex, own, others)
     return best
 
 
-def _candidates(texts: Sequence[str], labels: Sequence[str], headers: Sequence[str]) -> Iterator[str]:
-    first_lines = Counter(text.strip().partition("\n")[0].strip() for text in texts)
-    line, found = first_lines.most_common(1)[0]
-    if line and found >= _OWN * len(texts):
-        yield f"^[ \\t]*{literal(line)}[ \\t]*$"
+def _candidates(
+    texts: Sequence[str], labels: Sequence[str], headers: Sequence[str], lines: Sequence[str]
+) -> Iterator[str]:
+    counts = Counter(line for text in texts for line in dict.fromkeys(map(str.strip, text.split("\n"))))
+    for line, found in counts.items():
+        if line and found >= _OWN * len(texts):
+            yield f"^[ \\t]*{literal(line)}[ \\t]*$"
     for label in labels:
         yield f"^{_MARKS}(?i:{literal(label)})[ \\t*_]*:"
     # Case counts: "PLAN" and "Plan" are of two layouts.
     for header in headers:
         for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):
             yield f"^{_MARKS}{literal(written)}\\b"
-    for left, right in pairwise(labels):
-        yield f"^{_MARKS}(?i:{literal(left)})[ \\t*_]*:[^\\n]*(?i:{literal(right)})[ \\t*_]*:"
+    # No group has a name: a line of a banner tells a layout here, and places no fact.
+    yield from (re.sub(r"\(\?P<\w+>", "(?:", line) for line in lines)

@@ -23,12 +23,14 @@ DATES = (
     r"[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}",
 )
 DATE = f"(?:{'|'.join(DATES)})"
-_YEARS = r"(?: ?(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b|-year-old\b)"
-AGE = rf"\d{{1,3}}{_YEARS}?"
+#: "y.o." with its last dot: a value that ended before it would leave ".o." behind.
+YEARS = r"(?: ?(?:y\. ?o\.?|(?:years? old|year-old|yrs?|years?|y/o|yo|y)\b)|-year-old\b)"
+AGE = rf"\d{{1,3}}{YEARS}?"
 SEXES = ("[Ff]emale|[Mm]ale", "FEMALE|MALE", "[Ww]oman|[Mm]an", "[MF]")
 SEX = f"(?:{'|'.join(SEXES)})"
 TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
-_CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? (?:MD|M\.D\.|DO|NP|PA|PA-C|RN|MBBS|MRCGP|FRCP)\.?")
+DEGREE = r"(?:MD|M\.D\.|DO|NP|PA-C|PA|RN|MBBS|MRCGP|FRCP)"
+_CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? {DEGREE}\.?")
 PLACE_WORD = (
     r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit"
     r"|Team)"
@@ -47,7 +49,7 @@ def shape_of(values: Sequence[str]) -> str | None:
     shapes: tuple[tuple[str, re.Pattern[str]], ...] = (
         ("sex", re.compile(SEX)),
         # A number alone may be anything.
-        ("age", re.compile(rf"\d{{1,3}}{_YEARS}")),
+        ("age", re.compile(rf"\d{{1,3}}{YEARS}")),
         ("provider", _CLINICIAN),
         ("practice", _PLACE),
     )
@@ -63,6 +65,9 @@ def fits(fact: str, values: Sequence[str]) -> bool:
     """Whether most of the values can be of a fact; a place or a clinician may be written in any way."""
     if fact in ("dob", "visit_date"):
         return sum(any_date(value) is not None for value in values) > MOST * len(values)
+    if fact == "name":
+        # "Ada Lund (59 y.o. F)" holds more than a name.
+        return sum(not any(char.isdigit() for char in value) for value in values) > MOST * len(values)
     shape = {"sex": re.compile(SEX, re.IGNORECASE), "age": re.compile(AGE)}.get(fact)
     return shape is None or _share(values, shape) > MOST
 

@@ -222,7 +222,7 @@ def test_a_profile_that_could_not_be_finished_is_not_left(tmp_path: Path, monkey
         assert (tmp_path / "ours.toml").is_file()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learned_profile, "measure_fit", stop)
+    monkeypatch.setattr(learned_profile, "measure_whole_fit", stop)
     with pytest.raises(KeyboardInterrupt):
         learn_profile(corpus, tmp_path / "ours.toml")
     assert not (tmp_path / "ours.toml").exists()

@@ -8,13 +8,17 @@ HEADERS = ["plan", "past medical history", "medical history", "p", "c/o", "bp"]
 
 # (style, note, what is found, with its marks)
 CASES = [
-    ("colon", "Plan: rest\n  PLAN:\nplan rest\nthe plan: x\nplan : x\np: 80", ["Plan:", "PLAN:", "p:"]),
-    ("capitals", "PLAN\nPLAN:\n  PLAN  \nPlan\nPLAN rest\nP\nPLAN: rest", ["PLAN", "PLAN:", "PLAN"]),
-    ("capitals_colon", "PLAN: rest\nPlan: rest\nPLAN\nBP:1", ["PLAN:", "BP:"]),
+    (
+        "colon",
+        "Plan: rest\n  PLAN:\nplan rest\nthe plan: x\nplan : x\nPlan\u00a0: y\np: 80",
+        ["Plan:", "PLAN:", "plan :", "Plan\u00a0:", "p:"],
+    ),
+    ("capitals", "PLAN\nPLAN:\n  PLAN  \nPLAN :\nPlan\nPLAN rest\nP\nPLAN: rest", ["PLAN", "PLAN:", "PLAN", "PLAN :"]),
+    ("capitals_colon", "PLAN: rest\nPLAN : rest\nPlan: rest\nPLAN\nBP:1", ["PLAN:", "PLAN :", "BP:"]),
     (
         "title_case",
-        "Past Medical History\nPast medical history:\nplan\nPlan rest\nPLAN\nP",
-        ["Past Medical History", "Past medical history:", "PLAN"],
+        "Past Medical History\nPast medical history:\nPlan :\nplan\nPlan rest\nPLAN\nP",
+        ["Past Medical History", "Past medical history:", "Plan :", "PLAN"],
     ),
     (
         "dash",
@@ -25,6 +29,12 @@ CASES = [
         "markdown",
         "## Plan\n# PLAN #\n**Plan:** rest\n**Plan**: x\n__plan__ rest\n### Plan: x\n##Plan\n**Plan of care**\nPlan",
         ["## Plan", "# PLAN #", "**Plan:**", "**Plan**:", "__plan__", "### Plan:"],
+    ),
+    (
+        "enclosed",
+        "=== Plan ===\n--- PLAN: ---\n<<Plan>> rest\n*** Plan ***\n« Plan »:\n"
+        "=== Plan\n- Plan -\n**Plan**\n<plan>\nPlan",
+        ["=== Plan ===", "--- PLAN: ---", "<<Plan>>", "*** Plan ***", "« Plan »:"],
     ),
     ("brackets", "[Plan] rest\n[ PLAN ]:\n[Plan x]\nPlan", ["[Plan]", "[ PLAN ]:"]),
     (

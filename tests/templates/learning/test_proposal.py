@@ -42,6 +42,7 @@ def numbered(text: str) -> str:
 STYLES: dict[str, Callable[[str], str]] = {
     "markdown": headed("## {}".format),
     "brackets": headed("[{}]".format),
+    "enclosed": headed("=== {} ===".format),
     "numbered": numbered,
     "bulleted": headed("- {}:".format),
     "capitals": lambda text: "NORTH TRUST\nMENTAL HEALTH SERVICE\n\n" + headed(str.upper)(text),
@@ -200,7 +201,9 @@ def test_the_same_notes_give_the_same_profile() -> None:
 def test_groups_share_labels_or_family() -> None:
     first, second = frozenset({"name", "dob", "sex"}), frozenset({"client", "born"})
     shapes = [("colon", first)] * 6 + [("colon", first - {"sex"})] * 2 + [("colon", second)] * 5 + [("dash", first)] * 4
-    assert group_notes(shapes, least=5) == [[*range(8)], [*range(8, 13)]]
+    # Four notes are too few to be a group; their labels are those of the first.
+    assert group_notes(shapes, least=5) == [[*range(8), *range(13, 17)], [*range(8, 13)]]
+    assert group_notes([*shapes, ("dash", frozenset({"other"}))], least=5) == group_notes(shapes, least=5)
     assert group_notes([("colon", frozenset())] * 5, least=5) == [[0, 1, 2, 3, 4]]
 
 

@@ -1,0 +1,165 @@
+"""Several layouts in one corpus are learned together, by group, signature and column; what is left is counted."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+from support.merged_layouts import MergedNote, enclosed_note, merged_notes, result_list, spaced_note, table_note
+
+from clinaudit.audit.commands.main import run
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.learned_profile import LearnedProfile, learn_profile
+from clinaudit.priors.tiers import Fact
+
+Write = Callable[[random.Random], tuple[str, dict[Fact, str]]]
+TABLES: dict[str, Write] = {"cells": table_note, "columns": partial(table_note, has_top=True)}
+MARKS = ("=== {} ===", "<<{}>>", "--- {} ---")
+
+
+def write_corpus(folder: Path, notes: list[MergedNote], *, has_type: bool = False) -> Path:
+    folder.mkdir(exist_ok=True)
+    rows = [
+        {"patient_id": note.patient_id, "note_id": note.patient_id, "text": note.text}
+        | ({"note_type": note.layout} if has_type else {})
+        for note in notes
+    ]
+    (folder / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+def read_right(corpus: Path, learned: LearnedProfile, notes: list[MergedNote]) -> Counter[tuple[str, Fact]]:
+    """Return layout and fact -> patients for whom it is found as the note holds it, whole."""
+    read = read_corpus(corpus)
+    facts = read_facts(read, learned.profile, read.patients)
+    return Counter(
+        (note.layout, fact)
+        for note in notes
+        for fact, value in note.facts.items()
+        if fact in facts[note.patient_id].in_note and facts[note.patient_id].in_note[fact].value == value
+    )
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("marks", MARKS)
+def test_three_layouts_of_one_corpus_are_learned_together(tmp_path: Path, table: str, marks: str) -> None:
+    notes = merged_notes(
+        table=(TABLES[table], 60), spaced=(spaced_note, 40), enclosed=(partial(enclosed_note, marks=marks), 60)
+    )
+    corpus = write_corpus(tmp_path / "corpus", notes)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    assert learned.proposal.strays == 0
+    assert sorted(layout.patients for layout in learned.fit.layouts) == [40, 60, 60]
+    right = read_right(corpus, learned, notes)
+    sizes = {"table": 60, "spaced": 40, "enclosed": 60}
+    for note in notes:
+        # The age beside a sex in brackets is a number there; everywhere else "59 y.o." is found whole.
+        wanted = note.facts.keys() - ({Fact.AGE} if note.layout == "enclosed" else set())
+        assert {fact for fact in wanted if right[note.layout, fact] < sizes[note.layout]} == set()
+    assert "encounter         160 of 160" in learned.preview
+
+
+def test_a_column_tells_what_is_written_alike_but_for_the_order_of_day_and_month(tmp_path: Path) -> None:
+    def labelled(rng: random.Random, *, dates: str, site: str) -> tuple[str, dict[Fact, str]]:
+        _, facts = table_note(rng, dates=dates)
+        named = {"Name": Fact.NAME, "DOB": Fact.DOB, "Date": Fact.VISIT_DATE, "Provider": Fact.PROVIDER}
+        banner = "".join(f"{label}: {facts[fact]}\n" for label, fact in named.items())
+        sections = f"CC: {facts[Fact.CHIEF_COMPLAINT]}\nHPI: {facts[Fact.HPI]}\nPlan: rest\n"
+        return f"{banner}Clinic: {site}\n\n{sections}", {fact: facts[fact] for fact in named.values()}
+
+    notes = merged_notes(
+        boston=(partial(labelled, dates="%m/%d/%Y", site="Boston Clinic"), 50),
+        leeds=(partial(labelled, dates="%d/%m/%Y", site="Leeds Surgery"), 50),
+    )
+    corpus = write_corpus(tmp_path / "corpus", notes, has_type=True)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    assert {layout.date_formats for layout in learned.profile.layouts} == {("%m/%d/%Y",), ("%d/%m/%Y",)}
+    assert learned.proposal.strays == 0
+    right = read_right(corpus, learned, notes)
+    assert {right[note.layout, fact] for note in notes for fact in note.facts} == {50}
+
+
+def test_what_does_not_recur_is_left_and_said_by_column(tmp_path: Path) -> None:
+    def letter(rng: random.Random) -> tuple[str, dict[Fact, str]]:
+        return f"Seen on ward {rng.randrange(90)}, thank you for asking.\nAll is well.\n", {}
+
+    notes = merged_notes(spaced=(spaced_note, 60), letter=(letter, 30), results=(result_list, 20))
+    corpus = write_corpus(tmp_path / "corpus", notes, has_type=True)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    assert [layout.patients for layout in learned.proposal.layouts] == [60]
+    assert "50 of these notes are of no layout that recurs" in learned.preview
+    assert "  by type of note: letter 30, results 20" in learned.preview
+    # They do not fall under the name of the layout that was found.
+    assert {layout.layout: layout.patients for layout in learned.fit.layouts} == {"layout 1": 60, "no layout": 50}
+
+
+def test_a_list_of_laboratory_results_is_no_layout(tmp_path: Path) -> None:
+    corpus = write_corpus(tmp_path / "corpus", merged_notes(results=(result_list, 60)))
+    with pytest.raises(BadInputError, match="have no structure that recurs"):
+        learn_profile(corpus, tmp_path / "learned.toml")
+
+
+def marked_up(form: str) -> Write:
+    def write(rng: random.Random) -> tuple[str, dict[Fact, str]]:
+        text, facts = spaced_note(rng)
+        lines = text.split("\n")
+        if form == "<br>":
+            return "<br>".join(lines), facts
+        if form == "HTML":
+            return f"<html><body>{''.join(f'<p>{line}</p>' for line in lines)}</body></html>", facts
+        return "{\\rtf1\\ansi " + "\\par ".join(lines) + "}", facts
+
+    return write
+
+
+@pytest.mark.parametrize("form", ["RTF", "HTML", "<br>"])
+def test_notes_that_are_not_plain_are_named_with_the_option_that_reads_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    notes = merged_notes(spaced=(marked_up(form), 20))
+    corpus = write_corpus(tmp_path / "corpus", notes)
+    assert run(["template", "learn", str(corpus), "--out", str(tmp_path / "ours.toml")]) == 3
+    assert f"20 notes are {form}, or hold it: plain_text = true in the column map" in capsys.readouterr().err
+    assert run(["check", str(corpus), "--template", "soap", "--quiet"]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"20 of 20 notes looked at are {form}" in printed
+    assert "plain_text = true" in printed
+    # And the option does: what is imported with it is learned.
+    rows = [{"id": note.patient_id, "note": note.text} for note in notes]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    lines = ["id,note", *(f'{row["id"]},"{row["note"]}"' for row in rows)]
+    (tmp_path / "notes.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    columns = 'plain_text = true\n[columns]\npatient_id = "id"\ntext = "note"\n'
+    (tmp_path / "columns.toml").write_text(columns, encoding="utf-8")
+    made = tmp_path / "made"
+    command = ["import", "csv", str(tmp_path / "notes.csv"), str(made), "--columns", str(tmp_path / "columns.toml")]
+    assert run([*command, "--quiet"]) == 0
+    learned = learn_profile(made, tmp_path / "ours.toml")
+    right = read_right(made, learned, notes)
+    assert {right["spaced", fact] for fact in notes[0].facts if fact is not Fact.HPI} == {20}
+
+
+def test_a_fact_that_the_template_denies_and_most_notes_hold_is_an_error_of_check(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus = write_corpus(tmp_path / "corpus", merged_notes(spaced=(spaced_note, 30)))
+    out = tmp_path / "ours.toml"
+    learn_profile(corpus, out)
+    assert run(["check", str(corpus), "--template", str(out), "--quiet"]) == 0
+    capsys.readouterr()
+    text = out.read_text(encoding="utf-8")
+    for fact, entry in (("dob", "date of birth"), ("hpi", "history of present illness")):
+        head, _, tail = text.partition(f"\n[fields.{fact}]\n")
+        assert entry in tail
+        rest = tail[tail.index("]\n") + 2 :]
+        denied = f"{head}\n{rest}".replace("not_in_notes = [", f'not_in_notes = ["{fact}", ')
+        (tmp_path / "denied.toml").write_text(denied, encoding="utf-8")
+        assert run(["check", str(corpus), "--template", str(tmp_path / "denied.toml"), "--quiet"]) == 3
+        said = capsys.readouterr()
+        assert f"not_in_notes names {fact}, and 30 of 30 notes looked at hold it" in " ".join(said.err.split())
+        assert f"not_in_notes names {fact}, and 30 of 30" in " ".join(said.out.split())
