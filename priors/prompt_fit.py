@@ -7,6 +7,7 @@ scrubbing. Knows nothing of how a prompt is written.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
@@ -26,17 +27,24 @@ class ArmCount:
     """The prompts of one tier, form and split; counts of patients."""
 
     made: int
-    #: No prompt was made, since the note does not have what the template places in it.
-    missed: int
     #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
     fitting: int
-    #: Of whose note some value was cut, since the tier may not know it.
-    with_cuts: int
+    #: The prompt is nobody else's: no other patient is asked with the same text.
+    own: int
+    #: The prompt is of an earlier note than the latest.
+    earlier: int
+    #: By what else the note's beginning shows.
+    also_shows: Mapping[str, int]
 
     @property
     def share(self) -> float | None:
-        """Share of the patients whose prompt fits, those missed included; None where there are none."""
-        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
+        """Share of the prompts that fit; None where there are none."""
+        return self.fitting / self.made if self.made else None
+
+    @property
+    def own_share(self) -> float | None:
+        """Share of the prompts that are nobody else's; None where there are none."""
+        return self.own / self.made if self.made else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,7 @@ def count_prompts(
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[PromptCount]:
     """Return the counts for each tier and form; calls `advance(1)` for each patient."""
-    counts: Counter[tuple[str, Rendering, Split, str]] = Counter()
+    asked: dict[tuple[str, Rendering], list[_Prompt]] = {}
     excluded: dict[tuple[str, Rendering], Counter[str]] = {}
     differing: Counter[tuple[str, Rendering]] = Counter()
     for known in patients:
@@ -98,27 +106,42 @@ def count_prompts(
             differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
             reasons = excluded.setdefault(place, Counter())
             if prior.excluded:
-                counts[*place, prior.arm, "missed"] += prior.unbroken is False
                 reasons[prior.reason or ""] += 1
                 continue
-            counts[*place, prior.arm, "made"] += 1
-            counts[*place, prior.arm, "fitting"] += prior.unbroken is True
-            counts[*place, prior.arm, "cuts"] += bool(prior.cuts)
+            asked.setdefault(place, []).append(
+                _Prompt(prior.arm, hash(prior.prompt), prior.unbroken is True, prior.earlier_note, prior.also_shows)
+            )
         advance(1)
-    arms: tuple[Split, ...] = ("train", "nontrain")
     return [
-        PromptCount(
-            tier,
-            rendering,
-            {
-                arm: ArmCount(*(counts[tier, rendering, arm, what] for what in ("made", "missed", "fitting", "cuts")))
-                for arm in arms
-            },
-            dict(sorted(reasons.items())),
-            differing[tier, rendering],
-        )
-        for (tier, rendering), reasons in excluded.items()
+        PromptCount(*place, _count_by_arm(asked.get(place, [])), dict(sorted(reasons.items())), differing[place])
+        for place, reasons in excluded.items()
     ]
+
+
+class _Prompt(NamedTuple):
+    """What is kept of a prompt: all of them may not fit in memory."""
+
+    arm: Split
+    text: int
+    fits: bool
+    is_earlier: bool
+    also_shows: tuple[str, ...]
+
+
+def _count_by_arm(prompts: Sequence[_Prompt]) -> dict[Split, ArmCount]:
+    texts = Counter(prompt.text for prompt in prompts)
+    arms: tuple[Split, ...] = ("train", "nontrain")
+    of_arm = {arm: [prompt for prompt in prompts if prompt.arm == arm] for arm in arms}
+    return {
+        arm: ArmCount(
+            made=len(own),
+            fitting=sum(prompt.fits for prompt in own),
+            own=sum(texts[prompt.text] == 1 for prompt in own),
+            earlier=sum(prompt.is_earlier for prompt in own),
+            also_shows=Counter(shown for prompt in own for shown in prompt.also_shows),
+        )
+        for arm, own in of_arm.items()
+    }
 
 
 def _asked(prior: Prior) -> tuple[str, bool]:
