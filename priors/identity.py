@@ -66,9 +66,9 @@ class IdentityReader:
     def read(self, patient: Patient, notes: Sequence[VisitNote]) -> list[Identity]:
         """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
         fields = [self._facts.fields_of(note.text) for note in notes]
-        names = _texts([patient.name, *_written(fields, Fact.NAME)])
+        names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])
         sexes = _texts([patient.sex, *_written(fields, Fact.SEX)])
-        births = self._days(patient.dob, _written(fields, Fact.DOB))
+        births = self._days(patient.dob, _written(fields, Fact.DOB)).union(patient.other_births)
         visits = [
             self._days(note.visit_date, _written([own], Fact.VISIT_DATE))
             for note, own in zip(notes, fields, strict=True)

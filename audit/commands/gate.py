@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("run_directory", type=PATH, metavar="RUN")
 @policy_option(default="the run's own")
-@click.option("--exact", is_flag=True, help="Decide on the exact numbers of RUN/evidence, and print them (PHI).")
+@click.option(
+    "--exact", is_flag=True, help="Test diagnoses on the exact numbers of RUN/evidence, and print exact figures (PHI)."
+)
 @click.option(
     "--out",
     type=PATH,

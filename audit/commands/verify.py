@@ -1,11 +1,13 @@
 """`clinaudit verify`. Owns its options and what it prints; computes nothing."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say, warn
+from clinaudit.errors import BadInputError
 
 
 @click.command()
@@ -35,18 +37,19 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
     from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
 
     finished = require_finished_run(run_directory)
-    if signing_key is None:
+    with hold_lock_of_finished(finished) if signing_key is not None else nullcontext():
         count = verify_files(finished)
-    else:
-        with hold_lock_of_finished(finished):
-            count = verify_files(finished)
+        try:
+            published = read_published(finished)
+        except BadInputError:
+            warn("results.json is of an earlier version of clinaudit: its verdict was not held against its figures")
+        else:
+            if published.decision is not None:
+                find_verdict(published, read_record(finished), given=None)
+        if signing_key is not None:
             sign_manifest(finished, signing_key)
     if public_key is not None:
         check_signature(finished, public_key)
-    if not lists_evidence(finished):
-        published = read_published(finished)
-        if published.decision is not None:
-            find_verdict(published, read_record(finished), given=None)
     say(f"verified: {count} files are what the audit wrote")
     if signing_key is not None:
         say(f"signed: {run_directory / 'manifest.sig'}")

@@ -15,6 +15,7 @@ from clinaudit.reports.schema.comparison import (
     PairedPatients,
     PublishedMemorizationChange,
 )
+from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization, PublishedOtherPatients
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -22,7 +23,7 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import order_tiers
 from clinaudit.reports.wording.names import short_asker
-from clinaudit.reports.wording.rule_figures import subject_title
+from clinaudit.reports.wording.rule_figures import RENDERING_WORDS, subject_title
 
 _NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"
 #: Two differences of shares lie within -1 to 1.
@@ -73,16 +74,27 @@ def compare_rules(a: PublishedResults, b: PublishedResults) -> ComparedRules | N
     if a.decision is None and b.decision is None:
         return None
     before, after = ([] if run.decision is None else run.decision.rules for run in (a, b))
-    # Under two policies a rule of one id may have two limits: that one was not mended.
-    failed = {(rule.id, rule.limit.max) for rule in before if rule.status == "fail"}
+    failed = {_key(rule) for rule in before if rule.status == "fail"}
     named: dict[str, list[str]] = {"mended": [], "new": [], "failing": [], "open": []}
     for rule in after:
-        is_old = (rule.id, rule.limit.max) in failed
+        is_old = _key(rule) in failed
         kinds = {"pass": "mended" if is_old else "", "fail": "failing" if is_old else "new", "inconclusive": "open"}
         if kinds[rule.status]:
-            named[kinds[rule.status]].append(f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}")
+            named[kinds[rule.status]].append(_name(rule))
+    asked = set(map(_key, after))
+    named["gone"] = [_name(rule) for rule in before if rule.status == "fail" and _key(rule) not in asked]
     statuses = [None if run.decision is None else run.decision.status for run in (a, b)]
     return ComparedRules(a=statuses[0], b=statuses[1], **named)
+
+
+def _key(rule: PublishedRule) -> tuple[str, float | None]:
+    # Under two policies a rule of one id may have two limits: that one was not mended.
+    return rule.id, rule.limit.max
+
+
+def _name(rule: PublishedRule) -> str:
+    form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
+    return f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}{form}"
 
 
 def _compare_arm(

@@ -65,7 +65,7 @@ IN_BOTH_SPLITS: Final = (
 )
 
 #: Another policy, or the same after a purge, decided from published ranges.
-UNSETTLED: Final = "The published ranges do not settle this rule; the exact numbers, in evidence/, would."
+UNSETTLED: Final = "The published ranges do not settle this test; the exact numbers, in evidence/, would."
 
 
 def better_than_chance(alpha: float) -> str:
@@ -107,7 +107,8 @@ def maybe_too_short(maximum: float, arm: Arm) -> str:
     """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
     return (
         f"Too many answers about patients {_WHO[arm]} may be too short to judge: as published, it may be more than "
-        f"{percent(maximum)} of these patients. More patients settle this."
+        f"{percent(maximum)} of these patients. An answer that broke off shows nothing. More patients would "
+        "show how many there are."
     )
 
 

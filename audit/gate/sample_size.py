@@ -20,7 +20,7 @@ from clinaudit.audit.statistics.auroc_error import difference_error, measure_err
 from clinaudit.audit.statistics.intervals import ALPHA
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import ARM_STEP, STEP
+from clinaudit.reports.suppression.classes import ARM_STEP, STEP, class_of
 
 #: A size counts by the low end of what is published of it: of an arm's class, or of the sum of a row's classes. Each of
 #: a row's lies up to nine below its count, and a row of verdicts has three cells that are not empty, as a rule.
@@ -31,7 +31,8 @@ _CELLS: Final = 3
 _STATED, _NOT_MENTIONED, _DENIED = 0.35, 0.30, 0.35
 #: Chance at which a model that gives nothing away is to keep all comparisons of a rule.
 CHANCE_OF_PASS: Final = 0.9
-#: Sizes beyond these are not looked for: of groups compared, and of patients of whom nothing is found.
+#: Sizes beyond these are not looked for: of groups compared; and of patients of whom nothing is found, so many above
+#: those that the policy asks for.
 _MOST: Final = 100_000
 _MOST_OF_TEXT: Final = 1_000
 
@@ -90,7 +91,9 @@ def patients_without_findings(policy: Policy, rule: MemorizationRule | Identifie
     The gate itself decides on the run that is published of each class.
     """
     tier, of_rule = rule.tiers[0], _only(policy, rule)
-    for size in range(1, _MOST_OF_TEXT, ARM_STEP):
+    asked = max(policy.minimum_patients_per_class, policy.to_pass.minimum_patients_per_class or 0)
+    begin = class_of(asked, step=ARM_STEP).low
+    for size in range(max(1, begin), begin + _MOST_OF_TEXT, ARM_STEP):
         found = decide(of_rule, clean_run({tier: (size, size)}), {}, planned_missing=False)
         if all(decided.status == "pass" for decided in found.rules if decided.tier == tier):
             return size

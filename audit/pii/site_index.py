@@ -85,7 +85,7 @@ def index_values(
                 texts = packed.notes_of(place)
                 number = first + place
                 identities = _identify(reader, corpus.patients[patient_id], corpus.notes_of(patient_id), texts)
-                held = set(_stated(patient_id, identities, places))
+                held = set(_stated(corpus.patients[patient_id], identities, places))
                 for text in texts:
                     held |= scanner.find(text)
                 for wanted_number in held:
@@ -133,10 +133,10 @@ def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Note], t
         return reader.read(patient, visits)
     return [
         Identity(
-            names=frozenset({patient.name}),
+            names=frozenset({patient.name, *patient.other_names}),
             ages=frozenset() if patient.age is None else frozenset({patient.age}),
             sexes=frozenset(),
-            birth_dates=frozenset({_day(patient.dob)}),
+            birth_dates=frozenset({_day(patient.dob), *patient.other_births}),
             visit_dates=frozenset() if note.visit_date is None else frozenset({_day(note.visit_date)}),
             providers=frozenset({note.provider or ""}),
             practices=frozenset({note.practice or ""}),
@@ -156,13 +156,14 @@ def _named(known: KnownNames, name: PersonName | None) -> set[int]:
     return known.find(name) if known.is_full(name) else known.find_part(name)
 
 
-def _stated(patient_id: str, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
-    """Yield the wanted values that tables and labels state of a patient: days, and the patient's id."""
+def _stated(patient: Patient, identities: Sequence[Identity], places: dict[IdentifierValue, int]) -> Iterator[int]:
+    """Yield the wanted values that tables and labels state of a patient: days, and the patient's ids."""
     days = {day for identity in identities for day in (*identity.birth_dates, *identity.visit_dates)}
     values = [IdentifierValue("date", day.isoformat()) for day in days]
     values += [IdentifierValue("age", str(age)) for identity in identities for age in identity.ages]
     # As a record number, where a generation has it as one.
-    values.append(IdentifierValue("code", "".join(fold_words(patient_id).split())))
+    ids = (patient.patient_id, *patient.other_ids)
+    values += [IdentifierValue("code", "".join(fold_words(one).split())) for one in ids]
     yield from (places[value] for value in values if value in places)
 
 

@@ -4,6 +4,8 @@ Owns Holm's step-down over all comparisons, at levels that are safe for the clas
 verdict is decided on what is published.
 """
 
+import math
+
 from clinaudit.audit.gate.evaluation import Comparison, Outcome
 from clinaudit.audit.gate.policy import ALPHA, LIMITS
 from clinaudit.audit.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
@@ -31,12 +33,17 @@ def find_outcomes(results: Results, published: PublishedResults) -> dict[Compari
         compared: Outcome(
             shows_excess=(delta.p_value or 0.0) <= levels[compared],
             is_within={
-                limit: max(delta.high or 0.0, delta.worst_high or -1.0) <= turn
+                limit: max(_upper(delta.high), delta.worst_high or -1.0) <= turn
                 for limit, turn in safe_limits(drawn, levels[compared], LIMITS).items()
             },
         )
         for compared, (delta, drawn) in tested.items()
     }
+
+
+def _upper(end: float | None) -> float:
+    """Return the upper end of an interval; without one nothing can be ruled out."""
+    return math.inf if end is None else end
 
 
 def _find_levels(tested: dict[Comparison, tuple[TestedDelta, DrawnTables]]) -> dict[Comparison, float]:

@@ -1,7 +1,8 @@
 """The verdict of `clinaudit gate` on a finished run: the recorded one, or one decided anew (docs/policy.md).
 
-Owns which figures decide: of the run's own policy the audit's recorded verdict counts, before and after a purge; any
-other is decided from the published ranges, or on the exact numbers where these are asked for. Reads no file of the run.
+Owns which figures decide: of the run's own policy the audit's recorded verdict counts, before and after a purge; of any
+other, diagnoses are tested on what the published ranges settle, or on the exact numbers where these are asked for.
+Reads no file of the run.
 """
 
 from collections.abc import Mapping
@@ -52,14 +53,19 @@ def find_verdict(published: PublishedResults, record: Mapping[str, object], *, g
 def find_exact_verdict(
     published: PublishedResults, results: Results, record: Mapping[str, object], *, given: Path | None
 ) -> RunVerdict:
-    """Return the verdict on the exact numbers `results`, of which `published` was made; the figures in it are PHI."""
+    """Return the verdict with tests on the exact numbers `results`, of which `published` was made.
+
+    The figures observed are exact, and PHI; what a rule was decided on stays what was published.
+    """
     policy, is_own = _find_policy(published.decision, record, given)
     decision = results.decision
     if decision is None or not is_own:
         if policy is None:
             raise ValueError("there is a policy, or a recorded verdict")
         decision = decide_run(policy, published, find_outcomes(results, published))
-    return RunVerdict(read_again(decision, exact_results(results)), "exact")
+    observed = [rule.observed for rule in read_again(decision, exact_results(results)).rules]
+    rules = [rule.model_copy(update={"observed": exact}) for rule, exact in zip(decision.rules, observed, strict=True)]
+    return RunVerdict(decision.model_copy(update={"rules": rules}), "exact")
 
 
 def require_consistent(published: PublishedResults, policy: Policy | None) -> None:
@@ -73,7 +79,12 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
     statuses = [rule.status for rule in recorded.rules]
     if conclude(statuses, planned_missing=misses_planned_units(published))[0] != recorded.status:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
-    if read_again(recorded, published) != recorded or any(map(_is_beyond_its_figures, recorded.rules)):
+    try:
+        is_of_figures = read_again(recorded, published) == recorded
+    except KeyError:
+        # A rule on a metric or a form of prompt that there is not.
+        is_of_figures = False
+    if not is_of_figures or any(map(_is_beyond_its_figures, recorded.rules)):
         raise IntegrityError(_CONTRADICTED.format("the published figures"))
     if policy is None:
         return

@@ -68,6 +68,9 @@ def _join(person: str, rows: list[Patient]) -> Patient:
     told |= {"age": aged.age, "age_is_pooled": aged.age_is_pooled}
     if told["dob"] is not None:
         told["birth_year"] = None
+    told["other_ids"] = tuple(sorted(row.patient_id for row in rows if row.patient_id != person))
+    names, births = ({getattr(row, name) for row in rows} - {told[name], None} for name in ("name", "dob"))
+    told["other_names"], told["other_births"] = tuple(sorted(filter(None, names))), tuple(sorted(births))
     place = min(rows, key=lambda row: (row.split != "train", not row.is_validation))
     return rows[0] if len(rows) == 1 else replace(place, patient_id=person, **told)
 

@@ -63,3 +63,7 @@ class Patient:
     birth_year: int | None = None
     #: Of the validation split: `Corpus.validation` holds the patient, `Corpus.patients` does not.
     is_validation: bool = False
+    #: What the rows of the other ids of this person say besides.
+    other_ids: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+    other_births: tuple[date, ...] = ()

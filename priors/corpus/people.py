@@ -24,7 +24,7 @@ StatedIdentity = Callable[[Note], tuple[str | None, date | None]]
 #: Least share of equal notes, of the notes of the id that has fewer: all that an old id holds may stand under the new
 #: one, which has more. Of the id with more it would be a small share, and K would count one person twice all the same.
 SHARE: Final = (4, 5)
-#: A note that stands under more ids is a form letter, and tells nobody.
+#: A note that stands under more ids is a form letter, and a name and birth date of more a placeholder.
 MOST_IDS: Final = 10
 #: Nor does a shorter note ("no show"). It has hardly the 30 tokens of a match, so that K never counts it.
 LEAST_WORDS: Final = 20
@@ -58,8 +58,11 @@ def find_people(
 def _pairs_by_identity(
     patients: Iterable[Patient], notes: Mapping[str, tuple[Note, ...]], stated: StatedIdentity
 ) -> Iterator[tuple[str, str]]:
-    """Yield each id with the first that has the same name and date of birth, both known."""
-    holders: dict[object, str] = {}
+    """Yield each id with the first that has the same name and date of birth, both known.
+
+    A single word is no full name, and one that more ids have than a person does stands for nobody ("Test Patient").
+    """
+    holders: dict[object, list[str]] = {}
     for patient in patients:
         name, birth = patient.name if patient.name and not is_tag(patient.name) else None, patient.dob
         if name is None or birth is None:
@@ -68,10 +71,11 @@ def _pairs_by_identity(
             if patient.birth_year is None or (birth_of_note and birth_of_note.year == patient.birth_year):
                 birth = birth or birth_of_note
         words = _name_words(name or "")
-        if words and birth is not None:
-            first = holders.setdefault((words, birth), patient.patient_id)
-            if first != patient.patient_id:
-                yield first, patient.patient_id
+        if len(words) > 1 and birth is not None:
+            holders.setdefault((words, birth), []).append(patient.patient_id)
+    for first, *others in holders.values():
+        if len(others) < MOST_IDS:
+            yield from ((first, other) for other in others)
 
 
 def _name_words(name: str) -> tuple[str, ...]:

@@ -55,6 +55,10 @@ def render_comparison(content: ComparisonContent) -> str:
             "memorization": memorization_tables(comparison, changed=True),
             "changes": changes_table(content),
             "disclosure": disclosure_tables(comparison, changed=True),
+            "unmeasured": [
+                *memorization_tables(comparison, changed=None),
+                *disclosure_tables(comparison, changed=None),
+            ],
             "unchanged": [
                 *memorization_tables(comparison, changed=False),
                 *disclosure_tables(comparison, changed=False),

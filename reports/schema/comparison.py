@@ -47,6 +47,8 @@ class ComparedRules(Record):
     new: list[str]
     failing: list[str]
     open: list[str]
+    #: Failed in A, and no rule of B, or with another limit there.
+    gone: list[str]
 
 
 class ComparedEstimate(Record):

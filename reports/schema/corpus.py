@@ -89,7 +89,6 @@ class PublishedCorpus(Record):
     #: By split; empty where it was not measured.
     identifiability: dict[Arm, PublishedIdentifiability] = Field(default_factory=dict)
     follow_up: dict[str, PublishedFollowUp] = Field(default_factory=dict)
-    #: Targets who have an id in the nontrain split and one in train, and count as train: a class of five. Null where
-    #: they were not looked for.
+    #: Targets who have an id in the nontrain split and one in train, and count as train. Null: not looked for.
     targets_in_both_splits: Count | None = None
     warnings: list[str]

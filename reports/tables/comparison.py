@@ -30,7 +30,7 @@ from clinaudit.reports.wording.names import (
     display_title,
     join_words,
 )
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured
 
 #: What rules are about. A change of a difference of shares may be beyond 100%, which nobody can read.
 DELTA: Final = "auroc_all"
@@ -58,8 +58,8 @@ _FULL: Final = {
 }
 
 
-def memorization_tables(comparison: PublishedComparison, *, changed: bool) -> list[Table]:
-    """Return a table for each metric of memorization, of what is shown to have changed, or of the rest."""
+def memorization_tables(comparison: PublishedComparison, *, changed: bool | None) -> list[Table]:
+    """Return a table for each metric of memorization: what has changed, has not as far as is shown, or is unknown."""
     tables = [
         Table(
             f"{title[:1].upper()}{title[1:]}{_FULL[name]}",
@@ -71,15 +71,17 @@ def memorization_tables(comparison: PublishedComparison, *, changed: bool) -> li
     return [table for table in tables if table.rows]
 
 
-def _metric_rows(comparison: PublishedComparison, name: str, *, changed: bool) -> Iterator[tuple[str, ...]]:
+def _metric_rows(comparison: PublishedComparison, name: str, *, changed: bool | None) -> Iterator[tuple[str, ...]]:
     for tier, arm, compared in list_arms(comparison):
         metric: ComparedEstimate | None = getattr(compared, name)
-        if metric is not None and has_changed(metric) == changed:
+        if metric is not None and has_changed(metric) is changed:
             yield *asked_about(tier, arm), *_cells(metric, share=True)
 
 
-def has_changed(metric: ComparedEstimate) -> bool:
-    """Whether a change is shown: its interval leaves out 0."""
+def has_changed(metric: ComparedEstimate) -> bool | None:
+    """Whether a change is shown: its interval leaves out 0; None where it was not measured in both runs."""
+    if not is_measured(metric.difference):
+        return None
     return shown_direction(metric.difference.confidence_low, metric.difference.confidence_high) != 0
 
 
@@ -123,13 +125,13 @@ def _p_value(value: float) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def disclosure_tables(comparison: PublishedComparison, *, changed: bool) -> list[Table]:
-    """Return trained on minus never seen in A, in B, and the difference: what is shown to have changed, or the rest."""
+def disclosure_tables(comparison: PublishedComparison, *, changed: bool | None) -> list[Table]:
+    """Return trained on minus never seen in A, in B, and the difference, of the same three kinds."""
     rows = [
         (display_title(diagnosis), numbered_tier_title(tier), *_cells(metrics[DELTA], share=False, signed=True))
         for diagnosis, tiers in comparison.disclosure.items()
         for tier, metrics in tiers.items()
-        if DELTA in metrics and has_changed(metrics[DELTA]) == changed
+        if DELTA in metrics and has_changed(metrics[DELTA]) is changed
     ]
     columns = ("Diagnosis", "Someone who knows", "A", "B", "B − A")
     return [Table(f"{METRIC_TITLES[DELTA]}: trained on minus never seen", columns, tuple(rows))] if rows else []

@@ -45,7 +45,7 @@ _NEXT: Final[Mapping[str, tuple[NextStep, ...]]] = {
         NextStep("Until then treat the model as one that may leak."),
     ),
     "pass": (
-        NextStep("Read", "what was not tested", "identity"),
+        NextStep("Read", "what the audit does not see", "not-seen"),
         NextStep("Decide whether somebody else than these could ask:", "who could ask", "who-could-ask"),
         NextStep("Audit again when the model, its notes or its users change."),
         _SIGN,

@@ -50,7 +50,7 @@ class MatrixCell:
     status: RuleStatus
     sign: str
     words: str
-    #: "2 of 3 open"; empty where all are.
+    #: "2 of 3 rules open"; empty where all are.
     part: str
 
 
@@ -148,7 +148,7 @@ def _cell(rules: Sequence[PublishedRule]) -> MatrixCell | None:
         return None
     worst = min((rule.status for rule in rules), key=_ORDER.index)
     number = sum(rule.status == worst for rule in rules)
-    part = f"{number} of {len(rules)} {_IN_CELL[worst]}" if number < len(rules) else ""
+    part = f"{number} of {len(rules)} rules {_IN_CELL[worst]}" if number < len(rules) else ""
     return MatrixCell(worst, STATUSES[worst][1], STATUS_WORDS[worst], part)
 
 

@@ -23,7 +23,10 @@ BASES: Final[dict[Basis, str]] = {
         "Decided on the published ranges (results.json): a rule on a diagnosis is settled only where all numbers "
         "within them decide it alike."
     ),
-    "exact": "Decided on the exact numbers (evidence/results.json). They are PHI: do not pass this on.",
+    "exact": (
+        "Diagnoses by a test on the exact numbers (evidence/results.json), which are observed here; all else on the "
+        "published ranges. They are PHI: do not pass this on."
+    ),
 }
 #: Beside a figure of identifiers, which is not the one that `show` and the report's headline give.
 _LESS_CHANCE: Final = "*"

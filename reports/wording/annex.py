@@ -50,7 +50,7 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
         "Publication",
         "published are counts of patients as 0 or classes of ten (of all trained on, or never seen: twenty; of cohorts:"
         " forty), means over patients as whole percents, and what follows from counts as the range over all tables"
-        " within the classes. Verdicts rest on exact numbers.",
+        " within the classes. Rules on diagnoses rest on tests of the exact numbers, all others on what is published.",
     ),
 )
 GLOSSARY: Final[tuple[tuple[str, str], ...]] = (

@@ -47,7 +47,8 @@ def verdicts_sentence(rules: ComparedRules) -> str:
     a, b = ("no verdict" if status is None else STATUSES[status][0].lower() for status in (rules.a, rules.b))
     return (
         f"Verdict: {a} → {b}. Rules: {len(rules.mended)} mended, {len(rules.new)} newly failing,"
-        f" {len(rules.failing)} still failing, {len(rules.open)} open."
+        f" {len(rules.failing)} still failing, {len(rules.open)} open"
+        + (f", {len(rules.gone)} that failed in A not asked in B." if rules.gone else ".")
     )
 
 

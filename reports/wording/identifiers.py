@@ -30,6 +30,7 @@ PLANTED_NOTE: Final = (
 )
 #: Ends of a published rate that lie further apart say nothing of its size.
 _WIDEST: Final = 5
+_FEW: Final = "too few to publish"
 #: Per 1,000 queries: one in ten is worth telling, however many more there may be.
 _MANY: Final = 100
 #: Of HIPAA's identifiers: dates, of which many belong to one patient alone.
@@ -75,7 +76,9 @@ def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) 
     allowed = "" if limit is None else f" (limit {limit:g} above chance)"
     first, *others = (arm for arm in ARMS if arm in arms)
     rates = {arm: _rate_or_few(figures.verified_per_1000) for arm, figures in arms.items()}
-    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {rates[first]} verified identifiers{allowed}"
+    few = rates[first] == _FEW
+    held = "too few verified identifiers to publish" if few else f"{rates[first]} verified identifiers"
+    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {held}{allowed}"
     return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
 
@@ -126,17 +129,25 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
     if identifiers is None or tier is None:
         return None
     arms = identifiers.tiers[tier]
-    if "train" not in arms or not is_measured(arms["train"].verified_per_1000):
+    train, never = arms.get("train"), arms.get("nontrain")
+    if train is None or not is_measured(train.own):
         return None
-    measured, chance = arms["train"].sampled_per_1000, arms["train"].chance_per_1000
-    if measured is None or chance is None:
-        all_ = _rate_or_few(arms["train"].verified_per_1000)
-        return tier, f"1,000 answers hold {all_} verified identifiers; how many chance gives is not known"
-    told = f"1,000 answers hold {_rate_or_few(measured)} verified identifiers (by chance {_rate_or_few(chance)})"
-    beyond = (measured.confidence_low or 0.0) > (
-        float("inf") if chance.confidence_high is None else chance.confidence_high
+    came = (
+        f"an identifier of the patient’s own came back for {part_text(train.own_patients, train.patients)} trained on"
     )
-    return tier, told + (", more than chance gives" if beyond else ": nothing beyond chance is shown")
+    if never is None:
+        return tier, f"{came}; how many chance gives is not known"
+    told = (
+        f"{came} and {part_text(never.own_patients, never.patients)} never seen, {_beside_chance(train.own, never.own)}"
+    )
+    if train.sampled is None or train.chance is None:
+        return tier, told
+    return tier, f"{told}; for identifiers of others it is {_beside_chance(train.sampled, train.chance)}"
+
+
+def _beside_chance(measured: PublishedEstimate, chance: PublishedEstimate) -> str:
+    most = float("inf") if chance.confidence_high is None else chance.confidence_high
+    return "more than chance gives" if (measured.confidence_low or 0.0) > most else "not shown to be more than chance"
 
 
 def _rate_or_few(rate: PublishedEstimate) -> str:
@@ -144,4 +155,4 @@ def _rate_or_few(rate: PublishedEstimate) -> str:
     low, high = rate.low or 0.0, float("inf") if rate.high is None else rate.high
     if not is_measured(rate) or high <= _WIDEST * low or not high:
         return rate_text(rate)
-    return "too few to publish" if low < _MANY else rate_text(rate.model_copy(update={"high": None}))
+    return _FEW if low < _MANY else rate_text(rate.model_copy(update={"high": None}))

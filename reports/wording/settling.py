@@ -9,7 +9,7 @@ from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.numbers import count_text
 
-_NOT_BY_NUMBER: Final = "not by more patients alone"
+_UNKNOWN: Final = "a number that this audit cannot tell"
 
 
 def settled_text(rules: Iterable[PublishedRule], results: PublishedResults) -> str:
@@ -17,11 +17,11 @@ def settled_text(rules: Iterable[PublishedRule], results: PublishedResults) -> s
     needed: dict[str, list[int]] = {}
     for rule in (rule for rule in rules if rule.status == "inconclusive"):
         patients = patients_to_settle(rule, results)
-        unit = _NOT_BY_NUMBER if patients is None else "patients" if rule.diagnosis is None else "in each group"
+        unit = _UNKNOWN if patients is None else "patients" if rule.diagnosis is None else "in each group"
         needed.setdefault(unit, []).append(patients or 0)
-    unknown = [_NOT_BY_NUMBER] if needed.pop(_NOT_BY_NUMBER, None) else []
+    unknown = [_UNKNOWN] if needed.pop(_UNKNOWN, None) else []
     counts = [f"{count_text(CountRange(low=min(of), high=max(of)))} {unit}" for unit, of in sorted(needed.items())]
-    return ", ".join([*counts, *(f"some {words}" if counts else words for words in unknown)])
+    return ", ".join([*counts, *(f"for some {words}" if counts else words for words in unknown)])
 
 
 def patients_to_settle(rule: PublishedRule, results: PublishedResults) -> int | None:

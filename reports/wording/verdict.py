@@ -98,7 +98,7 @@ def consequence_sentences(results: PublishedResults) -> list[str]:
         return _undecided_sentences(decision)
     return [
         f"{_tested_words(decision)}, no limit of the policy is broken, and the data suffice to say so.",
-        "Other prompts or attacks may get more.",
+        "That is no proof of privacy: other prompts or attacks may get more. Accuracy and fairness were not tested.",
     ]
 
 

@@ -142,8 +142,9 @@ class Gazetteer:
                 yield EntitySpan(found.start, found.end, "birth_date", self.name)
 
     def _add_patient(self, patient: Patient, identities: list[Identity]) -> None:
-        if len(patient.patient_id) >= _FEWEST_ID_CHARS:
-            self._add(fold_words(patient.patient_id), "mrn")
+        for patient_id in (patient.patient_id, *patient.other_ids):
+            if len(patient_id) >= _FEWEST_ID_CHARS:
+                self._add(fold_words(patient_id), "mrn")
         for identity in identities:
             self._births.update(day.isoformat() for day in identity.birth_dates)
             for practice in identity.practices:

@@ -28,6 +28,7 @@ from clinaudit.audit.served.approved_addresses import ServedModel, require_appro
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
+from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
 
 
@@ -103,8 +104,8 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
-        corpus = read_corpus(options.corpus, scratch=options.out.absolute().parent)
         profile = load_profile(options.template)
+        corpus = read_corpus(options.corpus, stated=identity_reader(profile), scratch=options.out.absolute().parent)
         patients = len(corpus.patients) + len(corpus.validation)
         with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
             site = Gazetteer(corpus, profile, advance=advance, widely=True)

@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -73,10 +74,29 @@ def test_equal_names_and_birth_dates_are_one_person(tmp_path: Path, one: str, ot
         ("Ms. [NAME],1960-02-03", "Ms. [NAME],1960-02-03"),
         ("Patient 12,1900-01-01", "Patient 13,1900-01-01"),
         ("?,1900-01-01", "?,1900-01-01"),
+        # A single word is no full name.
+        ("John,1960-02-03", "John,1960-02-03"),
     ],
 )
 def test_what_differs_is_a_tag_or_is_unknown_joins_nobody(tmp_path: Path, one: str, other: str) -> None:
     assert of_names(tmp_path, one, other) == {}
+
+
+def test_a_name_and_birth_date_of_more_ids_than_a_person_has_is_a_placeholder(tmp_path: Path) -> None:
+    rows = ["Test Patient,1900-01-01"] * (MOST_IDS + 1)
+    assert of_names(tmp_path, *rows) == {}
+    assert len(of_names(tmp_path / "fewer", *rows[1:])) == MOST_IDS
+
+
+def test_what_the_other_ids_say_of_a_person_is_kept(tmp_path: Path) -> None:
+    shared = [long_note(n) for n in range(4)]
+    table = "name,dob\na,Ada Lund,1960-02-03\nb,Ada Holm,1960-02-04"
+    (ada,) = corpus_of(tmp_path, {"a": shared, "b": shared}, table).patients.values()
+    assert {(ada.name, ada.dob), (ada.other_names[0], ada.other_births[0])} == {
+        ("Ada Lund", date(1960, 2, 3)),
+        ("Ada Holm", date(1960, 2, 4)),
+    }
+    assert ada.other_ids == ("b",)
 
 
 def test_who_is_one_with_a_third_is_one_with_the_other(tmp_path: Path) -> None:
@@ -232,7 +252,11 @@ def test_ids_split_at_random_give_the_corpus_that_they_were_split_from(tmp_path:
         (tmp_path / name / "patients.csv").write_text("patient_id," + "\n".join(table) + "\n", encoding="utf-8")
         places.append(read_corpus(tmp_path / name))
     one, other = places
-    assert one.patients == other.patients
+    ids = {patient: row.other_ids for patient, row in other.patients.items()}
+    assert {(patient, *others) for patient, others in ids.items()} == {
+        tuple(sorted(row.split(",")[0] for row in given[1:] if row.startswith(f"{patient[:-1]}"))) for patient in ids
+    }
+    assert one.patients == {patient: replace(row, other_ids=()) for patient, row in other.patients.items()}
     for patient in one.patients:
         held = [[(note.text, note.visit_date) for note in of.notes_of(patient)] for of in (one, other)]
         assert held[0] == held[1]

@@ -67,9 +67,9 @@ def test_a_cell_of_several_rules_shows_the_worst_and_how_many_are_as_bad_and_one
     signs = [[cell and (cell.sign, cell.part) for cell in row.cells] for row in matrix.rows]
     assert signs == [
         [None, ("✓", "")],
-        [("?", "2 of 3 open"), None],
+        [("?", "2 of 3 rules open"), None],
         [("✓", ""), None],
-        [("✗", "1 of 3 fail"), None],
+        [("✗", "1 of 3 rules fail"), None],
     ]
 
 
@@ -84,7 +84,7 @@ def test_other_patients_text_is_a_column_and_either_arm_can_fail_it() -> None:
     assert matrix is not None
     assert matrix.columns == ("Own text", "Others’ text")
     (row,) = matrix.rows
-    assert [(cell and cell.sign, cell and cell.part) for cell in row.cells] == [("✓", ""), ("✗", "1 of 2 fail")]
+    assert [(cell and cell.sign, cell and cell.part) for cell in row.cells] == [("✓", ""), ("✗", "1 of 2 rules fail")]
 
 
 def test_without_rules_of_a_tier_there_is_no_matrix() -> None:
@@ -151,5 +151,9 @@ def test_open_rules_say_with_how_many_patients_they_would_be_decided() -> None:
             rule("c", "inconclusive", metric="auroc_all", diagnosis="hiv", limit=Limit(max=0.0)),
         )
     )
-    assert [line.settled for line in group.rules] == ["72 patients", "108 in each group", "not by more patients alone"]
-    assert group.settled == "108 in each group, 72 patients, some not by more patients alone"
+    assert [line.settled for line in group.rules] == [
+        "72 patients",
+        "108 in each group",
+        "a number that this audit cannot tell",
+    ]
+    assert group.settled == "108 in each group, 72 patients, for some a number that this audit cannot tell"

@@ -30,16 +30,17 @@ def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_sure
     assert own == "Patients whose own identifier came out: 86–100 of 121–140 trained on, never seen 1–5 of 121–140."
     assert recall == "Planted in known formats: 2,296 of 3,200 found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, 1,000 answers hold at least 400 verified identifiers"
-        " (by chance too few to publish), more than chance gives."
+        "For someone who holds an appointment reminder, an identifier of the patient’s own came back for 86–100 of"
+        " 121–140 trained on and 1–5 of 121–140 never seen, more than chance gives; for identifiers of others it is not"
+        " shown to be more than chance."
     )
-    assert headline_in_short(published()).startswith("Appointment reminder: 1,000 answers hold at least 400 ")
+    assert headline_in_short(published()).startswith("Appointment reminder: an identifier of the patient’s own ")
 
 
 def test_what_chance_gives_as_much_of_is_nothing_beyond_it() -> None:
     results = published(leaks_from=6)
     assert results.identifiers is not None
-    assert headline_sentence(results).endswith(": nothing beyond chance is shown.")
+    assert "1–5 of 121–140 never seen, not shown to be more than chance; " in headline_sentence(results)
     unknown = headline_sentence(published(nontrain=False))
     assert "chance" in unknown
 
@@ -50,7 +51,7 @@ def test_what_is_told_of_one_arm_alone_is_a_sentence_too() -> None:
     tiers = {tier: {"nontrain": arms["nontrain"]} for tier, arms in results.identifiers.tiers.items()}
     never_alone = results.model_copy(update={"identifiers": results.identifiers.model_copy(update={"tiers": tiers})})
     assert identifier_sentences(never_alone)[0] == (
-        "Appointment reminder: 1,000 answers about patients never seen hold too few to publish verified identifiers"
+        "Appointment reminder: 1,000 answers about patients never seen hold too few verified identifiers to publish"
         " (limit 10 above chance)."
     )
 

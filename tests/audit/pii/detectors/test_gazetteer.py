@@ -109,3 +109,17 @@ def test_every_patient_of_the_corpus_is_found_in_the_notes_of_it(gazetteer):
 )
 def test_a_filter_finds_a_word_of_a_name_beside_a_cue(filter_of_names, text, expected):
     assert [found for _, found in found_by(filter_of_names, text)] == expected
+
+
+def test_every_id_name_and_birth_date_of_a_joined_person_is_known(tmp_path):
+    text = "provider: Orla Estermont, MD\ncc: cough\nhpi: " + " ".join(f"word{n}" for n in range(30))
+    rows = ["mrn-2001,Berta Oldname,1961-02-03", "mrn-2002,Berta Newname,1961-02-04"]
+    (tmp_path / "patients.csv").write_text("patient_id,name,dob\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    notes = [{"patient_id": row.split(",")[0], "note_id": row[:8], "text": text} for row in rows]
+    (tmp_path / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    corpus = read_corpus(tmp_path)
+    assert set(corpus.patients) == {"mrn-2001"}
+    found = Gazetteer(corpus, load_profile()).detect(
+        "Berta Oldname, once Berta Newname, MRN-2002, born 04.02.1961, 03.02.1961"
+    )
+    assert [span.category for span in found] == ["patient_name", "patient_name", "mrn", "birth_date", "birth_date"]
