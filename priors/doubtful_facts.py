@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind, measure_fit
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.profile import NoteProfile
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
@@ -26,6 +26,9 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
             marked.add(Fact(finding.subject))
             if finding.kind is Kind.BIRTH_AFTER_VISIT:
                 marked |= _DATES
+        elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
+            # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
+            doubtful.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
     return {patient_id: _mark(known, doubtful) for patient_id, known in facts.items()}
 
 

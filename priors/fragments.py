@@ -11,11 +11,10 @@ from typing import Final
 
 from clinaudit.priors.facts import FollowingHeader, PatientFacts
 from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import Fact, Tier
+from clinaudit.priors.tiers import HISTORY, Fact, Tier
 
-#: What a fragment tells of the illness, and with what else stands below the banner of a note and fills paragraphs.
-_HISTORY: Final = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
-_BELOW_BANNER: Final = _HISTORY | {Fact.MEDICATIONS}
+#: What stands below the banner of a note, and fills paragraphs.
+_BELOW_BANNER: Final = HISTORY | {Fact.MEDICATIONS}
 #: Characters of text between facts: with more of them a prompt holds what the tier does not know. Before the first fact
 #: a letterhead may stand.
 _LONGEST_STRETCH: Final = 200
@@ -70,7 +69,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
         note[:end],
         note[end:],
         unbroken=is_complete(facts, tier)
-        and holds.isdisjoint(_HISTORY.difference(tier.facts))
+        and holds.isdisjoint(HISTORY.difference(tier.facts))
         and not _has_long_stretch(facts, tier, last),
         holds=holds,
         also_shows=tuple(sorted(also_shows)),

@@ -20,6 +20,7 @@ from clinaudit.templates.profile import NoteProfile
 CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
+_ARMS: tuple[Split, ...] = ("train", "nontrain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class ArmCount:
     """The prompts of one tier, form and split; counts of patients."""
 
     made: int
+    #: No prompt was made, since the template does not find what it places in the note.
+    missed: int
     #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
     fitting: int
     #: The prompt is nobody else's: no other patient is asked with the same text.
@@ -38,8 +41,8 @@ class ArmCount:
 
     @property
     def share(self) -> float | None:
-        """Share of the prompts that fit; None where there are none."""
-        return self.fitting / self.made if self.made else None
+        """Share of the patients whose prompt fits, those missed included; None where there are none."""
+        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
 
     @property
     def own_share(self) -> float | None:
@@ -99,6 +102,7 @@ def count_prompts(
     asked: dict[tuple[str, Rendering], list[_Prompt]] = {}
     excluded: dict[tuple[str, Rendering], Counter[str]] = {}
     differing: Counter[tuple[str, Rendering]] = Counter()
+    missed: Counter[tuple[str, Rendering, Split]] = Counter()
     for known in patients:
         first: dict[str, Prior] = {}
         for prior in write_unscrubbed(known, probed, writer):
@@ -107,13 +111,19 @@ def count_prompts(
             reasons = excluded.setdefault(place, Counter())
             if prior.excluded:
                 reasons[prior.reason or ""] += 1
+                missed[*place, prior.arm] += prior.unbroken is False
                 continue
             asked.setdefault(place, []).append(
                 _Prompt(prior.arm, hash(prior.prompt), prior.unbroken is True, prior.earlier_note, prior.also_shows)
             )
         advance(1)
     return [
-        PromptCount(*place, _count_by_arm(asked.get(place, [])), dict(sorted(reasons.items())), differing[place])
+        PromptCount(
+            *place,
+            {arm: _count_arm(arm, asked.get(place, []), missed=missed[*place, arm]) for arm in _ARMS},
+            dict(sorted(reasons.items())),
+            differing[place],
+        )
         for place, reasons in excluded.items()
     ]
 
@@ -128,20 +138,17 @@ class _Prompt(NamedTuple):
     also_shows: tuple[str, ...]
 
 
-def _count_by_arm(prompts: Sequence[_Prompt]) -> dict[Split, ArmCount]:
+def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCount:
     texts = Counter(prompt.text for prompt in prompts)
-    arms: tuple[Split, ...] = ("train", "nontrain")
-    of_arm = {arm: [prompt for prompt in prompts if prompt.arm == arm] for arm in arms}
-    return {
-        arm: ArmCount(
-            made=len(own),
-            fitting=sum(prompt.fits for prompt in own),
-            own=sum(texts[prompt.text] == 1 for prompt in own),
-            earlier=sum(prompt.is_earlier for prompt in own),
-            also_shows=Counter(shown for prompt in own for shown in prompt.also_shows),
-        )
-        for arm, own in of_arm.items()
-    }
+    of_arm = [prompt for prompt in prompts if prompt.arm == arm]
+    return ArmCount(
+        made=len(of_arm),
+        missed=missed,
+        fitting=sum(prompt.fits for prompt in of_arm),
+        own=sum(texts[prompt.text] == 1 for prompt in of_arm),
+        earlier=sum(prompt.is_earlier for prompt in of_arm),
+        also_shows=Counter(shown for prompt in of_arm for shown in prompt.also_shows),
+    )
 
 
 def _asked(prior: Prior) -> tuple[str, bool]:

@@ -7,7 +7,7 @@ of the model but its context length and how it counts tokens.
 import copy
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from clinaudit.priors.chat import ChatForm, Message, converse
 from clinaudit.priors.corpus.patient import Split
@@ -15,7 +15,7 @@ from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
 from clinaudit.priors.renderings import ProbedTiers, Rendering
-from clinaudit.priors.tiers import Fact, Tier
+from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
@@ -39,7 +39,8 @@ class Prior:
     reason: str | None
     #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`). Of background facts:
     #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
-    #: that the layout places was found. None of one that is excluded.
+    #: that the layout places was found. Excluded: False where the template places what the fragment needs, and does not
+    #: find it in this note; not of a section that it finds in most notes of the layout.
     unbroken: bool | None = None
     #: Of a note's beginning: what it shows beside the tier's facts.
     also_shows: tuple[str, ...] = ()
@@ -128,7 +129,7 @@ class PromptWriter:
         """
         asked = _Asked(facts.at(tier), tier, rendering, facts.at(tier) is not facts)
         if not any(asked.facts.known(fact) for fact in tier.distinguishing):
-            return [self._excluded(asked, diagnoses, "", "no distinguishing fact")]
+            return [replace(self._excluded(asked, diagnoses, "", "no distinguishing fact"), unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
         drafts: dict[str, _Draft] = {}
         rows: list[Prior] = []
@@ -137,7 +138,7 @@ class PromptWriter:
             named = (diagnosis.id,) if diagnosis else ()
             draft = self._draft(asked, diagnosis)
             if isinstance(draft, str):
-                rows.append(self._excluded(asked, named, "", draft))
+                rows.append(replace(self._excluded(asked, named, "", draft), unbroken=_misfit(asked)))
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
@@ -248,6 +249,12 @@ class PromptWriter:
     def _excluded(asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
         patient, arm, tier = asked.facts.patient_id, asked.facts.arm, asked.tier.id
         return Prior(patient, arm, tier, asked.rendering, tuple(diagnoses), prompt, 0, excluded=True, reason=reason)
+
+
+def _misfit(asked: _Asked) -> bool | None:
+    """Return False where a patient has no fragment by a fault of the template; None where the note lacks a section."""
+    facts, wanted = asked.facts, asked.facts.placed.intersection(asked.tier.distinguishing)
+    return False if asked.tier.is_fragment and wanted - (HISTORY - facts.doubtful) else None
 
 
 def write_priors(
