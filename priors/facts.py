@@ -19,7 +19,7 @@ from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
-from clinaudit.templates.layouts import LaidOutNote, LayoutReader
+from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import SectionResolver, normalize_newlines, original_offsets
@@ -52,8 +52,6 @@ class NoteField:
     span_chars: Span
     #: The value alone, as it stands in the note, stripped.
     value_chars: Span
-    #: Whether the label goes too, where the value is cut out of a prompt.
-    cut_label: bool
     #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
     source: str
 
@@ -177,7 +175,7 @@ class FactReader:
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
         in_note, in_prose = (
-            {Fact(fact): _in_note(note, fact, field, offsets) for fact, field in part.items()}
+            {Fact(fact): _in_note(field, offsets) for fact, field in part.items()}
             for part in (note.found.placed, note.found.in_prose)
         )
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
@@ -227,7 +225,7 @@ class FactReader:
         plain = normalize_newlines(text)
         note = self._layouts.read(plain)
         places = range(len(plain) + 1)
-        return {Fact(fact): _in_note(note, fact, field, places) for fact, field in note.fields.items()}
+        return {Fact(fact): _in_note(field, places) for fact, field in note.fields.items()}
 
     def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
         if field is None:
@@ -243,13 +241,12 @@ class FactReader:
         return tuple(found)
 
 
-def _in_note(note: LaidOutNote, fact: str, field: FoundField, offsets: Sequence[int]) -> NoteField:
+def _in_note(field: FoundField, offsets: Sequence[int]) -> NoteField:
     """Return a field in characters of the note as it stands (`offsets` of each character with line feeds only)."""
     return NoteField(
         value=field.value,
         span_chars=Span(*(offsets[at] for at in field.span_chars)),
         value_chars=Span(*(offsets[at] for at in field.value_chars)),
-        cut_label=note.layout.fields[fact].cut_label,
         source=field.source,
     )
 
