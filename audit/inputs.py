@@ -108,7 +108,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)
-    options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory)
+    options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory, settings.threads)
     model = find_model(
         settings.model,
         engine=settings.engine,

@@ -58,6 +58,7 @@ class AuditSettings:
     tensor_parallel: int | None = None
     gpu_memory: float | None = None
     max_batch: int | None = None
+    threads: int | None = None
     #: Whether some prompts are decoded alone, too.
     drift_check: bool = True
     #: Approved hosts other than loopback.
@@ -184,6 +185,7 @@ _NUMBERS = {
     "training_length": 1,
     "tensor_parallel": 1,
     "max_batch": 1,
+    "threads": 1,
 }
 _TEXTS = {"judge_url", "judge_model"}
 _FLAGS = {"no_refine", "drift_check"}

@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind, measure_fit
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.profile import NoteProfile
 
 _KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
@@ -26,12 +26,15 @@ def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile)
             marked.add(Fact(finding.subject))
             if finding.kind is Kind.BIRTH_AFTER_VISIT:
                 marked |= _DATES
-    return {patient_id: _mark(known, doubtful.get(known.layout, set())) for patient_id, known in facts.items()}
+        elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
+            # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
+            doubtful.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
+    return {patient_id: _mark(known, doubtful) for patient_id, known in facts.items()}
 
 
-def _mark(known: PatientFacts, doubtful: set[Fact]) -> PatientFacts:
-    if not doubtful:
-        return known
+def _mark(known: PatientFacts, by_layout: Mapping[str, set[Fact]]) -> PatientFacts:
+    doubtful = by_layout.get(known.layout, set())
     # Without an age or a date of birth in the table the age follows from the note's dates.
     follows = {Fact.AGE} if doubtful & _DATES and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
-    return replace(known, doubtful=frozenset(doubtful | follows))
+    earlier = {tier: _mark(older, by_layout) for tier, older in known.earlier.items()}
+    return replace(known, doubtful=frozenset(doubtful | follows), earlier=earlier)

@@ -6,8 +6,9 @@ is guessed: a fact is unknown where neither a table nor the template's place for
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import cache
 
 from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.cells import CellError, parse_sex
@@ -16,9 +17,9 @@ from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
 from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
-from clinaudit.templates.layouts import LaidOutNote, LayoutReader
+from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import SectionResolver, normalize_newlines, original_offsets
@@ -37,6 +38,7 @@ _DIRECTION = (
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
 _AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
+_FRAGMENTS = tuple(tier for tier in TIERS if tier.id in FRAGMENT_TIERS)
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -50,8 +52,6 @@ class NoteField:
     span_chars: Span
     #: The value alone, as it stands in the note, stripped.
     value_chars: Span
-    #: Whether the label goes too, where the value is cut out of a prompt.
-    cut_label: bool
     #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
     source: str
 
@@ -98,6 +98,21 @@ class PatientFacts:
     tagged: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
+    #: By id of a fragment tier: the same as an earlier note has it, where that is the latest with the tier's facts.
+    earlier: Mapping[str, "PatientFacts"] = field(default_factory=dict)
+
+    def at(self, tier: Tier) -> "PatientFacts":
+        """Return the facts as the note has them that a fragment of this tier is taken from."""
+        return self.earlier.get(tier.id, self)
+
+    def has_any_of(self, tier: Tier) -> bool:
+        """Whether the note has a value of the patient's own of what the tier is about."""
+        return not (self.in_note.keys() - self.tagged).isdisjoint(tier.distinguishing)
+
+    def has_all_of(self, tier: Tier) -> bool:
+        """Whether it has all that its layout places of the tier besides."""
+        placed = self.placed.intersection(tier.facts)
+        return self.has_any_of(tier) and placed <= self.in_note.keys() | self.in_prose.keys()
 
     @property
     def is_own_row(self) -> bool:
@@ -127,16 +142,40 @@ class FactReader:
         self._templated = TemplatedText(profile, SectionResolver(profile))
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
-        """Return the facts of one patient, from the tables and the latest note."""
+        """Return the facts of one patient, from the tables and the latest note that has them."""
         notes = corpus.notes_of(patient_id)
-        patient, latest = corpus.patient(patient_id), notes[-1]
+        patient = corpus.patient(patient_id)
+        known = self._read(patient, notes, len(notes) - 1)
+        older = cache(lambda place: self._read(patient, notes, place, table=known.table))
+        earlier: dict[str, PatientFacts] = {}
+        for tier in _FRAGMENTS:
+            # Else the latest that has at least what the tier is about.
+            for suits in (PatientFacts.has_all_of, PatientFacts.has_any_of):
+                if suits(known, tier):
+                    break
+                places = range(len(notes) - 2, -1, -1)
+                if (found := next((place for place in places if suits(older(place), tier)), None)) is not None:
+                    earlier[tier.id] = older(found)
+                    break
+        return replace(known, earlier=earlier)
+
+    def _read(
+        self,
+        patient: Patient,
+        notes: Sequence[Note],
+        place: int,
+        *,
+        table: Mapping[Fact, Standing] | None = None,
+    ) -> PatientFacts:
+        """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
+        latest = notes[place]
         text = normalize_newlines(latest.text)
         offsets = original_offsets(latest.text)
         note = self._layouts.read(text)
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
         in_note, in_prose = (
-            {Fact(fact): _in_note(note, fact, field, offsets) for fact, field in part.items()}
+            {Fact(fact): _in_note(field, offsets) for fact, field in part.items()}
             for part in (note.found.placed, note.found.in_prose)
         )
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
@@ -151,7 +190,7 @@ class FactReader:
             # Known to within a year: good enough for matching and description, not for a prompt.
             age = _age_from_year(patient, values, latest, formats)
         return PatientFacts(
-            patient_id=patient_id,
+            patient_id=patient.patient_id,
             arm=patient.split,
             latest=latest,
             in_note=in_note,
@@ -168,7 +207,9 @@ class FactReader:
             tagged=tagged,
             placed=placed,
             banner_end=offsets[note.found.banner_end],
-            table=compare_with_notes(
+            table=table
+            if table is not None
+            else compare_with_notes(
                 patient,
                 stated_birth=_stated_birth(stated, latest, formats),
                 stated_sex=read_sex(stated.get(Fact.SEX)),
@@ -184,7 +225,7 @@ class FactReader:
         plain = normalize_newlines(text)
         note = self._layouts.read(plain)
         places = range(len(plain) + 1)
-        return {Fact(fact): _in_note(note, fact, field, places) for fact, field in note.fields.items()}
+        return {Fact(fact): _in_note(field, places) for fact, field in note.fields.items()}
 
     def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
         if field is None:
@@ -200,13 +241,12 @@ class FactReader:
         return tuple(found)
 
 
-def _in_note(note: LaidOutNote, fact: str, field: FoundField, offsets: Sequence[int]) -> NoteField:
+def _in_note(field: FoundField, offsets: Sequence[int]) -> NoteField:
     """Return a field in characters of the note as it stands (`offsets` of each character with line feeds only)."""
     return NoteField(
         value=field.value,
         span_chars=Span(*(offsets[at] for at in field.span_chars)),
         value_chars=Span(*(offsets[at] for at in field.value_chars)),
-        cut_label=note.layout.fields[fact].cut_label,
         source=field.source,
     )
 

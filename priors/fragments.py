@@ -1,20 +1,32 @@
-"""Prompts that are a fragment of a patient's latest note (paper 3.1, Appendix A; docs/methods.md, section 1).
+"""Prompts that are a fragment of one of a patient's notes (paper 3.1, Appendix A; docs/methods.md, section 1).
 
-Owns where a fragment ends, what is cut from it, and whether it is the note's own beginning. Knows nothing of diagnoses,
-budgets or the model.
+Owns where a fragment ends, what else it shows, and whether it is a beginning as the tier means it. Knows nothing of
+diagnoses, budgets or the model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from clinaudit.priors.facts import FollowingHeader, PatientFacts
 from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import Fact, Tier
-from clinaudit.templates.spans import Span
+from clinaudit.priors.tiers import HISTORY, Fact, Tier
 
-_NO_HEADER = "no header follows the last field"
-#: Facts that stand below the banner of a note.
-_BELOW_BANNER = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
+#: What stands below the banner of a note, and fills paragraphs.
+_BELOW_BANNER: Final = HISTORY | {Fact.MEDICATIONS}
+#: Characters of text between facts: with more of them a prompt holds what the tier does not know. Before the first fact
+#: a letterhead may stand.
+_LONGEST_STRETCH: Final = 200
+_LONGEST_LETTERHEAD: Final = 600
+_LINE_REST: Final = re.compile(rf"[^\r\n]{{0,{_LONGEST_STRETCH}}}(?=[\r\n]|\Z)")
+#: What else a banner shows that is no fact of any tier.
+RECORD_NUMBER: Final = "record number"
+_RECORD_NUMBER: Final = re.compile(
+    r"\b(?:mrn|(?:medical[ \t]+|hospital[ \t]+|patient[ \t]+|nhs[ \t]+|unit[ \t]+|chart[ \t]+|record[ \t]+)+"
+    r"(?:record[ \t]+)?(?:no|number|id|#))\b[.:# \t]{0,9}[A-Z]{0,3}[- ]?\d",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,32 +36,44 @@ class NoteFragment:
     prompt: str
     #: The note after the fragment, which the model is to continue.
     rest: str
-    #: Every fact of the tier that the layout places was found, and the prompt is the note as it begins but for `cuts`.
+    #: The prompt is the note as it begins, with every fact of the tier that the layout places in its banner. It tells
+    #: nothing of the illness that the tier does not know: no section, and no stretch of text that may be one.
     unbroken: bool
-    #: Values that the tier may not know, cut out of the note.
-    cuts: int
+    #: Facts of which the prompt holds the patient's own value; also such as the tier does not know.
+    holds: frozenset[Fact]
+    #: What the note's beginning shows beside the tier's facts, sorted.
+    also_shows: tuple[str, ...] = ()
 
 
 def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
-    """Return the note verbatim through the tier's last field and the header that follows; or why there is none.
+    """Return the note verbatim from its first character through the line of the tier's last field; or why not.
 
-    Values of facts that the tier may not know are cut. A fact that a table alone holds is not put in.
+    Nothing is cut: who holds a banner sees all of it. Where a header begins soon after that line, the prompt runs on
+    through it. A fact that a table alone holds is not put in.
     """
+    facts = facts.at(tier)
     found = {fact for fact in tier.facts if _stands_in_opening(facts, fact)}
     if (found - facts.tagged).isdisjoint(tier.distinguishing):
         return "no distinguishing fact in the note's opening"
-    header = _following_header(facts, [facts.in_note[fact].span_chars for fact in found])
-    if header is None:
-        return _NO_HEADER
-    note, end = facts.note, header.span_chars.end
-    cuts = _merge(
-        field.span_chars if field.cut_label else field.value_chars
-        for fact, field in facts.in_note.items()
-        if fact not in tier.facts and field.value_chars.end <= end
+    note = facts.note
+    last = max(facts.in_note[fact].value_chars.end for fact in found)
+    end = _end_of_line(note, last)
+    header = _following_header(facts, last)
+    if header is not None and header.span_chars.start - end <= _LONGEST_STRETCH:
+        end = header.span_chars.end
+    holds = frozenset(fact for fact, field in facts.in_note.items() if field.value_chars.end <= end) - facts.tagged
+    also_shows = {str(fact) for fact in holds.difference(tier.facts)}
+    if _RECORD_NUMBER.search(note, 0, end) is not None:
+        also_shows.add(RECORD_NUMBER)
+    return NoteFragment(
+        note[:end],
+        note[end:],
+        unbroken=is_complete(facts, tier)
+        and holds.isdisjoint(HISTORY.difference(tier.facts))
+        and not _has_long_stretch(facts, tier, last),
+        holds=holds,
+        also_shows=tuple(sorted(also_shows)),
     )
-    kept = [0, *(edge for cut in cuts for edge in cut), end]
-    prompt = "".join(note[start:stop] for start, stop in zip(kept[::2], kept[1::2], strict=True))
-    return NoteFragment(prompt, note[end:], unbroken=is_complete(facts, tier), cuts=len(cuts))
 
 
 def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
@@ -57,11 +81,12 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
 
     What a table alone holds comes first, under its label.
     """
+    facts = facts.at(tier)
     own = facts.in_note.keys() - facts.tagged
     held = sorted(facts.in_note[fact].span_chars for fact in tier.facts if fact in own)
-    header = _following_header(facts, held)
+    header = _following_header(facts, max((span.end for span in held), default=0))
     if header is None:
-        return _NO_HEADER
+        return "no header follows the last field"
     from_table = [
         f"{labels[fact]}: {facts.values[fact]}\n" for fact in tier.facts if fact in facts.values and fact not in own
     ]
@@ -69,19 +94,30 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
     is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier)
-    return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, cuts=0)
+    holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
+    return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, holds=holds)
 
 
 def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
     """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
+    fragment = _fragment(facts, tier, rendering)
+    return "" if isinstance(fragment, str) else fragment.rest
+
+
+def _fragment(facts: PatientFacts, tier: Tier, rendering: Rendering) -> NoteFragment | str:
     labels = {fact: fact.value for fact in Fact}
     if rendering == "opening":
-        fragment = quote_opening(facts, tier)
-    elif rendering == "chat":
-        fragment = begin_note(facts, tier, labels)
-    else:
-        fragment = list_facts(facts, tier, labels)
-    return "" if isinstance(fragment, str) else fragment.rest
+        return quote_opening(facts, tier)
+    return begin_note(facts, tier, labels) if rendering == "chat" else list_facts(facts, tier, labels)
+
+
+def held_facts(facts: PatientFacts, tier: Tier, rendering: Rendering) -> frozenset[Fact]:
+    """Return the facts of which a prompt in this form holds the patient's own value; none where there is no prompt."""
+    if not tier.is_fragment:
+        known = frozenset(fact for fact in tier.facts if facts.known(fact))
+        return frozenset() if known.isdisjoint(tier.distinguishing) else known
+    fragment = _fragment(facts, tier, rendering)
+    return frozenset() if isinstance(fragment, str) else fragment.holds
 
 
 def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
@@ -97,22 +133,38 @@ def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
 
 
 def is_complete(facts: PatientFacts, tier: Tier) -> bool:
-    """Return whether every fact of the tier that the layout places was found in the note, and none is doubtful."""
+    """Return whether every fact of the tier that the layout places was found in the note, and none is doubtful.
+
+    A section that this note does not have is no fault of the template: without the one that a tier is about there is no
+    prompt, and without another it leaves its lines out.
+    """
+    facts = facts.at(tier)
     expected = facts.placed.intersection(tier.facts)
-    return expected <= facts.in_note.keys() | facts.in_prose.keys() and facts.doubtful.isdisjoint(expected)
+    found = facts.in_note.keys() | facts.in_prose.keys() | _BELOW_BANNER
+    return expected <= found and facts.doubtful.isdisjoint(expected)
 
 
-def _following_header(facts: PatientFacts, held: Sequence[Span]) -> FollowingHeader | None:
-    end = max((span.end for span in held), default=0)
+def _following_header(facts: PatientFacts, end: int) -> FollowingHeader | None:
     return next((item for item in facts.headers if item.span_chars.start >= end), None)
 
 
-def _merge(spans: Iterable[Span]) -> list[Span]:
-    """Return the spans in order, overlapping ones as one."""
-    merged: list[Span] = []
-    for span in sorted(spans):
-        if merged and span.start < merged[-1].end:
-            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
-        else:
-            merged.append(span)
-    return merged
+def _end_of_line(note: str, start: int) -> int:
+    """Return where the line ends, its break left out; `start` where the line goes on for a paragraph."""
+    match = _LINE_REST.match(note, start)
+    return start if match is None else match.end()
+
+
+def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
+    """Whether longer text than a banner has between its facts stands before the last fact."""
+    spans = sorted(
+        field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts or fact not in _BELOW_BANNER
+    )
+    reached, longest = 0, _LONGEST_LETTERHEAD
+    for span in spans:
+        if span.start >= last:
+            break
+        # White space sets a banner's columns apart.
+        if len(" ".join(facts.note[reached : span.start].split())) > longest:
+            return True
+        reached, longest = max(reached, span.end), _LONGEST_STRETCH
+    return False

@@ -7,6 +7,7 @@ scrubbing. Knows nothing of how a prompt is written.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
@@ -19,6 +20,7 @@ from clinaudit.templates.profile import NoteProfile
 CHARACTERS_A_TOKEN = 4
 #: No limit: the model's context is not known here.
 _UNLIMITED = 1 << 40
+_ARMS: tuple[Split, ...] = ("train", "nontrain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +28,26 @@ class ArmCount:
     """The prompts of one tier, form and split; counts of patients."""
 
     made: int
-    #: No prompt was made, since the note does not have what the template places in it.
+    #: No prompt was made, since the template does not find what it places in the note.
     missed: int
     #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
     fitting: int
-    #: Of whose note some value was cut, since the tier may not know it.
-    with_cuts: int
+    #: The prompt is nobody else's: no other patient is asked with the same text.
+    own: int
+    #: The prompt is of an earlier note than the latest.
+    earlier: int
+    #: By what else the note's beginning shows.
+    also_shows: Mapping[str, int]
 
     @property
     def share(self) -> float | None:
         """Share of the patients whose prompt fits, those missed included; None where there are none."""
         return self.fitting / (self.made + self.missed) if self.made + self.missed else None
+
+    @property
+    def own_share(self) -> float | None:
+        """Share of the prompts that are nobody else's; None where there are none."""
+        return self.own / self.made if self.made else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +99,10 @@ def count_prompts(
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[PromptCount]:
     """Return the counts for each tier and form; calls `advance(1)` for each patient."""
-    counts: Counter[tuple[str, Rendering, Split, str]] = Counter()
+    asked: dict[tuple[str, Rendering], list[_Prompt]] = {}
     excluded: dict[tuple[str, Rendering], Counter[str]] = {}
     differing: Counter[tuple[str, Rendering]] = Counter()
+    missed: Counter[tuple[str, Rendering, Split]] = Counter()
     for known in patients:
         first: dict[str, Prior] = {}
         for prior in write_unscrubbed(known, probed, writer):
@@ -98,27 +110,45 @@ def count_prompts(
             differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
             reasons = excluded.setdefault(place, Counter())
             if prior.excluded:
-                counts[*place, prior.arm, "missed"] += prior.unbroken is False
                 reasons[prior.reason or ""] += 1
+                missed[*place, prior.arm] += prior.unbroken is False
                 continue
-            counts[*place, prior.arm, "made"] += 1
-            counts[*place, prior.arm, "fitting"] += prior.unbroken is True
-            counts[*place, prior.arm, "cuts"] += bool(prior.cuts)
+            asked.setdefault(place, []).append(
+                _Prompt(prior.arm, hash(prior.prompt), prior.unbroken is True, prior.earlier_note, prior.also_shows)
+            )
         advance(1)
-    arms: tuple[Split, ...] = ("train", "nontrain")
     return [
         PromptCount(
-            tier,
-            rendering,
-            {
-                arm: ArmCount(*(counts[tier, rendering, arm, what] for what in ("made", "missed", "fitting", "cuts")))
-                for arm in arms
-            },
+            *place,
+            {arm: _count_arm(arm, asked.get(place, []), missed=missed[*place, arm]) for arm in _ARMS},
             dict(sorted(reasons.items())),
-            differing[tier, rendering],
+            differing[place],
         )
-        for (tier, rendering), reasons in excluded.items()
+        for place, reasons in excluded.items()
     ]
+
+
+class _Prompt(NamedTuple):
+    """What is kept of a prompt: all of them may not fit in memory."""
+
+    arm: Split
+    text: int
+    fits: bool
+    is_earlier: bool
+    also_shows: tuple[str, ...]
+
+
+def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCount:
+    texts = Counter(prompt.text for prompt in prompts)
+    of_arm = [prompt for prompt in prompts if prompt.arm == arm]
+    return ArmCount(
+        made=len(of_arm),
+        missed=missed,
+        fitting=sum(prompt.fits for prompt in of_arm),
+        own=sum(texts[prompt.text] == 1 for prompt in of_arm),
+        earlier=sum(prompt.is_earlier for prompt in of_arm),
+        also_shows=Counter(shown for prompt in of_arm for shown in prompt.also_shows),
+    )
 
 
 def _asked(prior: Prior) -> tuple[str, bool]:

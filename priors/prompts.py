@@ -15,7 +15,7 @@ from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
 from clinaudit.priors.renderings import ProbedTiers, Rendering
-from clinaudit.priors.tiers import Fact, Tier
+from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
@@ -37,12 +37,15 @@ class Prior:
     max_new_tokens: int
     excluded: bool
     reason: str | None
-    #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`), and the values cut.
-    #: Excluded: False where the template places what the fragment needs, and this note does not have it there.
-    #: Of background facts: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a
-    #: chat: whether every fact that the layout places was found.
+    #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`). Of background facts:
+    #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
+    #: that the layout places was found. Excluded: False where the template places what the fragment needs, and does not
+    #: find it in this note; not of a section that it finds in most notes of the layout.
     unbroken: bool | None = None
-    cuts: int | None = None
+    #: Of a note's beginning: what it shows beside the tier's facts.
+    also_shows: tuple[str, ...] = ()
+    #: Whether the fragment is of an earlier note than the latest, which lacks the tier's facts.
+    earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
     messages: tuple[Message, ...] = ()
 
@@ -69,7 +72,7 @@ class _Draft:
     #: The rest of the note after the prompt, where the prompt is a fragment of a note.
     rest: str | None = None
     unbroken: bool | None = None
-    cuts: int | None = None
+    also_shows: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
 
 
@@ -80,6 +83,8 @@ class _Asked:
     facts: PatientFacts
     tier: Tier
     rendering: Rendering
+    #: Whether the facts are those of an earlier note than the latest.
+    earlier_note: bool
 
 
 class PromptWriter:
@@ -122,8 +127,8 @@ class PromptWriter:
         Equal prompts for several diagnoses are one row. An exclusion for a diagnosis excludes the patient from that
         diagnosis's disclosure metrics only: the prompt itself stays, for memorization.
         """
-        asked = _Asked(facts, tier, rendering)
-        if not any(facts.known(fact) for fact in tier.distinguishing):
+        asked = _Asked(facts.at(tier), tier, rendering, facts.at(tier) is not facts)
+        if not any(asked.facts.known(fact) for fact in tier.distinguishing):
             return [replace(self._excluded(asked, diagnoses, "", "no distinguishing fact"), unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
         drafts: dict[str, _Draft] = {}
@@ -137,7 +142,7 @@ class PromptWriter:
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
-            reason = self._reference_reason(facts, tier, diagnosis, draft.prompt) if diagnosis else None
+            reason = self._reference_reason(asked.facts, tier, diagnosis, draft.prompt) if diagnosis else None
             if reason is not None:
                 rows.append(self._excluded(asked, named, draft.prompt, reason))
             else:
@@ -154,7 +159,7 @@ class PromptWriter:
         if tier.is_fragment:
             is_opening = asked.rendering == "opening"
             cut = quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
-            return cut if isinstance(cut, str) else _Draft(cut.prompt, cut.rest, cut.unbroken, cut.cuts)
+            return cut if isinstance(cut, str) else _Draft(cut.prompt, cut.rest, cut.unbroken, cut.also_shows)
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
@@ -194,7 +199,7 @@ class PromptWriter:
     def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
         budget = self._max_new_tokens
         if draft.rest is not None:
-            budget = min(budget, self._count_note_tokens(draft.rest))
+            budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)
         if budget == 0:
             return self._excluded(asked, served, draft.prompt, "nothing follows the last field")
         # A template writes the special tokens itself.
@@ -212,7 +217,8 @@ class PromptWriter:
             excluded=False,
             reason=None,
             unbroken=draft.unbroken,
-            cuts=draft.cuts,
+            also_shows=draft.also_shows,
+            earlier_note=asked.earlier_note,
             messages=draft.messages,
         )
 
@@ -246,9 +252,9 @@ class PromptWriter:
 
 
 def _misfit(asked: _Asked) -> bool | None:
-    """Return False where a patient has no fragment, though the template places what it needs in these notes."""
-    is_placed = asked.tier.is_fragment and not asked.facts.placed.isdisjoint(asked.tier.distinguishing)
-    return False if is_placed else None
+    """Return False where a patient has no fragment by a fault of the template; None where the note lacks a section."""
+    facts, wanted = asked.facts, asked.facts.placed.intersection(asked.tier.distinguishing)
+    return False if asked.tier.is_fragment and wanted - (HISTORY - facts.doubtful) else None
 
 
 def write_priors(

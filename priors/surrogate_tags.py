@@ -31,6 +31,7 @@ STYLES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
     }
 )
 _ANY: Final = re.compile("|".join(f"(?:{style.pattern})" for style in STYLES.values()))
+_LABEL: Final = re.compile(r"\b[A-Za-z]\w*(?:[ \t]\w+){0,3}:")
 #: What may stand beside a tag without telling anything.
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "dr", "md", "do", "np", "pa", "rn", "jr", "sr", "of", "and", "at"}
@@ -38,9 +39,9 @@ _TITLES: Final = frozenset(
 
 
 def is_tag(value: str) -> bool:
-    """Whether a value holds a tag, and beside tags and titles no word and no number."""
+    """Whether a value holds a tag, and beside tags, titles and labels ("Unit No:") no word and no number."""
     rest, tags = _ANY.subn(" ", value)
-    return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", rest.lower()))
+    return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", _LABEL.sub(" ", rest).lower()))
 
 
 def find_styles(text: str) -> set[str]:

@@ -87,5 +87,7 @@ TIERS: tuple[Tier, ...] = (
     ),
 )
 TIER_IDS: tuple[str, ...] = tuple(tier.id for tier in TIERS)
+#: What a fragment tells of the illness, each in a section of its own, which not every note has.
+HISTORY: frozenset[Fact] = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
 #: Ids of the tiers whose prompts quote a note.
 FRAGMENT_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if tier.is_fragment)

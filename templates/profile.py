@@ -48,8 +48,6 @@ class FieldSource:
     position: Position | None
     #: The label of the fact where only a table holds it.
     label: str
-    #: Whether the label goes too, where the value is cut out of a prompt.
-    cut_label: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +242,4 @@ def _field(fact: str, field: Mapping[str, Any], said: Mapping[str, Any], *, abse
     labels = () if absent else tuple(map(bare, [*field.get("labels", []), *field.get("line", [])]))
     at = None if absent else field.get("position")
     position = Position(at["line"], at.get("part"), at.get("delimiter", said.get("delimiter"))) if at else None
-    return FieldSource(
-        headers, labels, position, field.get("label", DEFAULT_LABELS[fact]), field.get("cut_label", False)
-    )
+    return FieldSource(headers, labels, position, field.get("label", DEFAULT_LABELS[fact]))

@@ -20,7 +20,7 @@ _SHARED = {"date_formats", "header_styles", "fields", "patterns", "other_labels"
 _TOP_LEVEL = _SHARED | {"name", "sections", "ambiguous", "templated", "layouts"}
 _LAYOUT = _SHARED | {"name", "signature", "required"}
 _SECTION = {"name", "headers", "aliases", "leaves"}
-_FIELD = {"headers", "labels", "line", "position", "label", "cut_label"}
+_FIELD = {"headers", "labels", "line", "position", "label"}
 _PLACES = ("headers", "labels", "line", "position")
 _POSITION = {"line", "part", "delimiter"}
 _PATTERN = {"regex", "where"}
@@ -237,8 +237,6 @@ def _field_problems(at: EntryPath, field: Mapping[str, Any], headers: Mapping[st
     yield from _unknown(at, field, _FIELD)
     if "label" in field and not _is_text(field["label"]):
         yield Problem((*at, "label"), "a text is needed")
-    if not isinstance(field.get("cut_label", False), bool):
-        yield Problem((*at, "cut_label"), "is true or false")
     for key in ("headers", "labels", "line"):
         wrong = [*_text_list_problems((*at, key), field.get(key, []))]
         yield from wrong

@@ -39,7 +39,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
     splits["validation"] = tuple(described)
     identifiability = describe_identifiability(
         outcomes.facts,
-        inputs.settings.probed.tiers,
+        inputs.settings.probed,
         outcomes.census,
         training_length=inputs.training_length,
         several_ids=set(inputs.corpus.people.person_of.values()),
@@ -85,12 +85,13 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
 
 
 def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
-    """Return how many patients have a prompt that fits their own notes, or would have one but for the template."""
+    """Return how many patients have a prompt that fits their own notes, that is nobody else's, and what it shows."""
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
         if prior.unbroken is not None and prior.rendering not in probed.beside
     }
+    texts = Counter((tier, prior.prompt) for (tier, _, _), prior in asked.items())
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():
         groups.setdefault((tier, arm), []).append(prior)
@@ -99,7 +100,9 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
             arm: PromptSummary(
                 unbroken=sum(prior.unbroken is True for prior in own),
                 broken=sum(prior.unbroken is False for prior in own),
-                with_cuts=sum(bool(prior.cuts) for prior in own),
+                own=sum(texts[tier, prior.prompt] == 1 for prior in own),
+                earlier_note=sum(prior.earlier_note for prior in own),
+                also_shows=dict(sorted(Counter(shown for prior in own for shown in prior.also_shows).items())),
             )
             for arm in ARMS
             if (own := groups.get((tier, arm)))

@@ -38,6 +38,12 @@ def _audit_options(command: Command) -> Command:
             "--base-model", type=PATH, metavar="DIR", help="The model that an adapter (MODEL) was trained on."
         ),
         click.option("--max-batch", type=click.IntRange(min=1), help="Prompts to decode at once.  [default: 64]"),
+        click.option(
+            "--threads",
+            type=click.IntRange(min=1),
+            help="Threads of the processor to decode with.  [default: OMP_NUM_THREADS; else 1 for a model below 1 GiB,"
+            " and one a core]",
+        ),
         click.option("--tensor-parallel", type=click.IntRange(min=1), metavar="N", help="GPUs to spread vLLM over."),
         click.option(
             "--gpu-memory",

@@ -50,6 +50,10 @@ POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
     "been missed in one of five audits at most."
 )
+PROMPTS_SHARED: Final = (
+    "Fewer than half of the prompts may be one patient's own: several patients are asked with the same text, and no "
+    "answer to it is about one of them."
+)
 PROMPTS_NOT_KNOWN: Final = "It is not known how many prompts fit the notes of the patient asked about."
 BALANCE_NOT_PUBLISHED: Final = "How alike the groups compared are is not published."
 NOT_ALIKE: Final = "The groups compared differ more in age, sex or number of notes than the policy allows for a pass."

@@ -11,6 +11,7 @@ from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import PassRequirements, Policy
 from clinaudit.audit.gate.rules import AskedRule
 from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization
@@ -64,9 +65,10 @@ def _describe_splits(published: PublishedResults) -> str | None:
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
-    """Return a complaint where too few prompts of the tier's own rendering fit the notes of the patient asked about.
+    """Return a complaint where too few prompts of the tier's own rendering are about the patient asked about.
 
-    One that quotes a note is to quote it as it begins; background facts are to be of that patient.
+    One that quotes a note is to quote it as it begins; background facts are to be of that patient; and most prompts are
+    to be nobody else's.
     """
     arms = published.prompts.get(asked.tier or "", {})
     if asked.rendering is not None or not arms:
@@ -77,6 +79,8 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
         if prompts.unbroken_share.low < policy.minimum_unbroken_share:
             describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
             return describe(policy.minimum_unbroken_share)
+        if (prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS:
+            return reasons.PROMPTS_SHARED
     return None
 
 

@@ -14,7 +14,7 @@ from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.model.audited_model import AuditedModel
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import Engine, GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.selection import default_threads, make_engine
+from clinaudit.audit.model.engines.selection import choose_threads, make_engine
 from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError
 
@@ -52,7 +52,7 @@ def decode_in_shards(
     """
     if model.files is None:
         raise ValueError("a served model has no files that a worker could load")
-    threads = default_threads(model.files)
+    threads = choose_threads(model.files, model.options)
     loading = _Loading(
         model.engine,
         model.files.directory,

@@ -139,9 +139,11 @@ def generate(
         identity: dict[str, str] = {}
         with closing(decoded):
             for engine_identity, output in decoded:
-                if engine_identity != identity:
-                    store.bind_settings({"engine identity": engine_identity})
-                    identity = engine_identity
+                # Threads may change when the run goes on: what they change, the drift check sees.
+                bound = {name: value for name, value in engine_identity.items() if name != "threads"}
+                if bound != identity:
+                    store.bind_settings({"engine identity": bound})
+                    identity = bound
                 if keep_if_alone(output, store):
                     continue
                 allowed = own_repeats.allowed(planned[output.key].patient_id)

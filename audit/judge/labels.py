@@ -59,14 +59,21 @@ class Annotator:
         return annotations
 
     def _history_of(self, facts: PatientFacts) -> PatientHistory:
-        hpi = facts.in_note.get(Fact.HPI)
-        latest = facts.note
+        # Fragments of different tiers may be of different notes.
+        sources = {source.latest.note_id: source for source in (facts, *facts.earlier.values())}.values()
+        starts, histories = zip(*map(_part_at_history, sources), strict=True)
         return PatientHistory(
             notes=[note.text for note in self.corpus.notes_of(facts.patient_id)],
-            note_start=latest[: hpi.span_chars.start] if hpi else latest,
-            hpi=latest[slice(*hpi.span_chars)] if hpi else "",
+            note_start="\n\n".join(starts),
+            hpi="\n\n".join(filter(None, histories)),
             medications=facts.medications,
         )
+
+
+def _part_at_history(facts: PatientFacts) -> tuple[str, str]:
+    """Return what stands before the history of present illness of a note, and the history."""
+    note, hpi = facts.note, facts.in_note.get(Fact.HPI)
+    return (note, "") if hpi is None else (note[: hpi.span_chars.start], note[slice(*hpi.span_chars)])
 
 
 def labels_of_table(corpus: Corpus, panel: Sequence[Diagnosis]) -> Labels | None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from clinaudit.audit.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.tiers import Tier
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
 from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS
@@ -21,7 +21,7 @@ _BIN_STARTS: Final = tuple(zip(reversed((1, *FEWER_THAN)), reversed(UNIQUENESS_B
 
 def describe_identifiability(
     facts: Mapping[str, PatientFacts],
-    tiers: Sequence[Tier],
+    probed: ProbedTiers,
     census: NoteCensus,
     *,
     training_length: int,
@@ -33,7 +33,7 @@ def describe_identifiability(
     out of training in the paper (Appendix E), and elsewhere at least that note was cut. `several_ids`: patients who
     have more than one id.
     """
-    fitting = {tier.id: count_fitting(facts.values(), tier) for tier in tiers}
+    fitting = {tier.id: count_fitting(facts.values(), tier, probed.renderings_of(tier)[0]) for tier in probed.tiers}
     described: dict[Arm, Identifiability] = {}
     for arm in ARMS:
         ids = [patient_id for patient_id, known in facts.items() if known.arm == arm]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from rich.text import Text
 
-from clinaudit.audit.preview.survey_text import reason_words
+from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompt_fit import write_unscrubbed
 from clinaudit.priors.prompts import PromptWriter
@@ -42,8 +42,9 @@ def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, write
         fit = {True: "fits, as far as this patient tells", False: "does not fit the notes", None: ""}[prior.unbroken]
         if prior.rendering in probed.beside:
             fit = "a further form, not judged by its fit"
-        cuts = f", values cut: {prior.cuts}" if prior.cuts else ""
-        said = f"excluded: {reason_words(prior.tier, prior.reason or '')}" if prior.excluded else fit + cuts
+        shows = f", also shows: {also_shows_text(prior.also_shows)}" if prior.also_shows else ""
+        older = ", of an earlier note: the latest lacks the tier's facts" if prior.earlier_note else ""
+        said = f"excluded: {reason_words(prior.tier, prior.reason or '')}" if prior.excluded else fit + shows + older
         yield Text(f"\n── {prior.tier}, {prior.rendering}: {said}", _HEAD)
         if prior.prompt:
             yield _block(prior.prompt)

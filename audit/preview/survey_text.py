@@ -4,7 +4,7 @@ Owns which finding is said in full. Knows nothing of how anything was counted.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
 from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.profile import locate_entries
@@ -167,16 +168,27 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             yield f"  {name:17} {made:15} asked as a second form, without what stands between the facts{why}"
             continue
         fits = " / ".join(_share(arm) for arm in count.arms.values())
-        cuts = _pair({arm: of.with_cuts for arm, of in count.arms.items()})
-        more = f"; values cut for {cuts}" if any(of.with_cuts for of in count.arms.values()) else ""
-        yield f"  {name:17} {made:15} fit {fits}{more}{why}{_verdict(count, minimum)}"
-    if any(
-        of.fitting < of.made + of.missed
-        for count in prompts
-        if count.rendering in _OWN_FORMS
-        for of in count.arms.values()
-    ):
+        yield f"  {name:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
+    if any(of.fitting < of.made + of.missed for count in prompts if count.rendering in _OWN_FORMS for of in count.arms.values()):
         yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
+
+
+def _of_note(count: PromptCount) -> str:
+    """Return what the prompts are of and what else they show, where there is something to say."""
+    own, earlier = ({arm: getattr(of, name) for arm, of in count.arms.items()} for name in ("own", "earlier"))
+    shown = {name for of in count.arms.values() for name in of.also_shows}
+    return "".join(
+        (
+            f"; nobody else's {_pair(own)}" if any(of.own < of.made for of in count.arms.values()) else "",
+            f"; of an earlier note {_pair(earlier)}" if any(earlier.values()) else "",
+            f"; also shows: {also_shows_text(shown)}" if shown else "",
+        )
+    )
+
+
+def also_shows_text(names: Collection[str]) -> str:
+    """Return what else a note's beginning shows beside the facts of its tier."""
+    return ", ".join(sorted(names)).replace("_", " ")
 
 
 def reason_words(tier: str, reason: str) -> str:
@@ -190,6 +202,8 @@ def _verdict(count: PromptCount, minimum: float) -> str:
         return "; CANNOT BE AUDITED"
     if any(of.share is not None and of.share < minimum for of in count.arms.values()):
         return f"; NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)"
+    if any(of.own_share is not None and of.own_share < FEWEST_OWN_PROMPTS for of in count.arms.values()):
+        return "; CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)"
     return ""
 
 

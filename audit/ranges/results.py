@@ -167,8 +167,11 @@ def _prompts(coarse: CoarsePrompts) -> PublishedPrompts:
     return PublishedPrompts(
         unbroken=unbroken,
         broken=broken,
-        with_cuts=coarse.cuts["any"],
         unbroken_share=share_range(unbroken, broken),
+        own=coarse.text["own"],
+        own_share=share_range(coarse.text["own"], coarse.text["rest"]),
+        earlier_note=coarse.note["earlier"],
+        also_shows={name: cells["shown"] for name, cells in coarse.shown.items()},
     )
 
 

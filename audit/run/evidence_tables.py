@@ -33,7 +33,8 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "excluded": "bool",
         "reason": "text",
         "unbroken": "bool",
-        "cuts": "int",
+        "also_shows": "texts",
+        "earlier_note": "bool",
     },
     "labels": {
         "patient_id": "text",

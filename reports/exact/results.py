@@ -35,8 +35,12 @@ class PromptSummary(Record):
     #: facts: the patients table agrees with the notes; and the others.
     unbroken: int
     broken: int
-    #: Of whose note some value was cut, since the tier may not know it.
-    with_cuts: int
+    #: The prompt is nobody else's: no other patient of either arm is asked with the same text.
+    own: int
+    #: The prompt is of an earlier note than the latest, which lacks the tier's facts.
+    earlier_note: int
+    #: By what else the note's beginning shows beside the tier's facts.
+    also_shows: dict[str, int]
 
 
 class Drift(Record):

@@ -45,9 +45,14 @@ class PublishedPrompts(Record):
     #: background facts: patients for whom the patients table agrees with the notes; and the others.
     unbroken: Count
     broken: Count
-    #: Patients of whose note some value was cut, since the tier may not know it.
-    with_cuts: Count
     unbroken_share: PublishedEstimate
+    #: Patients whose prompt is nobody else's; of a prompt that several are asked with, no answer is about one of them.
+    own: Count
+    own_share: PublishedEstimate
+    #: Patients whose prompt is of an earlier note than the latest, which lacks the tier's facts.
+    earlier_note: Count
+    #: Patients by what else the note's beginning shows beside the tier's facts.
+    also_shows: dict[str, Count]
 
 
 class PublishedDrift(Record):

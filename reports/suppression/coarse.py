@@ -131,9 +131,15 @@ class _Coarsening:
 
     def _prompts(self, summary: PromptSummary) -> CoarsePrompts:
         patients = summary.unbroken + summary.broken
+
+        def part(name: str, count: int) -> dict[str, CountRange]:
+            return self._rules.cells({name: count, "rest": patients - count}, step=ARM_STEP)
+
         return CoarsePrompts(
             fit=self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=ARM_STEP),
-            cuts=self._rules.cells({"any": summary.with_cuts, "none": patients - summary.with_cuts}, step=ARM_STEP),
+            text=part("own", summary.own),
+            note=part("earlier", summary.earlier_note),
+            shown={name: part("shown", count) for name, count in summary.also_shows.items()},
         )
 
     def _memorization(self, summary: Memorization) -> CoarseMemorization:

@@ -168,10 +168,12 @@ class CoarseRendering:
 
 @dataclass(frozen=True, slots=True)
 class CoarsePrompts:
-    """The prompts of one tier and arm: patients by whether theirs fits their own notes, and by cuts."""
+    """The prompts of one tier and arm: patients by whether theirs fits their own notes, and by what it is and shows."""
 
     fit: Cells
-    cuts: Cells
+    text: Cells
+    note: Cells
+    shown: Mapping[str, Cells]
 
 
 @dataclass(frozen=True, slots=True)

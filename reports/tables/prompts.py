@@ -10,6 +10,7 @@ from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.tables.disclosure import metric_table
 from clinaudit.reports.tables.memorization import memorization_table
 from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries, order_tiers
+from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import count_text, estimate_text
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
 
@@ -22,17 +23,23 @@ def prompts_table(results: PublishedResults) -> Table:
             count_text(prompts.unbroken),
             count_text(prompts.broken),
             estimate_text(prompts.unbroken_share, share=True),
-            count_text(prompts.with_cuts),
+            count_text(prompts.own),
+            count_text(prompts.earlier_note),
+            join_words([f"{name.replace('_', ' ')} {count_text(count)}" for name, count in prompts.also_shows.items()]),
         )
         for tier in order_tiers(set(results.prompts))
         for arm in ARMS
         if (prompts := results.prompts[tier].get(arm)) is not None
     ]
-    heads = ("Tier", "Who", "Fitting prompts", "Other prompts", "Share of the first", "With values cut")
+    heads = (
+        *("Tier", "Who", "Fitting prompts", "Other prompts", "Share of the first", "Nobody else’s"),
+        *("Of an earlier note", "Also shows"),
+    )
     note = (
         "A prompt that quotes a note fits where it is the beginning of the patient's own note, with every fact that "
         "the template places. One of background facts fits where they are the patient's own: the patients table "
-        "agrees with the notes on name, birth date and sex."
+        "agrees with the notes on name, birth date and sex. Whoever holds a note's beginning also sees what else "
+        "stands there. A prompt that several patients are asked with is about none of them."
     )
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
 

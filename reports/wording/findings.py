@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PublishedPair, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
@@ -221,6 +222,11 @@ def not_tested_words(results: PublishedResults) -> str:
     else:
         missing = [tier.id for tier in TIERS if tier.id not in results.memorization]
         words += [f"asking with “{tier_title(tier)}”" for tier in missing]
+    words += [
+        f"“{tier_title(tier)}” (several patients had the same prompt)"
+        for tier, arms in results.prompts.items()
+        if any((prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS for prompts in arms.values())
+    ]
     if not results.disclosure.by_diagnosis:
         words.append("diagnoses")
     if results.identifiers is None:

@@ -121,7 +121,7 @@ def test_a_resumed_run_needs_the_same_base_and_the_check_for_drift(
     assert "--drift-check" in refused.stderr
     # In float32 on a CPU no result depends on the batch.
     before = (run / "results.json").read_bytes()
-    again = run_command([*first, "--no-drift-check", "--max-batch", "3"])
+    again = run_command([*first, "--no-drift-check", "--max-batch", "3", "--threads", "2"])
     assert again.returncode in (1, 8), again.stderr
     assert (run / "results.json").read_bytes() == before
     alone = run_command(command(TinyDemo(tiny_demo.corpus, models / "adapter"), tmp_path / "none", *OPTIONS))

@@ -1,4 +1,4 @@
-"""Fragments of a note, by hand: what the opening keeps, what is cut, and when a prompt is unbroken."""
+"""Fragments of a note, by hand: where the opening ends, what it shows, and when a prompt is unbroken."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_the_opening_is_the_note_through_the_header_that_follows(tmp_path: Path,
     end = NOTE.index(header) + len(header)
     # "room: 4" is no fact of a tier, and stands where it stands.
     assert (found.prompt, found.rest) == (NOTE[:end], NOTE[end:])
-    assert (found.unbroken, found.cuts) == (True, 0)
+    assert (found.unbroken, found.also_shows) == (True, ())
 
 
 def test_banner_blank_lines_and_carriage_returns_stay(tmp_path: Path) -> None:
@@ -40,26 +40,69 @@ def test_banner_blank_lines_and_carriage_returns_stay(tmp_path: Path) -> None:
     assert found.unbroken
 
 
-def test_a_value_that_the_tier_may_not_know_is_cut_and_its_label_only_where_told(tmp_path: Path) -> None:
-    note = NOTE.replace("room: 4\n", "age: 64\nsex: female\n")
+def test_nothing_is_cut_and_what_else_the_banner_shows_is_named(tmp_path: Path) -> None:
+    note = NOTE.replace("room: 4\n", "age: 64\nsex: female   MRN: 0012345\n")
     found = opening(tmp_path, note, "encounter")
-    assert found.prompt == NOTE[: NOTE.index("CC:") + 3].replace("room: 4\n", "age: \nsex: \n")
-    assert (found.unbroken, found.cuts) == (True, 2)
-    facts = facts_of(tmp_path / "again", note)
-    hidden = replace(facts, in_note={fact: replace(field, cut_label=True) for fact, field in facts.in_note.items()})
-    cut = quote_opening(hidden, TIER["encounter"])
-    assert isinstance(cut, NoteFragment)
-    assert cut.prompt == NOTE[: NOTE.index("CC:") + 3].replace("room: 4\n", "")
+    assert found.prompt == note[: note.index("CC:") + 3]
+    assert (found.unbroken, found.also_shows) == (True, ("age", "record number", "sex"))
+    assert {Fact.AGE, Fact.SEX, Fact.NAME, Fact.DOB} < found.holds
+    assert Fact.CHIEF_COMPLAINT not in found.holds
 
 
-def test_a_complaint_before_its_time_is_cut(tmp_path: Path) -> None:
-    """The HPI stands before the chief complaint here: the tier of the complaint may not know it."""
+@pytest.mark.parametrize(
+    "line", ["Medical Record No. 12345", "NHS number: 943 476 5919", "Unit No:   00123", "mrn# A-991", "Hospital ID 7"]
+)
+def test_a_record_number_is_known_by_its_label(tmp_path: Path, line: str) -> None:
+    assert opening(tmp_path, NOTE.replace("room: 4", line), "encounter").also_shows == ("record number",)
+
+
+@pytest.mark.parametrize("line", ["MRN: ___", "room no: 4", "no known record of 3 visits", "hospital day 2"])
+def test_what_is_no_record_number_is_none(tmp_path: Path, line: str) -> None:
+    assert opening(tmp_path, NOTE.replace("room: 4", line), "encounter").also_shows == ()
+
+
+def test_a_history_before_its_time_makes_the_opening_unfit(tmp_path: Path) -> None:
+    """The HPI stands before the chief complaint here: the tier of the complaint does not know it."""
     note = "patient: A B\ndob: 02/03/1960\nhpi: tired for weeks\ncc: low mood\nros: none\n"
-    facts = facts_of(tmp_path, note)
-    found = quote_opening(facts, TIER["encounter_cc"])
-    assert isinstance(found, NoteFragment)
-    assert found.prompt == "patient: A B\ndob: 02/03/1960\nhpi: \ncc: low mood\nros:"
-    assert found.cuts == 1
+    found = opening(tmp_path, note, "encounter_cc")
+    assert found.prompt == "patient: A B\ndob: 02/03/1960\nhpi: tired for weeks\ncc: low mood\nros:"
+    assert (found.unbroken, found.also_shows) == (False, ("hpi",))
+
+
+@pytest.mark.parametrize(("length", "unbroken"), [(200, True), (201, False)])
+def test_a_stretch_of_more_than_200_characters_between_facts_is_not_fitting(
+    tmp_path: Path, length: int, *, unbroken: bool
+) -> None:
+    note = NOTE.replace("room: 4", "x" * length)
+    assert opening(tmp_path, note, "encounter").unbroken is unbroken
+    assert opening(tmp_path / "padded", NOTE.replace("room: 4", "room:" + " " * 300 + "4"), "encounter").unbroken
+
+
+def test_facts_at_the_end_of_free_text_are_no_opening_that_fits(tmp_path: Path) -> None:
+    """Without a header the banner is the whole note: what stands before its first fact is the history."""
+    history = "She was seen again for the swelling of her knee, which came on after a fall in May. " * 10
+    found = opening(tmp_path, f"{history}\npatient: Ada Lund\nvisit date: 05/01/2024\n", "encounter")
+    assert not found.unbroken
+    letterhead = "ELM CLINIC, 4 Elm Street, Elmham. Telephone 01234 567890. " * 5
+    assert opening(tmp_path / "letter", f"{letterhead}\n{NOTE}", "encounter").unbroken
+
+
+def test_without_a_header_near_the_opening_ends_with_the_line_of_its_last_fact(tmp_path: Path) -> None:
+    free = "She was seen again for the swelling of her knee, which came on after a fall in May. " * 3
+    note = f"patient: A B\ndob: 02/03/1960   (verified)\n{free}\nhpi: tired\n"
+    found = opening(tmp_path, note, "encounter")
+    assert found.prompt == "patient: A B\ndob: 02/03/1960   (verified)"
+    assert found.rest == note[len(found.prompt) :]
+    near = f"patient: A B\ndob: 02/03/1960\n{free[:150]}\nhpi: tired\n"
+    assert opening(tmp_path / "near", near, "encounter").prompt == near[: near.index(" tired")]
+    headless = "patient: A B\r\ndob: 02/03/1960\r\nseen for a cough\r\n"
+    assert opening(tmp_path / "headless", headless, "encounter").prompt == headless[: headless.index("\r\nseen")]
+
+
+def test_a_line_that_goes_on_for_a_paragraph_is_not_shown_to_its_end(tmp_path: Path) -> None:
+    note = "patient: A B dob: 02/03/1960; " + "she coughs all day and all night. " * 20 + "\nhpi: tired\n"
+    found = opening(tmp_path, note, "encounter")
+    assert "coughs" not in found.prompt or not found.unbroken
 
 
 def test_what_a_table_alone_holds_is_not_put_in_and_the_note_wins(tmp_path: Path) -> None:
@@ -95,7 +138,7 @@ def test_without_a_fact_of_the_tier_there_is_no_opening(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, "patient: A B\ncc: x\nhpi: y\nros: z\n", provider="Jo Ek")
     assert quote_opening(facts, TIER["encounter"]) == "no distinguishing fact in the note's opening"
     late = facts_of(tmp_path / "late", "patient: A B\ndob: 02/03/1960\n")
-    assert quote_opening(late, TIER["encounter"]) == "no header follows the last field"
+    assert list_facts(late, TIER["encounter"], LABELS) == "no header follows the last field"
 
 
 def test_the_facts_alone_are_unbroken_only_where_they_are_the_beginning(tmp_path: Path) -> None:
@@ -105,6 +148,48 @@ def test_the_facts_alone_are_unbroken_only_where_they_are_the_beginning(tmp_path
     assert isinstance(with_room, NoteFragment)
     assert plain.unbroken
     assert not with_room.unbroken
+
+
+ADDENDUM = "patient: Ada Lund\nvisit date: 06/01/2024\nThe result came back and was discussed by telephone.\n"
+
+
+def test_a_fragment_is_of_the_latest_note_that_has_the_facts_of_its_tier(tmp_path: Path) -> None:
+    older = NOTE.replace("low mood", "a cough").replace("05/01/2024", "03/01/2023")
+    notes = [
+        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
+        for place, text in enumerate([older, NOTE, ADDENDUM])
+    ]
+    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    assert facts.latest.note_id == "n2"
+    assert {tier: facts.at(TIER[tier]).latest.note_id for tier in ("public", "encounter", "encounter_cc_hpi")} == {
+        "public": "n2",
+        "encounter": "n1",
+        "encounter_cc_hpi": "n1",
+    }
+    found = quote_opening(facts, TIER["encounter_cc"])
+    assert isinstance(found, NoteFragment)
+    assert found.prompt == NOTE[: NOTE.index("hpi:") + 4]
+    assert facts.at(TIER["encounter_cc"]).values[Fact.CHIEF_COMPLAINT] == "low mood"
+
+
+def test_where_no_note_has_all_of_a_tier_the_latest_with_what_it_is_about_is_quoted(tmp_path: Path) -> None:
+    notes = [
+        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
+        for place, text in enumerate(["patient: A B\nhpi: tired\nros: none\n", ADDENDUM])
+    ]
+    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    assert facts.at(TIER["encounter_cc_hpi"]).latest.note_id == "n0"
+    assert facts.at(TIER["encounter"]).latest.note_id == "n1"
+    assert facts.at(TIER["encounter_cc"]) is facts
+
+
+def test_a_note_without_the_section_of_a_tier_is_excluded_and_one_without_another_fits(tmp_path: Path) -> None:
+    no_complaint = NOTE.replace("CC: low mood\n", "")
+    facts = facts_of(tmp_path, no_complaint)
+    assert Fact.CHIEF_COMPLAINT in facts.placed
+    assert quote_opening(facts, TIER["encounter_cc"]) == "no distinguishing fact in the note's opening"
+    assert opening(tmp_path / "hpi", no_complaint, "encounter_cc_hpi").unbroken
+    assert not opening(tmp_path / "dob", NOTE.replace("dob: 02/03/1960\n", ""), "encounter").unbroken
 
 
 def priors_of(tmp_path: Path, notes: dict[str, str], fragment: Fragment) -> list[tuple[str, str, str]]:

@@ -69,8 +69,6 @@ def test_spans_run_from_a_label_to_the_next_label_of_the_line(tmp_path: Path, pr
     assert spans[Fact.SEX] == "Sex: F   "
     assert spans[Fact.PROVIDER] == "Provider: Jo Ek, MD | "
     assert spans[Fact.PRACTICE] == "Location: Elm Clinic, 2nd floor\n"
-    assert known.in_note[Fact.DOB].cut_label
-    assert not known.in_note[Fact.NAME].cut_label
     assert known.in_note[Fact.PROVIDER].source == "label provider"
 
 

@@ -23,7 +23,7 @@ def fit_of(directory: Path, profile: str, people: Sequence[Person] = PEOPLE) -> 
     return measure_fit(read_facts(corpus, read, corpus.patients), read)
 
 
-DATES = """fields.dob = { labels = ["DOB"], cut_label = true }
+DATES = """fields.dob = { labels = ["DOB"] }
 fields.sex.labels = ["Sex"]
 fields.visit_date.labels = ["Visit date"]"""
 # (what is replaced, by what, kind, layout, subject, found, of, words of the text)

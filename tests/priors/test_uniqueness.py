@@ -19,7 +19,7 @@ def fitting(tmp_path: Path, tier: str, rows: str, texts: list[str] | None = None
         for place, patient_id in enumerate(ids)
     ]
     corpus = corpus_of(tmp_path, notes, HEADS + rows)
-    return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier])
+    return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier], "text")
 
 
 def test_who_states_less_is_fitted_by_more(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ signature = '^ELM VALLEY HEALTH\b'
 other_labels = ["MRN", "Page"]
 not_in_notes = ["age", "marital_status", "occupation", "children", "medications"]
 fields.name.labels = ["Patient:"]
-fields.dob = { labels = ["DOB"], cut_label = true }
+fields.dob = { labels = ["DOB"] }
 fields.sex.labels = ["Sex"]
 fields.visit_date.labels = ["Visit date"]
 fields.provider.labels = ["Provider"]

@@ -91,7 +91,6 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
     "line 0": ("line = 1, part = 2", "line = 0", 32, "number of a non-blank line"),
     "part without a delimiter": (', delimiter = "|"', "", 32, "part needs a delimiter"),
     "part 0": ("part = 2", "part = 0", 32, "part is a number from 1"),
-    "cut_label": ('labels = ["dob"]', 'labels = ["dob"]\ncut_label = "yes"', 30, "is true or false"),
     "parent that is no section": ('parents = ["HPI"]', 'parents = ["Exam"]', 16, "names a section that is not there"),
     "leaf that is a header": ('leaves = ["skin"]', 'leaves = ["CC"]', 17, "stands in a section too: cc"),
     "templated header": ('header = "hpi"', 'header = "history"', 20, "is no header of a section"),

@@ -1,7 +1,7 @@
 """The options of loading a model: how many prompts at once, on how many GPUs, with how much of their memory.
 
-Owns which of them go together with an engine and a machine. Results depend on none of them in float32 on a CPU; on a
-GPU they may, as sums are taken in another order.
+Owns which of them go together with an engine and a machine. Results depend on none of them in float32 on a CPU, as far
+as the drift check can tell; on a GPU they may, as sums are taken in another order.
 """
 
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ class EngineOptions:
     tensor_parallel: int | None = None
     #: Share of a GPU's memory that vLLM takes for weights and cache, above 0 and at most 1.
     gpu_memory: float | None = None
+    #: Threads of the processor that decode.
+    threads: int | None = None
 
     @property
     def batch_size(self) -> int:
@@ -37,6 +39,7 @@ class EngineOptions:
             "--max-batch": self.max_batch,
             "--tensor-parallel": self.tensor_parallel,
             "--gpu-memory": self.gpu_memory,
+            "--threads": self.threads,
         }
 
 
@@ -50,7 +53,7 @@ def require_usable_options(options: EngineOptions, engine: EngineName, *, is_clu
             continue
         if engine == "openai":
             raise UsageError(f"{name} does not go with a served MODEL: its server decides that; leave it out")
-        if name == "--max-batch":
+        if name in ("--max-batch", "--threads"):
             continue
         if engine != "vllm":
             raise UsageError(f"{name} goes with --engine vllm only; leave it out, or use that engine")

@@ -10,10 +10,12 @@ from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import UsageError
 
-#: Below this size of weights one thread is fastest, or nearly so, and never collapses under load: on two idle cores,
-#: vLLM with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a
-#: busy machine collapses to about 1,000 have been seen.
-_SMALL_MODEL_BYTES = 200 << 20
+#: Below this size of weights one thread is nearly as fast, and does not collapse under load: on two idle cores, vLLM
+#: with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a busy
+#: machine collapses to about 1,000 have been seen, and of a model of 540 MB to a fortieth.
+_SMALL_MODEL_BYTES = 1 << 30
+#: What the user asked all programs to take, before an engine sets it for itself.
+_ASKED = os.environ.get("OMP_NUM_THREADS", "")
 
 
 def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
@@ -36,8 +38,15 @@ def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
     return "transformers"
 
 
-def default_threads(model: ModelFiles) -> int:
-    """Return the threads to decode with: one for a small model, else one for each core that this process may use."""
+def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
+    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
+
+    Else one for a small model, and for another one for each core that this process may use.
+    """
+    if options.threads is not None:
+        return options.threads
+    if _ASKED.isdecimal() and int(_ASKED):
+        return int(_ASKED)
     if model.weight_bytes < _SMALL_MODEL_BYTES:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -57,7 +66,7 @@ def make_engine(
     `openai_engine.OpenAIEngine`.
     """
     length = min(context_length or model.context_length, model.context_length)
-    threads = threads or default_threads(model)
+    threads = threads or choose_threads(model, options)
     require_loadable(model, name, context_length=length, options=options)
     if name == "vllm":
         from clinaudit.audit.model.engines.vllm_engine import VllmEngine

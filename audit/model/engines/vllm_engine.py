@@ -51,7 +51,7 @@ class VllmEngine:
         Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
         """
         os.environ.update(_ENVIRONMENT)
-        # Several threads a step often collapse to a tenth of the speed on small models: see `default_threads`.
+        # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
         self.context_length = context_length
         self._stop_token_ids = model.stop_token_ids

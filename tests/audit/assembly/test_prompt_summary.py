@@ -11,7 +11,7 @@ from support.patient_facts import corpus_of
 from clinaudit.audit.assembly.results import count_units, summarize_prompts
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.prompt_fit import unlimited_writer
+from clinaudit.priors.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import TIER_IDS
@@ -25,7 +25,7 @@ FULL = (
 TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian Roth\nd,nontrain,Ada Lund\n"
 
 
-def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
+def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
     texts = {"a": FULL, "b": FULL.replace("cc: cough\n", ""), "c": FULL, "d": FULL.replace("dob: 02/03/1960\n", "")}
     # Each is a patient of its own, whatever name the notes share.
     with patch("clinaudit.priors.corpus.corpus.find_people", return_value={}):
@@ -33,12 +33,8 @@ def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
             tmp_path, [{"patient_id": key, "note_id": key, "text": text} for key, text in texts.items()], TABLE
         )
     profile, probed = load_profile(), ProbedTiers(TIER_IDS, "both")
-    priors = write_priors(
-        dict.fromkeys(corpus.patients, ()),
-        facts=read_facts(corpus, profile, corpus.patients),
-        probed=probed,
-        writer=unlimited_writer(profile, max_new_tokens=10),
-    )
+    facts, writer = read_facts(corpus, profile, corpus.patients), unlimited_writer(profile, max_new_tokens=10)
+    priors = write_priors(dict.fromkeys(corpus.patients, ()), facts=facts, probed=probed, writer=writer)
     found = {
         tier: {arm: (fit.unbroken, fit.broken) for arm, fit in arms.items()}
         for tier, arms in summarize_prompts(priors, probed).items()
@@ -50,10 +46,16 @@ def test_misfits_count_whether_a_prompt_was_made_or_not(tmp_path: Path) -> None:
         "public_name": {"train": (2, 1), "nontrain": (1, 0)},
         # The note of d has no date of birth.
         "encounter": {"train": (3, 0), "nontrain": (0, 1)},
-        # That of b has no chief complaint: no prompt at this tier, and an incomplete one at the next.
-        "encounter_cc": {"train": (2, 1), "nontrain": (0, 1)},
-        "encounter_cc_hpi": {"train": (2, 1), "nontrain": (0, 1)},
+        # That of b has no chief complaint: no prompt at this tier, and one without it at the next.
+        "encounter_cc": {"train": (2, 0), "nontrain": (0, 1)},
+        "encounter_cc_hpi": {"train": (3, 0), "nontrain": (0, 1)},
     }
+    # The notes of a and c are alike, so that a prompt of either is about nobody.
+    shared = summarize_prompts(priors, probed)["encounter"]
+    assert (shared["train"].own, shared["nontrain"].own) == (1, 1)
+    counted = {(count.tier, count.rendering): count for count in count_prompts(facts.values(), probed, writer)}
+    arm = counted["encounter", "opening"].arms["train"]
+    assert (arm.made, arm.fitting, arm.own, arm.earlier, dict(arm.also_shows)) == (3, 3, 1, 0, {})
 
 
 def prior(patient: str, prompt: str, *diagnoses: str, reason: str | None = None) -> Prior:

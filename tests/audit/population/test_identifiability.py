@@ -8,7 +8,7 @@ from clinaudit.audit.assembly.identity_caveats import find_identity_caveats
 from clinaudit.audit.population.description import NoteCensus
 from clinaudit.audit.population.identifiability import describe_identifiability
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.suppression.classes import class_of
@@ -28,7 +28,7 @@ def test_patients_are_counted_by_split_and_whom_their_prior_fits_in_both(tmp_pat
     census = NoteCensus(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
     found = describe_identifiability(
         read_facts(corpus, PROFILE, corpus.patients),
-        TIERS[:1],
+        ProbedTiers(("public",), "both"),
         census,
         training_length=113,
         several_ids={"p01", "p03", "p00"},

@@ -86,7 +86,7 @@ class Fault:
     with_table: bool = True
 
 
-DATES = """fields.dob = { labels = ["DOB"], cut_label = true }
+DATES = """fields.dob = { labels = ["DOB"] }
 fields.sex.labels = ["Sex"]
 fields.visit_date.labels = ["Visit date"]"""
 MONTHS = 'date_formats = "month_first"'

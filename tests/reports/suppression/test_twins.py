@@ -91,7 +91,9 @@ def ask_in_another_form(results: Results, *, unbroken: int, broken: int) -> Resu
             mean={tier: results.disclosure.mean[tier]},
         ),
     )
-    prompts = PromptSummary(unbroken=unbroken, broken=broken, with_cuts=broken)
+    prompts = PromptSummary(
+        unbroken=unbroken, broken=broken, own=unbroken, earlier_note=broken, also_shows={"age": broken}
+    )
     return results.model_copy(update={"renderings": {"facts": rendered}, "prompts": {tier: {"train": prompts}}})
 
 

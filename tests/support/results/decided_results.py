@@ -25,7 +25,7 @@ from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults
 from clinaudit.reports.suppression.classes import ARM_STEP, class_of, class_of_alone
@@ -205,8 +205,15 @@ class Run:
 
 def _fit(unbroken: int, broken: int) -> PublishedPrompts:
     counts = class_of(unbroken), class_of(broken)
+    everyone = class_of(unbroken + broken)
     return PublishedPrompts(
-        unbroken=counts[0], broken=counts[1], with_cuts=class_of(0), unbroken_share=share_range(*counts)
+        unbroken=counts[0],
+        broken=counts[1],
+        unbroken_share=share_range(*counts),
+        own=everyone,
+        own_share=share_range(everyone, NOBODY),
+        earlier_note=NOBODY,
+        also_shows={},
     )
 
 
