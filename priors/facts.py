@@ -37,7 +37,7 @@ _DIRECTION = (
     r"|for|per|prn|po|bid|tid|qid|qd|qhs|hs|oral|orally|take|tablets?|capsules?|extended|er|xr|sr|dr|if|when|and)\b"
 )
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
-_AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
+_AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|y\. ?o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
 _FRAGMENTS = tuple(tier for tier in TIERS if tier.id in FRAGMENT_TIERS)
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 

@@ -169,7 +169,12 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             continue
         fits = " / ".join(_share(arm) for arm in count.arms.values())
         yield f"  {name:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
-    if any(of.fitting < of.made + of.missed for count in prompts if count.rendering in _OWN_FORMS for of in count.arms.values()):
+    if any(
+        of.fitting < of.made + of.missed
+        for count in prompts
+        if count.rendering in _OWN_FORMS
+        for of in count.arms.values()
+    ):
         yield "  whose prompts do not fit: --prompts DIR leaves them in a file (PHI), as fits: false"
 
 
