@@ -86,7 +86,7 @@ def _name_words(name: str) -> tuple[str, ...]:
     """
     plain = unicodedata.normalize("NFKD", _NO_GAP.sub("", name)).casefold()
     words = _WORD.findall("".join(char for char in plain if not unicodedata.combining(char)))
-    return tuple(sorted(word for word in words if len(word) > 1 and word not in _TITLES))
+    return tuple(sorted(word for word in words if word not in _TITLES and not (len(word) == 1 and word.isalpha())))
 
 
 def _pairs_by_notes(notes: Mapping[str, tuple[Note, ...]]) -> Iterator[tuple[str, str]]:
