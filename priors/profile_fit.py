@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note_fields import placed_sources
@@ -130,7 +130,8 @@ class ProfileFit:
 
 
 def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the latest notes of these patients (patient id -> facts)."""
+    """Return how the profile fits the latest notes of these patients that have its facts (patient id -> facts)."""
+    facts = {patient_id: known.at(TIERS[-1]) for patient_id, known in facts.items()}
     by_layout: dict[str, list[PatientFacts]] = {layout.name: [] for layout in profile.layouts}
     for known in facts.values():
         by_layout.setdefault(known.layout, []).append(known)

@@ -11,6 +11,7 @@ from typing import Final, Literal
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
+from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.proposal import LayoutSearch
 from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, MOST, SampleNote
@@ -28,6 +29,7 @@ _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
     """Return how the profile fits the latest notes, with what their text says against it, problems first."""
     fit = measure_fit(facts, profile)
+    facts = {patient_id: known.at(TIERS[-1]) for patient_id, known in facts.items()}
     rules = {layout.name: layout for layout in profile.layouts}
     found = [*fit.findings]
     for name in {known.layout: None for known in facts.values()}:

@@ -70,7 +70,8 @@ def _layout_lines(survey: Survey) -> list[str]:
     template = harmless_text(survey.profile.name)
     lines = [f"Found in the patients' latest notes, by layout of the template {template} (train / nontrain):"]
     for fit in survey.fit.layouts:
-        patients = [known for known in survey.facts.values() if known.layout == fit.layout]
+        sources = (known.at(TIERS[-1]) for known in survey.facts.values())
+        patients = [known for known in sources if known.layout == fit.layout]
         arms = _arms(patients)
         lines.append(f"  layout {harmless_text(fit.layout)}: {_pair(arms)} patients")
         places = [*fit.facts, None]

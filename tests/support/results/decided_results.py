@@ -171,6 +171,8 @@ class Run:
     tiers: tuple[str, ...] = ("public",)
     #: Patients whose prompt is the beginning of their own note, and the others; None where no prompt quotes a note.
     prompts: tuple[int, int] | None = None
+    #: Patients whose prompt is nobody else's; None: all of them.
+    own: int | None = None
     #: The same tiers asked with the facts alone.
     facts: "Run | None" = None
 
@@ -183,7 +185,9 @@ class Run:
             ),
             cohorts={diagnosis: cohort.published() for diagnosis, cohort in self.cohorts.items()},
             judge_quality=self.judge,
-            prompts={} if self.prompts is None else {tier: {"train": _fit(*self.prompts)} for tier in self.tiers},
+            prompts={}
+            if self.prompts is None
+            else {tier: {"train": _fit(*self.prompts, own=self.own)} for tier in self.tiers},
         )
         if self.facts is None:
             return shown
@@ -203,15 +207,16 @@ class Run:
         }
 
 
-def _fit(unbroken: int, broken: int) -> PublishedPrompts:
+def _fit(unbroken: int, broken: int, *, own: int | None) -> PublishedPrompts:
     counts = class_of(unbroken), class_of(broken)
-    everyone = class_of(unbroken + broken)
+    patients = unbroken + broken
+    own = patients if own is None else own
     return PublishedPrompts(
         unbroken=counts[0],
         broken=counts[1],
         unbroken_share=share_range(*counts),
-        own=everyone,
-        own_share=share_range(everyone, NOBODY),
+        own=class_of(own),
+        own_share=share_range(class_of(own), class_of(patients - own)),
         earlier_note=NOBODY,
         also_shows={},
     )
