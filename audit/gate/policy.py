@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args
 
-from clinaudit.audit.choices import DEFAULT, SHIPPED, is_shipped
+from clinaudit.audit.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
-from clinaudit.templates.text_file import read_toml_file
+from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
 Value = TypeVar("Value")
 MemorizationMetric = Literal[
@@ -141,21 +141,7 @@ def load_policy(given: Path | None = None) -> Policy:
 
 def locate_policy(given: Path | None) -> Path:
     """Return the file that holds a policy; raises `BadInputError` where a name means nothing, or two things."""
-    if given is None:
-        return POLICIES_PATH / f"{DEFAULT}.toml"
-    if not is_shipped(str(given)):
-        if not given.exists() and not given.is_symlink():
-            raise BadInputError(
-                f"the policy {str(given)!r} does not exist as a file, and is none of those that ship: "
-                f"{', '.join(SHIPPED)}"
-            )
-        return given
-    if given.exists():
-        # Neither may win silently: the user meant only one of them.
-        raise BadInputError(
-            f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
-        )
-    return POLICIES_PATH / f"{given}.toml"
+    return locate_shipped(given, role="policy", shipped=SHIPPED, folder=POLICIES_PATH, default=DEFAULT)
 
 
 def describe_shipped() -> str:
