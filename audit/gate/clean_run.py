@@ -44,6 +44,7 @@ def _nothing(patients: CountRange, *, times: int = 1) -> PublishedEstimate:
 def _memorization(patients: CountRange) -> PublishedMemorization:
     nothing = _nothing(patients)
     fraction = FractionOfText(mean=nothing, bins=[], above=[])
+    others: dict[str, Any] = {"fraction": fraction}
     read: dict[str, Any] = {
         "patients": patients,
         "memorized_fraction": fraction,
@@ -51,7 +52,7 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
         "near_verbatim_attributable_fraction": fraction,
         "hit_patients_share": nothing,
         "short_share": nothing,
-        "other_patients": PublishedOtherPatients.model_construct(fraction=fraction),
+        "other_patients": PublishedOtherPatients.model_construct(**others),
     }
     return PublishedMemorization.model_construct(**read)
 
