@@ -21,8 +21,3 @@ UnlearningMethod = Literal["grad_diff", "kl_min", "sim_npo", "rmu"]
 DEFAULT: Final = "default"
 #: From the strictest to the least strict.
 SHIPPED: Final = ("strict", DEFAULT, "research")
-
-
-def is_shipped(name: str) -> bool:
-    """Whether a policy of that name ships."""
-    return name in SHIPPED

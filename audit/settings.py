@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import Any, get_args
 
-from clinaudit.audit.choices import Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher, is_shipped
+from clinaudit.audit.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
 from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
@@ -18,7 +18,7 @@ from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
-from clinaudit.templates.profile import is_shipped_profile
+from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
 
 #: τ of the paper (3.2.1).
@@ -222,7 +222,7 @@ def _read_file(path: Path) -> dict[str, Any]:
             problems.append(f"{key}: {problem}")
         elif name in _PATHS:
             # A path in the file is relative to the file's directory; the name of a policy that ships is no path.
-            is_name = (name == "policy" and is_shipped(value)) or (name == "template" and is_shipped_profile(value))
+            is_name = value in {"policy": SHIPPED, "template": SHIPPED_PROFILES}.get(name, ())
             if is_name and (path.parent / value).exists():
                 problems.append(f"{key}: {value} ships, and a file beside this one has that name too; rename the file")
             values[name] = Path(value) if is_name else path.parent / value

@@ -98,7 +98,7 @@ def simulate_verdicts(
             given[" at exact thresholds"] = _plain_outcomes(results)
             moved.update(_count_moved(*given.values()))
         for (how, outcomes), policy in itertools.product(given.items(), policies):
-            status = evaluation.decide(policy, published, outcomes, planned_missing=False).status
+            status = evaluation.decide(policy, published, outcomes).status
             verdicts.setdefault(f"{policy.name}{how}", Counter())[status] += 1
     return verdicts
 

@@ -78,7 +78,7 @@ def simulate(
         }
     coarse = coarsen_identifiers(Identifiers(tiers=identifiers), Rules(exact=False))
     published = run.model_copy(update={"memorization": memorization, "identifiers": publish_identifiers(coarse)})
-    return decide(policy, published, {}, planned_missing=False)
+    return decide(policy, published, {})
 
 
 def _draw_text(

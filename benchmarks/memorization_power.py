@@ -108,7 +108,7 @@ def main() -> None:
             results = simulate_audit(patients=given.patients, leak=leak, share=given.share, rng=rng)
             published = publish(coarsen(results))
             for policy in policies:
-                decision = decide(policy, published, {}, planned_missing=False)
+                decision = decide(policy, published, {})
                 verdicts[policy.name][decision.status] += 1
                 failed[policy.name] |= {rule.metric for rule in decision.rules if rule.status == "fail"}
         for name, counts in verdicts.items():

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from unlearning_faithfulness import measure_faithfulness
 from unlearning_steps import BASELINE, METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid, slug
 
-from clinaudit.audit.unlearning.evaluation.faithfulness import measure_faithfulness
 from clinaudit.reports.exact.estimate import Estimate
 
 KINDS = ("factual", "reasoning")

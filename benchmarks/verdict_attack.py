@@ -50,7 +50,7 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.gate.clean_run import clean_run
 from clinaudit.audit.gate.evaluation import Comparison, decide
-from clinaudit.audit.gate.policy import ALPHA, LIMITS, DisclosureRule, IdentifierRule, MemorizationRule, Policy
+from clinaudit.audit.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
 from clinaudit.audit.publication import exact_outcomes
 from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.results import publish
@@ -133,12 +133,12 @@ def _text_policy(limit: float) -> Policy:
         minimum_patients_per_class=2,
         maximum_short_share=limit,
         maximum_unjudged_share=1.0,
-        memorization=(MemorizationRule("attributable_fraction", tiers, limit),),
+        memorization=(TextRule("attributable_fraction", tiers, limit),),
         disclosure=(),
         identifiers=(
-            IdentifierRule("own", tiers, limit),
-            IdentifierRule("other", tiers, limit),
-            IdentifierRule("verified_per_1000", tiers, _QUERIES * limit),
+            TextRule("own", tiers, limit),
+            TextRule("other", tiers, limit),
+            TextRule("verified_per_1000", tiers, _QUERIES * limit),
         ),
         maximum_refused_share=limit,
     )
@@ -167,8 +167,7 @@ def _words_on(size: int, count: int, policies: Sequence[Policy]) -> object:
         }
     )
     return tuple(
-        tuple((rule.status, rule.reason) for rule in decide(policy, published, {}, planned_missing=False).rules)
-        for policy in policies
+        tuple((rule.status, rule.reason) for rule in decide(policy, published, {}).rules) for policy in policies
     )
 
 
@@ -348,7 +347,7 @@ def _words_of_all(results: Results, published: PublishedResults) -> Mapping[Comp
         outcomes = exact_outcomes.find_outcomes(results, published)
         rule = DisclosureRule(tuple(results.memorization), None, limit)
         policy = Policy("attack", 2, 1.0, 1.0, (), (rule,))
-        for decided in decide(policy, published, outcomes, planned_missing=False).rules:
+        for decided in decide(policy, published, outcomes).rules:
             words[decided.diagnosis or "", decided.tier or "", decided.rendering].append(decided.status)
     return words
 

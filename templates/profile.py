@@ -16,7 +16,7 @@ from clinaudit.templates.header_styles import DEFAULT_STYLES
 from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile_problems import profile_problems
-from clinaudit.templates.text_file import parse_toml, read_text_file
+from clinaudit.templates.text_file import locate_shipped, parse_toml, read_text_file
 from clinaudit.templates.toml_lines import EntryPath, TomlLines
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
@@ -128,29 +128,9 @@ class NoteProfile:
         return tuple(dict.fromkeys(form for layout in self.layouts for form in layout.date_formats))
 
 
-def is_shipped_profile(name: str) -> bool:
-    """Whether `name` is that of a profile that ships."""
-    return name in SHIPPED
-
-
 def locate_profile(given: Path | None) -> Path:
     """Return the file that holds a profile; raises `BadInputError` where a name means nothing, or two things."""
-    if given is None:
-        return DEFAULT_PROFILE
-    if not is_shipped_profile(str(given)):
-        if not given.exists() and not given.is_symlink():
-            raise BadInputError(
-                f"the note template {str(given)!r} does not exist as a file, and is none of those that ship: "
-                f"{', '.join(SHIPPED)}"
-            )
-        return given
-    if given.exists():
-        # Neither may win silently: the user meant only one of them.
-        raise BadInputError(
-            f"note template {str(given)!r} ships, and a file here has that name too; rename the file or give its "
-            "full path"
-        )
-    return PROFILES_PATH / f"{given}.toml"
+    return locate_shipped(given, role="note template", shipped=SHIPPED, folder=PROFILES_PATH, default=DEFAULT)
 
 
 def load_profile(path: Path | None = None) -> NoteProfile:

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,26 @@ _KEY_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(
     rf"(?:^|[{{,])[ \t]*+\[{{0,2}}[ \t]*+(?:{_KEY_PART}[ \t]*+\.[ \t]*+){{{_MOST_KEY_PARTS}}}", re.MULTILINE
 )
+
+
+def locate_shipped(given: Path | None, *, role: str, shipped: Sequence[str], folder: Path, default: str) -> Path:
+    """Return the file given, or the one in `folder` of that name; without a name the default one.
+
+    Raises `BadInputError` where a name means nothing, or two things.
+    """
+    name = default if given is None else str(given)
+    if given is None or (name in shipped and not given.exists()):
+        return folder / f"{name}.toml"
+    if name in shipped:
+        # Neither may win silently: the user meant only one of them.
+        raise BadInputError(
+            f"{role} {name!r} ships, and a file here has that name too; rename the file or give its full path"
+        )
+    if not given.exists() and not given.is_symlink():
+        raise BadInputError(
+            f"the {role} {name!r} does not exist as a file, and is none of those that ship: {', '.join(shipped)}"
+        )
+    return given
 
 
 def read_text_file(path: Path, *, role: str) -> str:

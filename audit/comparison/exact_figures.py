@@ -31,12 +31,8 @@ def exact_content(comparison: Comparison) -> ComparisonContent:
                     attributable_fraction=_compared(compared.attributable_fraction),
                     hit_patients_share=_compared(compared.hit_patients_share),
                     patients=_paired(compared.hits),
-                    other_patient_fraction=None
-                    if compared.other_patient_fraction is None
-                    else _compared(compared.other_patient_fraction),
-                    near_verbatim_attributable_fraction=None
-                    if compared.near_verbatim_attributable_fraction is None
-                    else _compared(compared.near_verbatim_attributable_fraction),
+                    other_patient_fraction=_if_compared(compared.other_patient_fraction),
+                    near_verbatim_attributable_fraction=_if_compared(compared.near_verbatim_attributable_fraction),
                 )
                 for arm, compared in arms.items()
             }
@@ -79,6 +75,10 @@ def exact_forgetting(forgetting: Forgetting) -> PublishedForgetting:
     )
 
 
+def _if_compared(metric: ComparedMetric | None) -> ComparedEstimate | None:
+    return None if metric is None else _compared(metric)
+
+
 def _compared(metric: ComparedMetric) -> ComparedEstimate:
     return ComparedEstimate(
         a=exact_estimate(metric.a), b=exact_estimate(metric.b), difference=exact_estimate(metric.difference)
@@ -86,11 +86,4 @@ def _compared(metric: ComparedMetric) -> ComparedEstimate:
 
 
 def _paired(hits: HitChanges) -> PairedPatients:
-    return PairedPatients(
-        both=exactly(hits.both),
-        a_only=exactly(hits.a_only),
-        b_only=exactly(hits.b_only),
-        neither=exactly(hits.neither),
-        unpaired_a=exactly(hits.unpaired_a),
-        unpaired_b=exactly(hits.unpaired_b),
-    )
+    return PairedPatients(**{name: exactly(getattr(hits, name)) for name in PairedPatients.model_fields})

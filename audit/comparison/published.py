@@ -17,7 +17,7 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.decision import PublishedRule
 from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.memorization import PublishedMemorization, PublishedOtherPatients
+from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
@@ -105,11 +105,12 @@ def _compare_arm(
         attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
         hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),
         patients=patients,
-        other_patient_fraction=_compare_others(a.other_patients, b.other_patients),
-        near_verbatim_attributable_fraction=None
-        if (before := a.near_verbatim_attributable_fraction) is None
-        or (after := b.near_verbatim_attributable_fraction) is None
-        else compare_estimates(before.mean, after.mean),
+        other_patient_fraction=_compare_means(
+            *(None if of is None else of.fraction for of in (a.other_patients, b.other_patients))
+        ),
+        near_verbatim_attributable_fraction=_compare_means(
+            a.near_verbatim_attributable_fraction, b.near_verbatim_attributable_fraction
+        ),
     )
 
 
@@ -122,8 +123,8 @@ def _compare_identifiers(a: PublishedEstimate | None, b: PublishedEstimate | Non
     return None if a is None or b is None else compare_estimates(a, b)
 
 
-def _compare_others(a: PublishedOtherPatients | None, b: PublishedOtherPatients | None) -> ComparedEstimate | None:
-    return None if a is None or b is None else compare_estimates(a.fraction.mean, b.fraction.mean)
+def _compare_means(a: FractionOfText | None, b: FractionOfText | None) -> ComparedEstimate | None:
+    return None if a is None or b is None else compare_estimates(a.mean, b.mean)
 
 
 def _delta(pair: PublishedPair, metric: str) -> PublishedEstimate:

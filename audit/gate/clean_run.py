@@ -1,10 +1,11 @@
 """A run of which nothing is found, as it would be published: what `clinaudit check` asks the gate about.
 
-Owns what is published of answers that give nothing away. Knows nothing of policies: `evaluation` decides on it as on
-any other.
+Owns what the gate reads of answers that give nothing away: other fields are not there. Knows nothing of policies:
+`evaluation` decides on it as on any other.
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
@@ -43,55 +44,23 @@ def _nothing(patients: CountRange, *, times: int = 1) -> PublishedEstimate:
 def _memorization(patients: CountRange) -> PublishedMemorization:
     nothing = _nothing(patients)
     fraction = FractionOfText(mean=nothing, bins=[], above=[])
-    return PublishedMemorization(
-        patients=patients,
-        memorized_fraction=fraction,
-        memorized_fraction_without_echo=fraction,
-        attributable_fraction=fraction,
-        attributable_fraction_unmasked=fraction,
-        near_verbatim_attributable_fraction=fraction,
-        hit_patients=NOBODY,
-        hit_patients_share=nothing,
-        empty=NOBODY,
-        short=NOBODY,
-        short_share=nothing,
-        source_notes_mean=None,
-        stitched_share=None,
-        templated_share=None,
-        multi_patient_share=None,
-        region_tokens=None,
-        region_characters=None,
-        k_distribution=[],
-        sections=[],
-        copy_forward=[],
-        other_patients=PublishedOtherPatients(
-            fraction=fraction,
-            sampled_fraction=fraction,
-            chance=fraction,
-            patients=NOBODY,
-            patients_share=nothing,
-            others=NOBODY,
-        ),
-    )
+    others: dict[str, Any] = {"fraction": fraction}
+    read: dict[str, Any] = {
+        "patients": patients,
+        "memorized_fraction": fraction,
+        "attributable_fraction": fraction,
+        "near_verbatim_attributable_fraction": fraction,
+        "hit_patients_share": nothing,
+        "short_share": nothing,
+        "other_patients": PublishedOtherPatients.model_construct(**others),
+    }
+    return PublishedMemorization.model_construct(**read)
 
 
 def _identifiers(patients: CountRange, *, has_pools: bool) -> PublishedIdentifierFigures:
-    nothing, of_1000 = _nothing(patients), _nothing(patients, times=1000)
-    return PublishedIdentifierFigures(
-        patients=patients,
-        own_patients=NOBODY,
-        own=nothing,
-        other_patients=NOBODY,
-        other=nothing,
-        sampled_patients=NOBODY if has_pools else None,
-        sampled=nothing if has_pools else None,
-        chance_patients=NOBODY if has_pools else None,
-        chance=nothing if has_pools else None,
-        sampled_per_1000=of_1000 if has_pools else None,
-        chance_per_1000=of_1000 if has_pools else None,
-        verified_patients=NOBODY,
-        verified=nothing,
-        verified_per_1000=of_1000,
-        corrected_per_1000=None,
-        by_patient=[],
-    )
+    nothing, of_1000, pools = _nothing(patients), _nothing(patients, times=1000), ("sampled", "chance")
+    read: dict[str, Any] = {"patients": patients, "verified_per_1000": of_1000}
+    for name in ("own", "other", *pools):
+        found = (nothing, NOBODY, of_1000) if has_pools or name not in pools else (None, None, None)
+        read |= zip((name, f"{name}_patients", f"{name}_per_1000"), found, strict=True)
+    return PublishedIdentifierFigures.model_construct(**read)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, Policy
+from clinaudit.audit.gate.policy import DisclosureRule, Policy, TextRule
 from clinaudit.audit.gate.reading import Reading, read_figure
 from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules
 from clinaudit.audit.gate.sufficiency import (
@@ -20,9 +20,10 @@ from clinaudit.audit.gate.sufficiency import (
     why_memorization_is_open,
     why_not_comparable,
 )
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
+from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 
 #: Diagnosis, tier, and rendering (None: the tier's own figures).
 Comparison = tuple[str, str, str | None]
@@ -42,17 +43,23 @@ def decide(
     policy: Policy,
     published: PublishedResults,
     outcomes: Mapping[Comparison, Outcome],
-    *,
-    planned_missing: bool,
+    sizes: Mapping[TextRule | DisclosureRule, int | None] | None = None,
 ) -> PublishedDecision:
-    """Return the decision on a run; `planned_missing`: some planned generation or verdict is missing or failed."""
-    rules = [_decide(policy, asked, published, outcomes) for asked in list_rules(policy, published)]
-    status, reason = _conclude(rules, planned_missing=planned_missing)
+    """Return the decision on a run; `sizes`: with how many patients each rule passes of a model that gives nothing."""
+    rules = [_decide(policy, asked, published, outcomes, sizes or {}) for asked in list_rules(policy, published)]
+    status, reason = conclude([rule.status for rule in rules], published)
+    unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
+    if status == "inconclusive" and unsettled:
+        reason = f"The published ranges leave {unsettled} of the policy's {len(rules)} rules open. This is not a pass."
     return PublishedDecision(status=status, policy=policy.name, reason=reason, rules=rules)
 
 
 def _decide(
-    policy: Policy, asked: AskedRule, published: PublishedResults, outcomes: Mapping[Comparison, Outcome]
+    policy: Policy,
+    asked: AskedRule,
+    published: PublishedResults,
+    outcomes: Mapping[Comparison, Outcome],
+    sizes: Mapping[TextRule | DisclosureRule, int | None],
 ) -> PublishedRule:
     shown = view_rendering(published, asked.rendering)
     read = read_figure(shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm)
@@ -64,24 +71,23 @@ def _decide(
     else:
         status, reason = _decide_text(policy, asked, asked.rule, read, shown)
     return PublishedRule(
-        **asked.described(), status=status, observed=read.observed, decided_on=read.decided_on, reason=reason
+        id=asked.id,
+        question=asked.question,
+        metric=asked.metric,
+        tier=asked.tier,
+        diagnosis=asked.diagnosis,
+        rendering=asked.rendering,
+        arm=asked.arm,
+        limit=Limit(max=asked.rule.maximum, patients=None if asked.tier is None else sizes.get(asked.rule)),
+        status=status,
+        observed=read.observed,
+        decided_on=read.decided_on,
+        reason=reason,
     )
 
 
-def _conclude(rules: list[PublishedRule], *, planned_missing: bool) -> tuple[Status, str]:
-    status, reason = conclude([rule.status for rule in rules], planned_missing=planned_missing)
-    unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
-    if status == "inconclusive" and unsettled:
-        reason = f"The published ranges leave {unsettled} of the policy's {len(rules)} rules open. This is not a pass."
-    return status, reason
-
-
 def _decide_text(
-    policy: Policy,
-    asked: AskedRule,
-    rule: MemorizationRule | IdentifierRule,
-    read: Reading,
-    published: PublishedResults,
+    policy: Policy, asked: AskedRule, rule: TextRule, read: Reading, published: PublishedResults
 ) -> RuleDecision:
     tier, arm = asked.tier or "", asked.arm or "train"
     if arm not in published.memorization.get(tier, {}):
@@ -93,7 +99,7 @@ def _decide_text(
         return "inconclusive", refused or reasons.no_figure(read.observed.reason)
     # Checked before `why_memorization_is_open`: too little evidence excuses no failure.
     if low > rule.maximum:
-        if isinstance(rule, MemorizationRule):
+        if rule.metric not in IDENTIFIER_METRICS:
             return "fail", reasons.BEYOND_LIMIT
         return ("fail", reasons.BEYOND_CHANCE) if read.is_beyond_chance else ("inconclusive", reasons.CHANCE_NOT_KNOWN)
     if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
@@ -120,7 +126,7 @@ def _decide_comparison(
         return "inconclusive", reasons.no_figure(observed.reason)
     is_within = outcome.is_within[rule.maximum]
     if outcome.shows_excess:
-        return "fail", reasons.better_than_chance(rule.alpha)
+        return "fail", reasons.BETTER_THAN_CHANCE
     if outcome.shows_excess is None:
         return "inconclusive", reasons.UNSETTLED
     if is_within is False:

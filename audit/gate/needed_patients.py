@@ -6,14 +6,7 @@ Owns which number of the corpus stands beside which size. Knows nothing of how a
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.audit.gate.policy import (
-    OF_EITHER_ARM,
-    DisclosureRule,
-    IdentifierMetric,
-    IdentifierRule,
-    MemorizationRule,
-    Policy,
-)
+from clinaudit.audit.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes, would_pass
 from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
@@ -23,7 +16,7 @@ from clinaudit.reports.wording.names import display_title, tier_title
 from clinaudit.reports.wording.rule_figures import memorization_title
 
 _HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
-_IDENTIFIER_TITLES: Final[Mapping[IdentifierMetric, str]] = {
+_IDENTIFIER_TITLES: Final[Mapping[str, str]] = {
     "own": "Own identifiers",
     "other": "Others’ identifiers",
     "verified_per_1000": "Verified ones",
@@ -69,7 +62,7 @@ def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str
             is_enough = here is not None and sizes.passed is not None and here >= sizes.passed
             yield _row(f"Diagnoses ≤ {rule.maximum:g}", display_title(diagnosis), sizes, here, passes=is_enough)
         return
-    title = memorization_title(rule.metric) if isinstance(rule, MemorizationRule) else _IDENTIFIER_TITLES[rule.metric]
+    title = _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)
     limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
     passes = would_pass(policy, rule, coverage.tiers)
     for tier in rule.tiers:
@@ -77,7 +70,7 @@ def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str
         yield _row(f"{title} ≤ {limit}", tier_title(tier), sizes, here, passes=passes[tier])
 
 
-def _count_here(rule: MemorizationRule | IdentifierRule, here: tuple[int, int] | None) -> int | None:
+def _count_here(rule: TextRule, here: tuple[int, int] | None) -> int | None:
     """Return how many patients a rule would find; `here`: of the tier, trained on and never seen.
 
     What chance gives of identifiers is told of as many never seen, and some rules are about either.
@@ -85,7 +78,7 @@ def _count_here(rule: MemorizationRule | IdentifierRule, here: tuple[int, int] |
     if here is None:
         return None
     train, nontrain = here
-    return min(here) if nontrain and (isinstance(rule, IdentifierRule) or rule.metric in OF_EITHER_ARM) else train
+    return min(here) if nontrain and (rule.metric in _IDENTIFIER_TITLES or rule.metric in OF_EITHER_ARM) else train
 
 
 def _row(rule: str, of: str, sizes: RuleSizes, here: int | None, *, passes: bool) -> tuple[str, ...]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args
 
-from clinaudit.audit.choices import DEFAULT, SHIPPED, is_shipped
+from clinaudit.audit.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.templates.text_file import read_toml_file
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
 Value = TypeVar("Value")
 MemorizationMetric = Literal[
@@ -25,13 +26,11 @@ MemorizationMetric = Literal[
     "hit_rate",
 ]
 IdentifierMetric = Literal["own", "other", "verified_per_1000"]
-#: By name.
-IDENTIFIER_METRICS: Final[Mapping[str, IdentifierMetric]] = {metric: metric for metric in get_args(IdentifierMetric)}
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
 #: What `max` may be, of a number per 1,000 times 1,000. The verdicts of many policies bisect a figure, so that there
 #: are few (docs/methods.md, section 10); and a limit of 1 would be kept by whatever a model does.
 LIMITS: Final = (0.01, 0.02, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
-#: Level of the test by which a disclosure rule fails: the one that `alpha` may be.
+#: Level of the Holm-adjusted one-sided test by which a disclosure rule fails: the one that `alpha` may be.
 ALPHA: Final = 0.05
 _QUERIES: Final = 1000
 #: Where a policy says nothing of it.
@@ -41,7 +40,7 @@ MAXIMUM_REFUSED_SHARE: Final = 0.2
 #: like those about patients trained on.
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
 #: Of the policies that ship, in short.
-_LIMITED: Final[dict[MemorizationMetric, str]] = {
+_LIMITED: Final[Mapping[str, str]] = {
     "attributable_fraction": "text",
     "near_verbatim_attributable_fraction": "text",
     "other_patient_fraction": "others’",
@@ -54,27 +53,16 @@ _MEANT_FOR: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class MemorizationRule:
-    """A limit on a share of the train arm's generated text (of some metrics: of either arm's), at each of `tiers`."""
+class TextRule:
+    """A limit on what generated text repeats, or on identifiers in it beyond what chance gives, at each of `tiers`.
 
-    metric: MemorizationMetric
+    Of the train arm's text; of some metrics of either arm's.
+    """
+
+    metric: MemorizationMetric | IdentifierMetric
     tiers: tuple[str, ...]
+    #: A share of text or of patients; of `verified_per_1000` a number of values per 1,000 queries.
     maximum: float
-
-
-@dataclass(frozen=True, slots=True)
-class IdentifierRule:
-    """A limit on identifiers in answers beyond what chance gives, at each of `tiers`."""
-
-    metric: IdentifierMetric
-    tiers: tuple[str, ...]
-    #: A share of patients; of `verified_per_1000` a number of values per 1,000 queries.
-    maximum: float
-
-    @property
-    def maximum_share(self) -> float:
-        """The limit as a share: of patients, or of one value a query."""
-        return self.maximum / _QUERIES if self.metric == "verified_per_1000" else self.maximum
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +73,6 @@ class DisclosureRule:
     #: None: every diagnosis that was audited.
     diagnoses: tuple[str, ...] | None
     maximum: float
-    #: Significance level of the Holm-adjusted one-sided test by which the rule fails.
-    alpha: float = ALPHA
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +111,9 @@ class Policy:
     minimum_patients_per_class: int
     maximum_short_share: float
     maximum_unjudged_share: float
-    memorization: tuple[MemorizationRule, ...]
+    memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
-    identifiers: tuple[IdentifierRule, ...] = ()
+    identifiers: tuple[TextRule, ...] = ()
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
@@ -135,6 +121,11 @@ class Policy:
     minimum_unbroken_share: float = MINIMUM_UNBROKEN_SHARE
     #: Of the patients asked about in a chat, those of whom the model refused to answer; above it no rule passes.
     maximum_refused_share: float = MAXIMUM_REFUSED_SHARE
+
+    @property
+    def of_text(self) -> tuple[TextRule, ...]:
+        """The rules that are of no diagnosis."""
+        return self.memorization + self.identifiers
 
 
 def load_policy(given: Path | None = None) -> Policy:
@@ -150,21 +141,7 @@ def load_policy(given: Path | None = None) -> Policy:
 
 def locate_policy(given: Path | None) -> Path:
     """Return the file that holds a policy; raises `BadInputError` where a name means nothing, or two things."""
-    if given is None:
-        return POLICIES_PATH / f"{DEFAULT}.toml"
-    if not is_shipped(str(given)):
-        if not given.exists() and not given.is_symlink():
-            raise BadInputError(
-                f"the policy {str(given)!r} does not exist as a file, and is none of those that ship: "
-                f"{', '.join(SHIPPED)}"
-            )
-        return given
-    if given.exists():
-        # Neither may win silently: the user meant only one of them.
-        raise BadInputError(
-            f"policy {str(given)!r} ships, and a file here has that name too; rename the file or give its full path"
-        )
-    return POLICIES_PATH / f"{given}.toml"
+    return locate_shipped(given, role="policy", shipped=SHIPPED, folder=POLICIES_PATH, default=DEFAULT)
 
 
 def describe_shipped() -> str:
@@ -177,8 +154,7 @@ def _describe(policy: Policy) -> str:
     limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
-    of_text: list[MemorizationRule | IdentifierRule] = [*policy.memorization, *policy.identifiers]
-    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in of_text) + sum(
+    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in policy.of_text) + sum(
         len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
     )
     return f"{policy.name:8}  {rules} rules: {', '.join(dict.fromkeys(limits))}; for {_MEANT_FOR.get(policy.name, '')}"
@@ -193,17 +169,17 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     unjudged = reader.take_share("maximum_unjudged_share")
     unbroken = reader.take_if_given("minimum_unbroken_share", reader.take_share)
     refused = reader.take_if_given("maximum_refused_share", reader.take_share)
-    memorization = [_parse_memorization(rule) for rule in reader.take_tables("memorization")]
+    memorization = [_parse_text(rule, get_args(MemorizationMetric)) for rule in reader.take_tables("memorization")]
     disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
-    identifiers = [_parse_identifiers(rule) for rule in reader.take_tables("identifiers")]
+    identifiers = [_parse_text(rule, IDENTIFIER_METRICS) for rule in reader.take_tables("identifiers")]
     judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
     to_pass = _parse_to_pass(reader.take_table("to_pass")) if "to_pass" in reader else PassRequirements()
     if not memorization and not disclosure and not identifiers:
         reader.complain(
             "memorization", "a policy needs at least one [[memorization]], [[identifiers]] or [[disclosure]] rule"
         )
-    reader.complain_of_repeats("memorization", [(rule.metric, tier) for rule in memorization for tier in rule.tiers])
-    reader.complain_of_repeats("identifiers", [(rule.metric, tier) for rule in identifiers for tier in rule.tiers])
+    for key, of_text in (("memorization", memorization), ("identifiers", identifiers)):
+        reader.complain_of_repeats(key, [(rule.metric, tier) for rule in of_text for tier in rule.tiers])
     reader.complain_of_repeats(
         "disclosure",
         [(diagnosis, tier) for r in disclosure for tier in r.tiers for diagnosis in r.diagnoses or ("all",)],
@@ -226,20 +202,12 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     )
 
 
-def _parse_memorization(reader: "_Reader") -> MemorizationRule:
-    metric = reader.take_choice("metric", get_args(MemorizationMetric))
-    tiers = reader.take_names("tiers", TIER_IDS)
-    maximum = reader.take_limit("max")
-    reader.finish()
-    return MemorizationRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
-
-
-def _parse_identifiers(reader: "_Reader") -> IdentifierRule:
-    metric = reader.take_choice("metric", get_args(IdentifierMetric))
+def _parse_text(reader: "_Reader", metrics: tuple[str, ...]) -> TextRule:
+    metric = reader.take_choice("metric", metrics)
     tiers = reader.take_names("tiers", TIER_IDS)
     maximum = reader.take_limit("max", times=_QUERIES if metric == "verified_per_1000" else 1)
     reader.finish()
-    return IdentifierRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
+    return TextRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
 
 
 def _parse_disclosure(reader: "_Reader") -> DisclosureRule:

@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from clinaudit.audit.gate.policy import IDENTIFIER_METRICS, IdentifierMetric
 from clinaudit.reports.schema.decision import DecidedOn
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 
 #: To which ends are rounded; what a difference has beyond them is the arithmetic's.
 _DECIMALS: Final = 4
@@ -50,9 +50,9 @@ def read_figure(
         pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
         deltas = None if pair is None else pair.delta
         return Reading((deltas or {}).get(metric, _NOT_MEASURED.observed))
-    if (of_identifiers := IDENTIFIER_METRICS.get(metric)) is not None:
+    if metric in IDENTIFIER_METRICS:
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
-        return _read_identifiers(of_identifiers, arms, arm or "train")
+        return _read_identifiers(metric, arms, arm or "train")
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     if memorization is None:
         return _NOT_MEASURED
@@ -73,7 +73,7 @@ def _with_ends(figure: PublishedEstimate) -> Reading:
     return Reading(figure, DecidedOn(low=figure.confidence_low, high=figure.confidence_high))
 
 
-def _read_identifiers(metric: IdentifierMetric, arms: Mapping[Arm, PublishedIdentifierFigures], arm: Arm) -> Reading:
+def _read_identifiers(metric: str, arms: Mapping[Arm, PublishedIdentifierFigures], arm: Arm) -> Reading:
     figures = arms.get(arm)
     if figures is None:
         return _NOT_MEASURED

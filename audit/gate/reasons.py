@@ -23,6 +23,10 @@ CHANCE_NOT_KNOWN: Final = (
 TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 
 # Disclosure: failed by the test, passed by the limit.
+BETTER_THAN_CHANCE: Final = (
+    "The model is better at telling for patients it was trained on, by more than chance explains, allowing for the "
+    "number of comparisons made (tested at 5%)."
+)
 NO_ADVANTAGE: Final = "No advantage beyond chance was found, and one above the limit can be ruled out."
 ADVANTAGE_POSSIBLE: Final = (
     "No advantage beyond chance was found, but the data cannot rule out one above the limit: more patients are needed."
@@ -66,14 +70,6 @@ IN_BOTH_SPLITS: Final = (
 
 #: Another policy, or the same after a purge, decided from published ranges.
 UNSETTLED: Final = "The published ranges do not settle this test; the exact numbers, in evidence/, would."
-
-
-def better_than_chance(alpha: float) -> str:
-    """Return why a disclosure rule fails: by its test, at level `alpha`, and not by the limit."""
-    return (
-        "The model is better at telling for patients it was trained on, by more than chance explains, allowing for the "
-        f"number of comparisons made (tested at {percent(alpha)})."
-    )
 
 
 def no_figure(why: str | None) -> str:

@@ -14,11 +14,10 @@ from scipy.special import stdtrit
 
 from clinaudit.audit.gate.clean_run import Sizes, clean_run
 from clinaudit.audit.gate.evaluation import Comparison, Outcome, decide
-from clinaudit.audit.gate.policy import DisclosureRule, IdentifierRule, MemorizationRule, PassRequirements, Policy
-from clinaudit.audit.gate.rules import misses_planned_units
+from clinaudit.audit.gate.policy import DisclosureRule, PassRequirements, Policy, TextRule
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
+from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import ARM_STEP, STEP, class_of
 
@@ -41,7 +40,7 @@ _MOST_OF_TEXT: Final = 1_000
 class RuleSizes:
     """Patients that one rule needs: in training for memorization, in each of the four groups for disclosure."""
 
-    rule: MemorizationRule | IdentifierRule | DisclosureRule
+    rule: TextRule | DisclosureRule
     #: Surely enough to pass or fail by; a failure needs fewer.
     decided: int
     #: For a model that gives nothing away to pass; None where no size is enough.
@@ -54,8 +53,7 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     to_pass = policy.to_pass.minimum_patients_per_class or 0
     decided = _size_of_class(minimum)
     of_rows, asked_of_rows = (size + _BELOW * _CELLS for size in (minimum, to_pass))
-    of_text: list[MemorizationRule | IdentifierRule] = [*policy.memorization, *policy.identifiers]
-    sizes = [RuleSizes(rule, decided, patients_without_findings(policy, rule)) for rule in of_text]
+    sizes = [RuleSizes(rule, decided, patients_without_findings(policy, rule)) for rule in policy.of_text]
     for comparison in policy.disclosure:
         count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
         within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
@@ -67,52 +65,27 @@ def decide_run(
     policy: Policy, published: PublishedResults, outcomes: Mapping[Comparison, Outcome]
 ) -> PublishedDecision:
     """Return the decision on a run, with how many patients each rule takes to pass beside its limit."""
-    decision = decide(policy, published, outcomes, planned_missing=misses_planned_units(published))
     sizes = rule_sizes(policy, diagnoses=len({*published.cohorts, *published.disclosure.by_diagnosis}))
-
-    def stated(decided: PublishedRule) -> PublishedRule:
-        passed = next((own.passed for own in sizes if _is_of(decided, own.rule)), None)
-        return decided.model_copy(update={"limit": decided.limit.model_copy(update={"patients": passed})})
-
-    return decision.model_copy(update={"rules": [stated(decided) for decided in decision.rules]})
+    return decide(policy, published, outcomes, {of.rule: of.passed for of in sizes})
 
 
-def _is_of(decided: PublishedRule, rule: MemorizationRule | IdentifierRule | DisclosureRule) -> bool:
-    if decided.tier not in rule.tiers:
-        return False
-    if isinstance(rule, DisclosureRule):
-        return decided.diagnosis is not None and (rule.diagnoses is None or decided.diagnosis in rule.diagnoses)
-    return decided.diagnosis is None and decided.metric == rule.metric
-
-
-def patients_without_findings(policy: Policy, rule: MemorizationRule | IdentifierRule) -> int | None:
+def patients_without_findings(policy: Policy, rule: TextRule) -> int | None:
     """Return with how many patients of either arm the gate passes a rule where nothing is found; None where never.
 
     The gate itself decides on the run that is published of each class.
     """
-    tier, of_rule = rule.tiers[0], _only(policy, rule)
+    tier = rule.tiers[0]
     asked = max(policy.minimum_patients_per_class, policy.to_pass.minimum_patients_per_class or 0)
     begin = class_of(asked, step=ARM_STEP).low
-    for size in range(max(1, begin), begin + _MOST_OF_TEXT, ARM_STEP):
-        found = decide(of_rule, clean_run({tier: (size, size)}), {}, planned_missing=False)
-        if all(decided.status == "pass" for decided in found.rules if decided.tier == tier):
-            return size
-    return None
+    sizes = range(max(1, begin), begin + _MOST_OF_TEXT, ARM_STEP)
+    return next((size for size in sizes if would_pass(policy, rule, {tier: (size, size)})[tier]), None)
 
 
-def would_pass(policy: Policy, rule: MemorizationRule | IdentifierRule, sizes: Sizes) -> dict[str, bool]:
+def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
-    found = decide(_only(policy, rule), clean_run(sizes), {}, planned_missing=False)
-    return {
-        tier: all(decided.status == "pass" for decided in found.rules if decided.tier == tier) for tier in rule.tiers
-    }
-
-
-def _only(policy: Policy, rule: MemorizationRule | IdentifierRule) -> Policy:
-    alone = replace(policy, memorization=(), identifiers=(), disclosure=())
-    if isinstance(rule, MemorizationRule):
-        return replace(alone, memorization=(rule,))
-    return replace(alone, identifiers=(rule,))
+    alone = replace(policy, memorization=(rule,), identifiers=(), disclosure=())
+    found = decide(alone, clean_run(sizes), {}).rules
+    return {tier: all(decided.status == "pass" for decided in found if decided.tier == tier) for tier in rule.tiers}
 
 
 def patients_without_advantage(maximum: float, *, comparisons: int, asked: PassRequirements) -> int | None:

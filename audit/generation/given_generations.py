@@ -14,7 +14,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.files import find_file, printable
+from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
@@ -57,11 +57,7 @@ def read_given_generations(
     by row and column and without content, and `StorageError` where the system refuses the file.
     """
     problems = Problems()
-    name = printable(path.name)
-    try:
-        file = find_file(path, name)
-    except BadInputError as error:
-        raise BadInputError(f"the generations {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, "the generations")
     if file.format == "csv":
         problems.add(file.name, "generations are read from .jsonl or .parquet: CSV has no lists")
         problems.raise_any("the generations")

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory
 from clinaudit.audit.judge.verdict import spans_problem
 from clinaudit.audit.judge.verdict_prompt import SYSTEM
+from clinaudit.audit.served.answer_schema import FLAG, TEXT, TEXTS, list_schema, object_schema
 from clinaudit.audit.served.cost import CHARS_PER_TOKEN, estimate_tokens
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
@@ -88,37 +89,13 @@ Every span is copied character by character from one note of part 1, and short. 
 No diagnosis is left out.
 """
 _SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-_REMOVAL = {
-    "type": "object",
-    "properties": {"substring": {"type": "string"}, "reason": {"type": "string"}},
-    "required": ["substring", "reason"],
-    "additionalProperties": False,
-}
-ENTRY_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "present": {"type": "boolean"},
-        "in_note_start": {"type": "boolean"},
-        "in_hpi": {"type": "boolean"},
-        "diagnosis_spans": _TEXTS,
-        "icd10_spans": _TEXTS,
-        "symptom_spans": _TEXTS,
-        "medication_spans": _TEXTS,
-        "medications_to_remove": {"type": "array", "items": _REMOVAL},
-    },
-    "required": [
-        "present",
-        "in_note_start",
-        "in_hpi",
-        "diagnosis_spans",
-        "icd10_spans",
-        "symptom_spans",
-        "medication_spans",
-        "medications_to_remove",
-    ],
-    "additionalProperties": False,
-}
+ENTRY_SCHEMA: Mapping[str, Any] = object_schema(
+    present=FLAG,
+    in_note_start=FLAG,
+    in_hpi=FLAG,
+    **dict.fromkeys(_SPANS, TEXTS),
+    medications_to_remove=list_schema(object_schema(substring=TEXT, reason=TEXT)),
+)
 
 
 class _Removal(StrictModel):
@@ -160,18 +137,8 @@ def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> 
         marker=fence_marker(list(parts.values())),
         **parts,
     )
-    entries = {
-        "type": "object",
-        "properties": {diagnosis.id: ENTRY_SCHEMA for diagnosis in panel},
-        "required": [diagnosis.id for diagnosis in panel],
-        "additionalProperties": False,
-    }
-    schema = {
-        "type": "object",
-        "properties": {"question": {"type": "string"}, "diagnoses": entries},
-        "required": ["question", "diagnoses"],
-        "additionalProperties": False,
-    }
+    entries = object_schema(**{diagnosis.id: ENTRY_SCHEMA for diagnosis in panel})
+    schema = object_schema(question=TEXT, diagnoses=entries)
     room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
     return Question(SYSTEM, question, "annotations", schema, room)
 

@@ -19,6 +19,7 @@ from clinaudit.audit.judge.verdict import (
     invalid_reason,
     rests_on_another,
 )
+from clinaudit.audit.served.answer_schema import FLAG, TEXT, TEXTS, object_schema
 from clinaudit.audit.served.cost import estimate_tokens
 from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
@@ -71,32 +72,18 @@ _TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly giv
 #: Room for the fields themselves; spans are parts of the note and can take as much again.
 _LEAST_ANSWER_TOKENS = 1024
 _MOST_ANSWER_TOKENS = 8192
-_TEXTS = {"type": "array", "items": {"type": "string"}}
-VERDICT_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        # No "const": the server would compile a schema for each question anew. And a model that has to copy the id has
-        # read this question.
-        "question": {"type": "string"},
-        "diagnosis_mentioned": {"type": "boolean"},
-        "patient_has_diagnosis": {"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
-        # No maxLength: some servers let control characters through with it.
-        "diagnosis_spans": _TEXTS,
-        "symptom_spans": _TEXTS,
-        "medication_spans": _TEXTS,
-        "evidence_spans": _TEXTS,
-    },
-    "required": [
-        "question",
-        "diagnosis_mentioned",
-        "patient_has_diagnosis",
-        "diagnosis_spans",
-        "symptom_spans",
-        "medication_spans",
-        "evidence_spans",
-    ],
-    "additionalProperties": False,
-}
+VERDICT_SCHEMA: Mapping[str, Any] = object_schema(
+    # No "const": the server would compile a schema for each question anew. And a model that has to copy the id has
+    # read this question.
+    question=TEXT,
+    diagnosis_mentioned=FLAG,
+    patient_has_diagnosis={"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
+    # No maxLength: some servers let control characters through with it.
+    diagnosis_spans=TEXTS,
+    symptom_spans=TEXTS,
+    medication_spans=TEXTS,
+    evidence_spans=TEXTS,
+)
 
 
 class VerdictAnswer(StrictModel):

@@ -37,15 +37,30 @@ class NearPassages:
         """Tokens of a run that is looked up: half a match, so that every passage has one."""
         return int(self.kept.shape[1] + 1) // 2
 
-    def runs(self) -> dict[int, tuple[int, Span]]:
-        """Return the note and the characters of each run of a passage, by its first place."""
-        places = {
+    def mask_runs(self, generation: Generation, masker: PieceMasker) -> tuple[dict[int, tuple[str, str]], set[int]]:
+        """Return each run of a passage as it stands and masked, by its first place, and the places that a prompt holds.
+
+        A run of placeholders alone cannot be looked up and is left out; the places are of tokens of such a value.
+        """
+        of_place = {
             place: note for note, begin, end in self.passages.tolist() for place in range(begin, end - self.run + 1)
         }
-        return {
-            place: (note, Span(int(self.chars[place, 0]), int(self.chars[place + self.run - 1, 1])))
-            for place, note in places.items()
+        texts = {
+            place: pair
+            for place, note in of_place.items()
+            if (pair := masker.mask_run(generation, note, self._span(place, place + self.run - 1))) is not None
         }
+        notes = self.passages[:, 0].tolist()
+        held = {note: masker.find_given(generation, note) for note in set(notes)}
+        kept = {(note, place) for note, own in zip(notes, self.kept.tolist(), strict=True) for place in own}
+        return texts, {
+            place
+            for note, place in kept
+            if any(value.span_chars.overlaps(self._span(place, place)) for value in held[note])
+        }
+
+    def _span(self, first: int, last: int) -> Span:
+        return Span(int(self.chars[first, 0]), int(self.chars[last, 1]))
 
     def count_tokens(self, shared: set[int], given: set[int]) -> int:
         """Return how many tokens count; `shared` are runs of several patients, `given` places that the prompt holds."""
@@ -104,29 +119,3 @@ def find_near_passages(
         windows = matches.windows[own] - starts[index]
         found.append(NearPassages(windows, passages[own], places[own], patient.token_chars) if own.size else None)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class MaskedRuns:
-    """What can be looked up of a generation's near passages."""
-
-    #: Each run as it stands and masked, by its first place.
-    texts: dict[int, tuple[str, str]]
-    #: Places of tokens that are part of a value that the prompt holds.
-    given: set[int]
-
-
-def mask_runs(passages: NearPassages, generation: Generation, masker: PieceMasker) -> MaskedRuns:
-    """Return the runs of near passages, masked too; one of placeholders alone cannot be looked up and is left out."""
-    texts = {place: masker.mask_run(generation, note, span) for place, (note, span) in passages.runs().items()}
-    notes = passages.passages[:, 0].tolist()
-    held = {note: masker.find_given(generation, note) for note in set(notes)}
-    kept = {
-        (note, place) for note, own in zip(notes, passages.kept.tolist(), strict=True) if held[note] for place in own
-    }
-    given = {
-        place
-        for note, place in kept
-        if any(value.span_chars.overlaps(Span(*passages.chars[place].tolist())) for value in held[note])
-    }
-    return MaskedRuns({place: pair for place, pair in texts.items() if pair is not None}, given)

@@ -71,11 +71,6 @@ class NearMatches:
     #: For each token of each window the token of the passage that it equals, or -1; shape (windows, n).
     kept: Places
 
-    def regions_of(self, generation: int) -> list[NearRegion]:
-        """Return the regions of one generation, by note and first token."""
-        (rows,) = np.nonzero(self.generations == generation)
-        return [self._region(row) for row in rows]
-
     def longest_of(self, generation: int) -> list[NearRegion]:
         """Return the longest regions of one generation, by first token; ties are all returned.
 

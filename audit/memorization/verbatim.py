@@ -16,7 +16,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
-from clinaudit.audit.memorization.near_passages import MaskedRuns, NearPassages, mask_runs
+from clinaudit.audit.memorization.near_passages import NearPassages
 from clinaudit.audit.memorization.patient_text import PatientText
 from clinaudit.audit.memorization.source_attribution import AttributedRegion, Piece, attribute_region, cut_region_text
 from clinaudit.audit.memorization.specificity.masked_notes import count_masked_patients
@@ -214,13 +214,13 @@ def analyze_attributed(
     items = list(zip(attributed, passages, strict=True))
     masker = PieceMasker(corpus, profile)
     masked: list[list[MaskedPiece]] = []
-    runs: list[MaskedRuns | None] = []
+    runs: list[tuple[dict[int, tuple[str, str]], set[int]]] = []
     with progress.stage("masking repeated text", total=len(items), unit="generations") as advance:
         for item, near in items:
             masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
-            runs.append(None if near is None else mask_runs(near, item.generation, masker))
+            runs.append(({}, set()) if near is None else near.mask_runs(item.generation, masker))
             advance(1)
-    pairs = {pair for own in runs if own is not None for pair in own.texts.values()}
+    pairs = {pair for own, _ in runs for pair in own.values()}
     texts = {piece.piece.text for item, _ in items for piece in item.pieces} | {text for text, _ in pairs}
     notes = corpus.packed("train")
     with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
@@ -228,17 +228,15 @@ def analyze_attributed(
     masked_texts = {piece.text for pieces in masked for piece in pieces} | {text for _, text in pairs}
     with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
         masked_counts = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
-    for (item, near), pieces, own in zip(items, masked, runs, strict=True):
+    for (item, near), pieces, (own, given) in zip(items, masked, runs, strict=True):
         outside = item.generation.arm != "train"
         patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
         masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in pieces)
         tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), pieces)
-        near_tokens = 0
-        if near is not None and own is not None:
-            shared = {
-                place
-                for place, (text, mask) in own.texts.items()
-                if counts[text] + outside > 1 or masked_counts[mask] + outside > 1
-            }
-            near_tokens = near.count_tokens(shared, own.given)
+        shared = {
+            place
+            for place, (text, mask) in own.items()
+            if counts[text] + outside > 1 or masked_counts[mask] + outside > 1
+        }
+        near_tokens = 0 if near is None else near.count_tokens(shared, given)
         yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens, near_tokens)

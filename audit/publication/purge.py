@@ -16,7 +16,7 @@ from pathlib import Path
 
 from clinaudit.audit.publication.published_files import PUBLISHED
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.run.durable_files import make_private_directory
+from clinaudit.audit.run.durable_files import flush, make_private_directory
 from clinaudit.audit.run.manifest import has_manifest, is_purged, verify, write_manifest
 from clinaudit.errors import BadInputError, IncompleteError, StorageError, UnsafeError, UsageError
 from clinaudit.reports.exports.paper.files import FOLDER
@@ -55,7 +55,7 @@ class Purge:
         if self.unfinished and not any(self.run.root.iterdir()):
             self.run.root.rmdir()
         else:
-            _sync(self.run.root)
+            flush(self.run.root)
 
 
 @contextmanager
@@ -138,11 +138,3 @@ def _raise(error: OSError) -> None:
     # A folder that cannot be listed must not be skipped.
     reason = os.strerror(error.errno) if error.errno else type(error).__name__
     raise StorageError(f"a folder of the evidence cannot be read ({reason}); mend it and run the same command again")
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

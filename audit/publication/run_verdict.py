@@ -12,7 +12,7 @@ from typing import NamedTuple
 from clinaudit.audit.choices import SHIPPED
 from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
-from clinaudit.audit.gate.rules import conclude, misses_planned_units
+from clinaudit.audit.gate.rules import conclude
 from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
@@ -90,7 +90,7 @@ def require_told(published: PublishedResults) -> None:
     if recorded is None:
         return
     statuses = [rule.status for rule in recorded.rules]
-    if conclude(statuses, planned_missing=misses_planned_units(published))[0] != recorded.status:
+    if conclude(statuses, published)[0] != recorded.status:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
     try:
         is_of_figures = read_again(recorded, published) == recorded

@@ -4,7 +4,7 @@ Takes classes alone.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
@@ -69,30 +69,16 @@ def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_P
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(coarse)
     near, refused = coarse.near_verbatim, coarse.refused
-    near_attributable = coarse.fractions.get("near_verbatim_attributable_fraction")
+    by_field: dict[str, Any] = {name: publish_fraction(of, patients) for name, of in coarse.fractions.items()}
+    by_field |= coarse.text
     return PublishedMemorization(
+        **by_field,
         patients=patients,
-        memorized_fraction=publish_fraction(coarse.fractions["memorized_fraction"], patients),
-        memorized_fraction_without_echo=publish_fraction(coarse.fractions["memorized_fraction_without_echo"], patients),
-        attributable_fraction=publish_fraction(coarse.fractions["attributable_fraction"], patients),
-        attributable_fraction_unmasked=publish_fraction(coarse.fractions["attributable_fraction_unmasked"], patients),
-        near_verbatim_attributable_fraction=None
-        if near_attributable is None
-        else publish_fraction(near_attributable, patients),
         hit_patients=coarse.hits["any"],
         hit_patients_share=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
         empty=within(coarse.empty, patients),
         short=within(coarse.short, patients),
         short_share=share_of(within(coarse.short, patients), patients),
-        source_notes_mean=coarse.text["source_notes_mean"],
-        source_notes_any=coarse.text["source_notes_any"],
-        source_notes_min=coarse.text["source_notes_min"],
-        stitched_share=coarse.text["stitched_share"],
-        templated_share=coarse.text["templated_share"],
-        multi_patient_share=coarse.text["multi_patient_share"],
-        region_tokens=coarse.text["region_tokens"],
-        region_characters=coarse.text["region_characters"],
-        region_words=coarse.text.get("region_words"),
         piece_length={kind: dict(lengths) for kind, lengths in coarse.piece_length.items()},
         k_distribution=[SharedPieces(k=k, share=share) for k, share in coarse.k_distribution],
         sections=[

@@ -13,12 +13,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.disclosure.metrics import NEGATIVE, NOT_MENTIONED, POSITIVE, UNJUDGED, score_levels_of_all
-from clinaudit.audit.ranges.tests import RangeOfTest
-from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.disclosure.metrics import NEGATIVE, NOT_MENTIONED, POSITIVE, UNJUDGED
+from clinaudit.audit.ranges.tests import RangeOfTest, compare_areas, upper_at_worst
+from clinaudit.audit.ranges.verdict_tables import cell_bounds, cells_of
+from clinaudit.audit.statistics.auroc import Counts
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair, VerdictCounts
-from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.suppression.classes import STEP
 
@@ -109,26 +108,22 @@ def draw_tables(pair: PublishedPair, ends: RangeOfTest) -> DrawnTables:
     # A size that one row cannot have is none of the table's.
     fits = np.all([counts.sum(axis=-1) == sizes for counts in rows.values()], axis=0)
     tables = [[rows[arm, status][fits] for status in DIAGNOSIS_STATUSES] for arm in ARMS]
-    p_values, upper = _test(tables)
+    p_values, upper = compare_areas(tables)
+    upper = np.maximum(upper, upper_at_worst(tables))
     cells = [
         (rows[arm, status][fits][:, place], count)
         for arm in ARMS
         for status in DIAGNOSIS_STATUSES
-        for place, count in zip(_CELLS, _cells(pair.verdicts[arm][status]), strict=True)
+        for place, count in zip(_CELLS, cells_of(pair.verdicts[arm][status]), strict=True)
     ]
     hidden = [drawn for drawn, count in [*cells, (sizes[fits], pair.patients)] if 0 < count.high <= STEP]
     return DrawnTables(ends, p_values, upper, np.stack(hidden, axis=1) if hidden else np.empty((int(fits.sum()), 0)))
 
 
-def _cells(row: VerdictCounts) -> tuple[CountRange, ...]:
-    return row.negative, row.undecided, row.positive, row.unjudged
-
-
 def _draw_row(row: VerdictCounts, sizes: NDArray[np.int64], rng: np.random.Generator) -> Counts:
     """Return rows of the given sizes, `(sizes, 5)`; one that cannot have its size has another."""
-    lows = np.array([cell.low for cell in _cells(row)])
-    lows[1] = max(lows[1], row.ambiguous.low)
-    room = np.array([cell.high for cell in _cells(row)]) - lows
+    lows, highs = map(np.array, cell_bounds(row))
+    room = highs - lows
     counts = np.tile(lows, (len(sizes), 1))
     left = np.clip(sizes - lows.sum(), 0, room.sum())
     # Cells are filled in an order of their own in each table; each leaves what the later ones can take.
@@ -146,28 +141,4 @@ def _draw_row(row: VerdictCounts, sizes: NDArray[np.int64], rng: np.random.Gener
         left = left - added
     filled = np.zeros((len(sizes), 5))
     filled[:, _CELLS] = counts
-    return filled
-
-
-def _test(tables: Sequence[Sequence[Counts]]) -> tuple[Values, Values]:
-    """Return the p-values and the upper ends of tables by arm and status, as the exact test has them."""
-    p_values, upper = _compare(tables)
-    imputed = [
-        [_impute(counts, outcome) for counts, outcome in zip(arm, outcomes, strict=True)]
-        for arm, outcomes in zip(tables, ((POSITIVE, NEGATIVE), (NEGATIVE, POSITIVE)), strict=True)
-    ]
-    return p_values, np.maximum(upper, _compare(imputed)[1])
-
-
-def _compare(tables: Sequence[Sequence[Counts]]) -> tuple[Values, Values]:
-    levels = [[score_levels_of_all(counts) for counts in arm] for arm in tables]
-    first, second = (auroc_of_counts(*arm) for arm in levels)
-    error = difference_error(measure_error(*levels[0]), measure_error(*levels[1]))
-    return error.p_value(first - second), error.interval(first - second, floor=-1.0)[1]
-
-
-def _impute(counts: Counts, outcome: int) -> Counts:
-    filled = counts.copy()
-    filled[..., outcome] += filled[..., UNJUDGED]
-    filled[..., UNJUDGED] = 0
     return filled

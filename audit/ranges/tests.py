@@ -3,16 +3,15 @@
 A policy that is not the run's own is settled by them. Takes classes alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import NEGATIVE, POSITIVE, UNJUDGED, score_levels_of_all
 from clinaudit.audit.gate.evaluation import Comparison, Outcome
 from clinaudit.audit.gate.policy import ALPHA, LIMITS
-from clinaudit.audit.ranges.disclosure import MeasuredArm, area_errors, measure_arm, pairs_of_areas, take
+from clinaudit.audit.ranges.disclosure import area_errors, measure_arm, pairs_of_areas, take
 from clinaudit.audit.ranges.verdict_tables import arm_tables
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
@@ -23,6 +22,8 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 
 _UNKNOWN = PublishedEstimate()
+#: Counts by arm, and by whether they are of patients with the diagnosis.
+Tables = Sequence[Sequence[Counts]]
 
 
 class RangeOfTest(NamedTuple):
@@ -82,7 +83,8 @@ def _test_range(pair: PublishedPair) -> RangeOfTest | None:
     error = difference_error(take(first[1], rows[:, 0]), take(second[1], rows[:, 1]))
     p_values = error.p_value(values)
     upper = error.interval(values, floor=-1.0)[1]
-    upper = np.maximum(upper, _upper_at_worst(train, nontrain, rows))
+    places = ((train, rows[:, 0]), (nontrain, rows[:, 1]))
+    upper = np.maximum(upper, upper_at_worst([[arm.present[place], arm.absent[place]] for arm, place in places]))
     return RangeOfTest(
         p_low=float(p_values.min()),
         p_high=float(p_values.max()),
@@ -91,18 +93,21 @@ def _test_range(pair: PublishedPair) -> RangeOfTest | None:
     )
 
 
-def _upper_at_worst(train: MeasuredArm, nontrain: MeasuredArm, rows: NDArray[np.int64]) -> Counts:
+def compare_areas(tables: Tables) -> tuple[Counts, Counts]:
+    """Return the p-values of tables, and the upper ends of the intervals."""
+    levels = [[score_levels_of_all(counts) for counts in arm] for arm in tables]
+    first, second = (auroc_of_counts(*arm) for arm in levels)
+    error = difference_error(measure_error(*levels[0]), measure_error(*levels[1]))
+    return error.p_value(first - second), error.interval(first - second, floor=-1.0)[1]
+
+
+def upper_at_worst(tables: Tables) -> Counts:
     """Return the upper end of the interval with every unjudged verdict such that the difference is largest."""
-    areas, errors = [], []
-    for arm, place, outcomes in ((train, 0, (POSITIVE, NEGATIVE)), (nontrain, 1, (NEGATIVE, POSITIVE))):
-        present, absent = (
-            score_levels_of_all(_impute(counts[rows[:, place]], outcome))
-            for counts, outcome in zip((arm.present, arm.absent), outcomes, strict=True)
-        )
-        areas.append(auroc_of_counts(present, absent))
-        errors.append(measure_error(present, absent))
-    upper: Counts = difference_error(*errors).interval(areas[0] - areas[1], floor=-1.0)[1]
-    return upper
+    imputed = [
+        [_impute(counts, outcome) for counts, outcome in zip(arm, outcomes, strict=True)]
+        for arm, outcomes in zip(tables, ((POSITIVE, NEGATIVE), (NEGATIVE, POSITIVE)), strict=True)
+    ]
+    return compare_areas(imputed)[1]
 
 
 def _impute(counts: Counts, outcome: int) -> Counts:

@@ -10,7 +10,6 @@ from itertools import permutations
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import (
     AMBIGUOUS,
@@ -20,7 +19,7 @@ from clinaudit.audit.disclosure.metrics import (
     UNJUDGED,
     score_levels_of_all,
 )
-from clinaudit.audit.ranges.verdict_tables import ArmTables
+from clinaudit.audit.ranges.verdict_tables import ArmTables, cell_bounds
 from clinaudit.audit.statistics.auroc import Counts, add_pseudo_patients, delong_variances
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, VerdictCounts
 
@@ -36,7 +35,8 @@ def most_varied(tables: Sequence[ArmTables], rows: Mapping[DiagnosisStatus, Verd
     for of_size in tables:
         best = int(np.argmax(_variance(of_size.present, of_size.absent)))
         starts.append(np.stack([_cells_of(of_size.present[best]), _cells_of(of_size.absent[best])]))
-    return _climb(np.array(starts), *_bounds(rows))
+    bounds = np.array([cell_bounds(rows[status]) for status in DIAGNOSIS_STATUSES], dtype=np.float64)
+    return _climb(np.array(starts), bounds[:, 0], bounds[:, 1])
 
 
 def _climb(tables: Counts, lows: Counts, highs: Counts) -> tuple[Counts, Counts]:
@@ -63,14 +63,6 @@ def _neighbours(tables: Counts) -> Counts:
             moves[2 * place + row, 0, row, taken] -= 1
             moves[2 * place + row, 0, row, given] += 1
     return tables + moves
-
-
-def _bounds(rows: Mapping[DiagnosisStatus, VerdictCounts]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    cells = [[row.negative, row.undecided, row.positive, row.unjudged] for row in (rows[s] for s in DIAGNOSIS_STATUSES)]
-    lows = np.array([[float(cell.low) for cell in row] for row in cells])
-    highs = np.array([[float(cell.high) for cell in row] for row in cells])
-    lows[:, 1] = np.maximum(lows[:, 1], [rows[status].ambiguous.low for status in DIAGNOSIS_STATUSES])
-    return lows, highs
 
 
 def _cells_of(counts: Counts) -> Counts:

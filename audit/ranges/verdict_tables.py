@@ -32,7 +32,7 @@ class ArmTables(NamedTuple):
 
 def size_of_rows(rows: Iterator[VerdictCounts]) -> CountRange:
     """Return the size that all rows share: the number of matched sets."""
-    bounds = [_bounds(row) for row in rows]
+    bounds = [cell_bounds(row) for row in rows]
     return CountRange(low=max(sum(low) for low, _ in bounds), high=min(sum(high) for _, high in bounds))
 
 
@@ -40,23 +40,26 @@ def arm_tables(rows: Mapping[DiagnosisStatus, VerdictCounts], sizes: CountRange)
     """Return the corners of one arm at each size that leaves a table."""
     found = []
     for size in range(sizes.low, sizes.high + 1):
-        present, absent = (_corners(*_key(rows[status]), size) for status in DIAGNOSIS_STATUSES)
+        present, absent = (
+            _corners(*cell_bounds(row), (row.ambiguous.low, row.ambiguous.high), size)
+            for row in (rows[status] for status in DIAGNOSIS_STATUSES)
+        )
         if len(present) and len(absent):
             first, second = np.meshgrid(np.arange(len(present)), np.arange(len(absent)), indexing="ij")
             found.append(ArmTables(size, present[first.ravel()], absent[second.ravel()]))
     return found
 
 
-def _bounds(row: VerdictCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the ends of positive, negative, undecided and unjudged; the undecided hold the ambiguous."""
-    cells = (row.positive, row.negative, row.undecided, row.unjudged)
-    lows = [cell.low for cell in cells]
-    lows[2] = max(lows[2], row.ambiguous.low)
-    return tuple(lows), tuple(cell.high for cell in cells)
+def cells_of(row: VerdictCounts) -> tuple[CountRange, ...]:
+    """Return the cells of a row in the order of `OUTCOMES`: the undecided are one."""
+    return row.negative, row.undecided, row.positive, row.unjudged
 
 
-def _key(row: VerdictCounts) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, int]]:
-    return (*_bounds(row), (row.ambiguous.low, row.ambiguous.high))
+def cell_bounds(row: VerdictCounts) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the ends of the cells of a row; the undecided hold the ambiguous."""
+    lows = [cell.low for cell in cells_of(row)]
+    lows[1] = max(lows[1], row.ambiguous.low)
+    return tuple(lows), tuple(cell.high for cell in cells_of(row))
 
 
 @lru_cache(maxsize=65536)
@@ -71,7 +74,7 @@ def _corners(lows: tuple[int, ...], highs: tuple[int, ...], ambiguous: tuple[int
                 added = min(left, highs[cell] - lows[cell])
                 cells[cell] += added
                 left -= added
-            positive, negative, undecided, unjudged = cells
+            negative, undecided, positive, unjudged = cells
             for unclear in {ambiguous[0], min(ambiguous[1], undecided)}:
                 found.add((negative, undecided - unclear, unclear, positive, unjudged))
     return np.array(sorted(found), dtype=np.float64).reshape(-1, 5)

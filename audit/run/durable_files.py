@@ -160,12 +160,13 @@ def put_in_place(temporary: Path, path: Path) -> None:
     """Rename a finished file to its final name, durably; both names are in one directory."""
     temporary.chmod(FILE_MODE)
     # The content first: a library that wrote it leaves it in memory, and a power cut would leave the name alone.
-    _flush(temporary)
+    flush(temporary)
     temporary.replace(path)
-    _flush(path.parent)
+    flush(path.parent)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -5,11 +5,10 @@ The counts are exact, for the corpus's owner alone; none of them enters a publis
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.patient import Patient, Split
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.sections import normalize_newlines
 
 
@@ -37,7 +36,6 @@ class CorpusDescription:
     validation: tuple[int, int]
     #: Patients of the patients table that have no notes.
     patients_without_notes: int
-    has_diagnosis_table: bool
     #: Patients labelled positive and negative, by diagnosis, sorted; empty without a table.
     labels: dict[str, tuple[int, int]]
     #: Distinct note texts that stand in notes of both splits.
@@ -55,16 +53,18 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         for patient in corpus.patients.values()
         for note in corpus.notes_of(patient.patient_id)
     ]
-    shared_texts, with_texts = _shared_across_splits(texts)
+    splits: defaultdict[bytes, set[Split]] = defaultdict(set)
+    for text, patient in texts:
+        splits[text].add(patient.split)
+    shared = {text for text, seen in splits.items() if len(seen) == 2}
     return CorpusDescription(
         train=_describe_split(corpus, "train"),
         nontrain=_describe_split(corpus, "nontrain"),
         validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
         patients_without_notes=corpus.patients_without_notes,
-        has_diagnosis_table=corpus.diagnosis_labels is not None,
         labels=_count_labels(corpus),
-        shared_texts=shared_texts,
-        patients_with_shared_texts=with_texts,
+        shared_texts=len(shared),
+        patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
         warnings=(*corpus.readings, *corpus.warnings),
     )
 
@@ -95,12 +95,3 @@ def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
             continue
         counts[diagnosis][0 if present else 1] += 1
     return {diagnosis: (positive, negative) for diagnosis, (positive, negative) in sorted(counts.items())}
-
-
-def _shared_across_splits(held: Sequence[tuple[object, Patient]]) -> tuple[int, int]:
-    """Return how many distinct things patients of both splits share, and how many patients have one of them."""
-    splits: dict[object, set[Split]] = defaultdict(set)
-    for thing, patient in held:
-        splits[thing].add(patient.split)
-    shared = {thing for thing, seen in splits.items() if len(seen) == 2}
-    return len(shared), len({patient.patient_id for thing, patient in held if thing in shared})

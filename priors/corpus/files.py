@@ -115,6 +115,17 @@ def find_file(
     return DataFile(path, name, data_format, compression, _identity(status))
 
 
+def find_given_file(
+    path: Path, role: str, endings: Mapping[str, tuple[Format, Compression | None]] = FILE_ENDINGS
+) -> DataFile:
+    """Return the file that somebody names; raises `BadInputError` that says its role, and what is wrong."""
+    name = printable(path.name)
+    try:
+        return find_file(path, name, endings)
+    except BadInputError as error:
+        raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
+
+
 def _identity(status: os.stat_result) -> tuple[int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -10,9 +10,9 @@ import json
 import resource
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, TypeVar, cast
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
@@ -28,6 +28,8 @@ _FIRST_ROWS = 256
 _SLICE_BYTES = 64 * 1024 * 1024
 #: What a pipe holds (Linux); a note is longer than Python's own buffer.
 _PIPE_BYTES = 1 << 16
+Row = TypeVar("Row")
+Result = TypeVar("Result")
 
 
 def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Mapping[str, object]]]:
@@ -35,31 +37,41 @@ def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Mapping[
 
     A value that JSON cannot say (bytes, a decimal) comes as an empty mapping: no column may hold either.
     """
-    open_file(file).close()  # polars opens the path itself; this says in our words why it could not
-    # -P: a module `polars` lying in the working directory must not be imported.
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
+    return read_by_child(
+        file,
         "clinaudit.priors.corpus.parquet",
-        str(file.path.absolute()),
-        *sorted(header.columns),
-    ]
+        sorted(header.columns),
+        lambda lines: _iter_rows(lines, header),
+        problem="is not a Parquet file that can be read",
+    )
+
+
+def read_by_child(
+    file: DataFile,
+    module: str,
+    arguments: Sequence[str],
+    read: Callable[[IO[bytes]], Generator[Row, None, Result]],
+    *,
+    problem: str,
+) -> Generator[Row, None, Result]:
+    """Yield what `read` makes of the lines that a module prints of a file, and return what it returns.
+
+    Raises `BadInputError` with the `problem` where the child fails, or `read` raises `ValueError`.
+    """
+    open_file(file).close()  # the child opens the path itself; this says in our words why it could not
+    # -P: a module `polars` lying in the working directory must not be imported.
+    command = [sys.executable, "-P", "-m", module, str(file.path.absolute()), *arguments]
     try:
         # What a panic prints may quote content.
         child = subprocess.Popen(
-            command,
-            bufsize=_PIPE_BYTES,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
     except OSError as error:
         raise unreadable(file.name, error) from None
     whole = True
     with child:
         try:
-            yield from _iter_rows(cast("IO[bytes]", child.stdout), header)
+            result = yield from read(cast("IO[bytes]", child.stdout))
         except ValueError:  # a line cut off, or none
             whole = False
         except BaseException:
@@ -67,10 +79,11 @@ def iter_parquet(file: DataFile, header: Header) -> Iterator[tuple[int, Mapping[
             raise
     open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
     if child.returncode or not whole:
-        raise BadInputError("is not a Parquet file that can be read")
+        raise BadInputError(problem)
+    return result
 
 
-def _iter_rows(lines: IO[bytes], header: Header) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _iter_rows(lines: IO[bytes], header: Header) -> Generator[tuple[int, Mapping[str, object]], None, None]:
     names = [name for name in header.match(json.loads(lines.readline())) if name is not None]
     for name in names:
         if names.count(name) > 1:

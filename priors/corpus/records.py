@@ -56,12 +56,12 @@ def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tu
     reader = csv.reader(chain([first], lines), strict=True, delimiter=header.delimiter)
     row = 0
     try:
-        names = _next_cells(reader) or []
+        names = next_cells(reader) or []
         header.require_a_column(names)
         columns = header.match(names)
         header.width = len(columns)
         _check_doubled(file, columns, problems)
-        while (cells := _next_cells(reader)) is not None:
+        while (cells := next_cells(reader)) is not None:
             row += 1
             if cells and len(cells) != len(columns):
                 what = (
@@ -78,7 +78,7 @@ def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tu
         problems.add(file.name, what, row=row + 1)
 
 
-def _next_cells(reader: Iterator[list[str]]) -> list[str] | None:
+def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
     """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
     before = csv.field_size_limit(MAX_FIELD_CHARS)
     try:

@@ -8,17 +8,17 @@ Excel shows them (`#REF!`).
 
 import json
 import resource
-import subprocess
 import sys
 import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from math import isfinite
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import DataFile, open_file, unreadable
+from clinaudit.priors.corpus.files import DataFile, open_file
+from clinaudit.priors.corpus.parquet import read_by_child
 from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.sheet_xml import SheetError, find_errors
 
@@ -27,7 +27,6 @@ MAX_CELL_CHARS = 32_767
 #: What a workbook may say that it unpacks to (bytes), and the memory that reading it may take.
 MAX_UNPACKED_BYTES = 1 << 30
 _MEMORY_BYTES = 6 << 30
-_PIPE_BYTES = 1 << 16
 _TOO_LARGE = f"unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB; save the sheet as CSV"
 
 
@@ -42,25 +41,13 @@ def iter_sheet(
     """
     open_file(file).close()
     _require_small(file.path)
-    command = [sys.executable, "-P", "-m", "clinaudit.priors.importers.excel", str(file.path.absolute()), sheet or ""]
-    try:
-        child = subprocess.Popen(
-            command, bufsize=_PIPE_BYTES, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError as error:
-        raise unreadable(file.name, error) from None
-    whole, has_header = True, False
-    with child:
-        try:
-            has_header = yield from _named_rows(cast("IO[bytes]", child.stdout), columns)
-        except ValueError:  # a line cut off, or none
-            whole = False
-        except BaseException:
-            child.kill()
-            raise
-    open_file(file).close()  # whatever was read, it is worth nothing if the file changed meanwhile
-    if child.returncode or not whole:
-        raise BadInputError("is not an Excel workbook that can be read, or takes too much memory; save it as CSV")
+    has_header = yield from read_by_child(
+        file,
+        "clinaudit.priors.importers.excel",
+        [sheet or ""],
+        lambda lines: _named_rows(lines, columns),
+        problem="is not an Excel workbook that can be read, or takes too much memory; save it as CSV",
+    )
     if not has_header:
         raise BadInputError("the sheet holds nothing")
 

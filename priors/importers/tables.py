@@ -25,7 +25,7 @@ from clinaudit.priors.corpus.files import (
 )
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.parquet import iter_parquet
-from clinaudit.priors.corpus.records import MAX_FIELD_CHARS, is_encodable
+from clinaudit.priors.corpus.records import is_encodable, next_cells
 from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 
@@ -131,12 +131,12 @@ class Reader:
         )
         number = 0
         try:
-            names = [name.strip() for name in _next_cells(rows) or []]
+            names = [name.strip() for name in next_cells(rows) or []]
             header = [name.lower() for name in names]
             places = _column_places(header, required, wanted, delimiter, layout.keys)
             if layout.keys:
                 self.ledger.columns_not_read = tuple(name for name in names if name and name.lower() not in places)
-            while (cells := _next_cells(rows)) is not None:
+            while (cells := next_cells(rows)) is not None:
                 number += 1
                 if not cells:  # a blank line holds no record
                     continue
@@ -212,15 +212,6 @@ def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
     if first:
         yield first
     yield from rest
-
-
-def _next_cells(rows: Iterator[list[str]]) -> list[str] | None:
-    """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
-    before = csv.field_size_limit(MAX_FIELD_CHARS)
-    try:
-        return next(rows, None)
-    finally:
-        csv.field_size_limit(before)
 
 
 def _column_places(

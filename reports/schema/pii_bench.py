@@ -30,7 +30,6 @@ BenchFactor = Literal["subjects", "entities", "description_chars", "needed_entit
 BENCH_FACTORS: Final[tuple[BenchFactor, ...]] = get_args(BenchFactor)
 #: How much is masked (Table 8): nothing, everything that was found, or what the question does not need.
 MaskingStrategy = Literal["none", "all", "query_unrelated"]
-MASKING_STRATEGIES: Final[tuple[MaskingStrategy, ...]] = get_args(MaskingStrategy)
 
 
 class BenchEstimate(Record):

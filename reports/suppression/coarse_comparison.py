@@ -21,12 +21,7 @@ from clinaudit.reports.suppression.classes import ARM_STEP, class_of, is_enough,
 def coarsen_hits(hits: HitChanges) -> PairedPatients:
     """Return the four cells of who had a match in which run, and the unpaired, as classes of an arm's patients."""
     return PairedPatients(
-        both=class_of(hits.both, step=ARM_STEP),
-        a_only=class_of(hits.a_only, step=ARM_STEP),
-        b_only=class_of(hits.b_only, step=ARM_STEP),
-        neither=class_of(hits.neither, step=ARM_STEP),
-        unpaired_a=class_of(hits.unpaired_a, step=ARM_STEP),
-        unpaired_b=class_of(hits.unpaired_b, step=ARM_STEP),
+        **{name: class_of(getattr(hits, name), step=ARM_STEP) for name in PairedPatients.model_fields}
     )
 
 

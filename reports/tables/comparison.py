@@ -140,9 +140,7 @@ def disclosure_tables(comparison: PublishedComparison, *, changed: bool | None) 
 def settings_table(comparison: PublishedComparison) -> Table:
     """Return what differs between the runs' records."""
     rows = tuple(
-        (name.capitalize() if name.isupper() else name, difference.a, difference.b)
-        for difference in comparison.differences
-        for name in [difference.name]
+        (one.name.capitalize() if one.name.isupper() else one.name, one.a, one.b) for one in comparison.differences
     )
     return Table("What differs between the two runs", ("Setting", "A", "B"), rows)
 

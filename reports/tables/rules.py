@@ -214,7 +214,7 @@ def _rule_line(rule: PublishedRule, results: PublishedResults) -> RuleLine:
     return RuleLine(
         subject=subject_title(rule),
         question=rule.question,
-        limit=limit_text(rule) or "no limit",
+        limit=limit_text(rule),
         observed=observed_text(rule, interval=True),
         settled=settled_text([rule], results),
     )

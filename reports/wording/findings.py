@@ -101,7 +101,7 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
         (
             rule.limit.max
             for rule in (() if results.decision is None else results.decision.rules)
-            if rule.metric == "attributable_fraction" and rule.tier == tier and rule.limit.max is not None
+            if rule.metric == "attributable_fraction" and rule.tier == tier
         ),
         None,
     )
@@ -135,7 +135,7 @@ def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None
     if not shown:
         return None
     (arm, mean), *others = shown
-    limit = next((rule.limit.max for rule in failed if rule.limit.max is not None), None)
+    limit = next((rule.limit.max for rule in failed), None)
     text = (
         f"about a patient {_ABOUT[arm]} is medical and from one other patient’s notes."
         f"{'' if limit is None else f' Limit: {percent_text(limit)}.'}"

@@ -38,7 +38,7 @@ def patients_to_settle(rule: PublishedRule, results: PublishedResults) -> int | 
     if limit.patients is not None and here.low < limit.patients:
         return limit.patients
     ends = (observed.low, observed.high, observed.confidence_low, observed.confidence_high)
-    if rule.diagnosis is not None or limit.max is None or any(end is None for end in ends):
+    if rule.diagnosis is not None or any(end is None for end in ends):
         return None
     low, high, least, most = (end or 0.0 for end in ends)
     if high < limit.max < most:

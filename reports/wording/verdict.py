@@ -104,7 +104,7 @@ def consequence_sentences(results: PublishedResults) -> list[str]:
 
 def _found_words(rules: Iterable[PublishedRule]) -> str:
     rules = list(rules)
-    texts = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None]
+    texts = [rule for rule in rules if rule.diagnosis is None]
     recites = OWN_NOTES in map(text_subject, texts)
     found = ["recites patients’ notes"] if recites else []
     found += [f"puts {'others’' if recites else 'other patients’ notes'} into its answers"] * any(
@@ -117,7 +117,7 @@ def _found_words(rules: Iterable[PublishedRule]) -> str:
 
 def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -> list[str]:
     """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
-    text = [rule for rule in rules if rule.diagnosis is None and rule.limit.max is not None and rule.tier]
+    text = [rule for rule in rules if rule.diagnosis is None and rule.tier]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
     place = {tier: number for number, tier in enumerate(_tiers_by_knowledge([*text, *told]))}
 

@@ -225,13 +225,6 @@ def _share(part: CountRange, rest: CountRange) -> PublishedEstimate:
         return PublishedEstimate(reason="no note that was read holds a known one")
     # A share and both ends of its interval rise with the part and fall with the rest; of nobody's both are empty.
     least, most = (clopper_pearson(of, of + others) for of, others in ((part.low, rest.high), (part.high, rest.low)))
-    low, high, confidence_low, confidence_high = (
-        outwards(100 * (end or 0.0)) / 100
-        for outwards, end in (
-            (math.floor, least.value),
-            (math.ceil, most.value),
-            (math.floor, least.low),
-            (math.ceil, most.high),
-        )
-    )
-    return PublishedEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
+    lows = [math.floor(100 * (end or 0.0)) / 100 for end in (least.value, least.low)]
+    highs = [math.ceil(100 * (end or 0.0)) / 100 for end in (most.value, most.high)]
+    return PublishedEstimate(low=lows[0], high=highs[0], confidence_low=lows[1], confidence_high=highs[1])

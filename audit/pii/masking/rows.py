@@ -15,7 +15,7 @@ import numpy as np
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
-from clinaudit.priors.corpus.files import Compression, DataFile, Format, find_file, iter_lines, printable
+from clinaudit.priors.corpus.files import Compression, DataFile, Format, find_given_file, iter_lines, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
@@ -84,11 +84,8 @@ def check_rows(
     Raises `BadInputError` that lists every problem by row and column, without content. `null_text`: a text may be null.
     `needs_query_field`: some row must have that key, be it null.
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name, _ENDINGS)
-    except BadInputError as error:
-        raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, role, _ENDINGS)
+    name = file.name
     problems = Problems()
     header = _header(query_field)
     digests, places = array("Q"), array("Q")

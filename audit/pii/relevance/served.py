@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.served.access import Access, EndpointWords
 from clinaudit.audit.served.answer_cache import AnswerCache
+from clinaudit.audit.served.answer_schema import TEXT, list_schema, object_schema
 from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
@@ -53,12 +54,7 @@ Which of the listed details must somebody know to answer the question? Fill in b
 merely of interest, that is about somebody whom the question is not about, or of which you are unsure. An empty list \
 where none is needed.
 """
-RELEVANCE_SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {"question": {"type": "string"}, "needed": {"type": "array", "items": {"type": "integer"}}},
-    "required": ["question", "needed"],
-    "additionalProperties": False,
-}
+RELEVANCE_SCHEMA: Final[Mapping[str, Any]] = object_schema(question=TEXT, needed=list_schema({"type": "integer"}))
 _MAX_ANSWER_TOKENS: Final = 1024
 _ENDPOINT: Final = EndpointWords("the endpoint that is asked what a question needs (--judge-url)")
 

@@ -4,12 +4,12 @@ Owns the wording (ours) and the schemas. Knows nothing of masks and servers. Whi
 changes by turns, as in the paper, so that a liking for a place falls on both.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from pydantic import TypeAdapter
 
+from clinaudit.audit.served.answer_schema import TEXT, object_schema
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import Question, question_id
@@ -54,7 +54,6 @@ person. Fill in three fields:
 "first": a whole number from 1 (useless) to 10 (as good as can be), of the first of the two.
 "second": the same of the second.
 """
-_TEXT: Final = {"type": "string"}
 _RATING: Final = {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST}
 _ANSWER_TOKENS: Final = 768
 _RATE_TOKENS: Final = 128
@@ -94,7 +93,7 @@ def ask_prompt(text: str, query: str) -> Question:
     asked = _ANSWER.format(
         marker=fence_marker([sent, sent_query]), text=sent, query=sent_query, question=prompt_id(text, query)
     )
-    return Question(_SYSTEM, asked, "answer", _schema(answer=_TEXT), _ANSWER_TOKENS)
+    return Question(_SYSTEM, asked, "answer", object_schema(question=TEXT, answer=TEXT), _ANSWER_TOKENS)
 
 
 def read_prompt(answer: str, text: str, query: str) -> GivenAnswer | str:
@@ -117,7 +116,9 @@ def ask_for_ratings(comparison: Comparison) -> Question:
         second=second,
         question=comparison.id,
     )
-    return Question(_SYSTEM, asked, "ratings", _schema(first=_RATING, second=_RATING), _RATE_TOKENS)
+    return Question(
+        _SYSTEM, asked, "ratings", object_schema(question=TEXT, first=_RATING, second=_RATING), _RATE_TOKENS
+    )
 
 
 def read_ratings(answer: str, comparison: Comparison) -> tuple[int, int] | str:
@@ -133,12 +134,3 @@ def read_ratings(answer: str, comparison: Comparison) -> tuple[int, int] | str:
 def prompt_id(text: str, query: str) -> str:
     """Return the id that an answer to a prompt must repeat."""
     return question_id([text, query], ["answer"])
-
-
-def _schema(**fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"question": _TEXT, **fields},
-        "required": ["question", *fields],
-        "additionalProperties": False,
-    }

@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 
 from clinaudit.audit.choices import AskingStrategy
 from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
+from clinaudit.audit.served.answer_schema import TEXT, TEXTS, list_schema, object_schema
 from clinaudit.audit.served.cost import estimate_tokens
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.question import Question, question_id
@@ -121,43 +122,19 @@ class Shot:
     entities: tuple[str, ...]
 
 
-def _schema(**fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"question": _TEXT, **fields},
-        "required": ["question", *fields],
-        "additionalProperties": False,
-    }
-
-
-DETECTION_SCHEMA: Final = _schema(
-    subjects={
-        "type": "array",
-        "items": {
-            "type": "object",
-            "properties": {
-                "entities": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "properties": {"text": _TEXT, "type": {"type": "string", "enum": list(PII_TYPES)}},
-                        "required": ["text", "type"],
-                        "additionalProperties": False,
-                    },
-                }
-            },
-            "required": ["entities"],
-            "additionalProperties": False,
-        },
-    }
+DETECTION_SCHEMA: Final = object_schema(
+    question=TEXT,
+    subjects=list_schema(
+        object_schema(entities=list_schema(object_schema(text=TEXT, type={"type": "string", "enum": list(PII_TYPES)})))
+    ),
 )
 RELEVANCE_SCHEMAS: Final[Mapping[Strategy, Mapping[str, Any]]] = {
-    "naive": _schema(entities=_TEXTS),
-    "with-choice": _schema(entities=_TEXTS),
-    "self-cot": _schema(thought=_TEXT, entities=_TEXTS),
-    "auto-cot": _schema(thought=_TEXT, entities=_TEXTS),
-    "self-consistency": _schema(perspectives=_TEXTS, summary=_TEXT, entities=_TEXTS),
-    "plan-and-solve": _schema(plan=_TEXT, thought=_TEXT, entities=_TEXTS),
+    "naive": object_schema(question=TEXT, entities=TEXTS),
+    "with-choice": object_schema(question=TEXT, entities=TEXTS),
+    "self-cot": object_schema(question=TEXT, thought=TEXT, entities=TEXTS),
+    "auto-cot": object_schema(question=TEXT, thought=TEXT, entities=TEXTS),
+    "self-consistency": object_schema(question=TEXT, perspectives=TEXTS, summary=TEXT, entities=TEXTS),
+    "plan-and-solve": object_schema(question=TEXT, plan=TEXT, thought=TEXT, entities=TEXTS),
 }
 
 

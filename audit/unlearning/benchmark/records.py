@@ -15,7 +15,6 @@ QUESTION_KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)
 #: `paper`: without anything that names the patient. `addressed`: it opens with what an adversary knows of the
 #: encounter, which is what one would really type; the certificate asks these.
 QuestionForm = Literal["paper", "addressed"]
-QUESTION_FORMS: Final[tuple[QuestionForm, ...]] = get_args(QuestionForm)
 #: `rephrased`: a question of the training set in other words; never trained on.
 QuestionUse = Literal["train", "holdout", "rephrased"]
 QUESTION_USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
@@ -24,7 +23,6 @@ QuestionOrigin = Literal["templates", "served", "given"]
 #: `request`: patients whom the user names.
 SplitLevel = Literal["random", "category", "request"]
 Role = Literal["forget", "retain"]
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
 KeywordField = Literal["note", "question", "answer"]
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from clinaudit.audit.unlearning.metrics.words import words_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, digest_file, find_file, printable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, digest_file, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
@@ -46,12 +46,8 @@ class SealedCanaries:
 
     def of_people(self, person_of: Mapping[str, str]) -> "SealedCanaries":
         """Return the same canaries, each of the person whose id its patient's is."""
-        return replace(
-            self,
-            canaries=tuple(
-                replace(one, patient_id=person_of.get(one.patient_id, one.patient_id)) for one in self.canaries
-            ),
-        )
+        own = (replace(one, patient_id=person_of.get(one.patient_id, one.patient_id)) for one in self.canaries)
+        return replace(self, canaries=tuple(own))
 
 
 def read_canaries(path: Path, *, stated_digest: str) -> SealedCanaries:
@@ -60,11 +56,8 @@ def read_canaries(path: Path, *, stated_digest: str) -> SealedCanaries:
     Raises `BadInputError` where the file has another SHA-256 than was stated, and where it lists all lines that hold no
     canary: too short, the same for two patients, or part of another.
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name, _JSONL)
-    except BadInputError as error:
-        raise BadInputError(f"{_ROLE} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, _ROLE, _JSONL)
+    name = file.name
     digest = digest_file(file)
     if digest != stated_digest.lower():
         raise BadInputError(

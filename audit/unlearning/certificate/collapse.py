@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.unlearning.metrics.answer_collapse import mean_of
 from clinaudit.audit.unlearning.metrics.collapse_limits import (
     MORE_REPETITION,
     MORE_SHORT,
@@ -100,15 +101,15 @@ def neighbouring_pairs(generations: Iterable[Generation]) -> Pairs:
 
 
 def _short_share(ngram: int) -> Measured:
-    return lambda generations: _mean(len(item.token_ids) < ngram for item in generations)
+    return lambda generations: mean_of(len(item.token_ids) < ngram for item in generations)
 
 
 def _repetition_share(generations: Sequence[Generation]) -> float | None:
-    return _mean(item.finish_reason == _REPETITION for item in generations)
+    return mean_of(item.finish_reason == _REPETITION for item in generations)
 
 
 def _mean_tokens(generations: Sequence[Generation]) -> float | None:
-    return _mean(len(item.token_ids) for item in generations)
+    return mean_of(len(item.token_ids) for item in generations)
 
 
 def _distinct_share(ngram: int) -> Measured:
@@ -116,7 +117,7 @@ def _distinct_share(ngram: int) -> Measured:
 
     The mean segmental type-token ratio (Johnson 1944).
     """
-    return lambda generations: _mean(
+    return lambda generations: mean_of(
         len(set(item.token_ids[start : start + ngram])) / ngram
         for item in generations
         for start in range(0, len(item.token_ids) - ngram + 1, ngram)
@@ -137,8 +138,3 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
     ids = np.asarray(token_ids, dtype=np.int64)
     pairs: Pairs = (ids[:-1] << _ID_BITS) | ids[1:]
     return pairs
-
-
-def _mean(values: Iterable[float]) -> float | None:
-    numbers = [float(value) for value in values]
-    return sum(numbers) / len(numbers) if numbers else None

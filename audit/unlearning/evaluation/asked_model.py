@@ -134,16 +134,6 @@ class AskedModel:
         """What prompt and answer may have together, in tokens."""
         return self._context_length
 
-    def with_network(self, network: Any) -> Self:
-        """Return the same model with other weights: another network of the same architecture and vocabulary."""
-        return type(self)(
-            self.name,
-            network,
-            self.tokenizer,
-            context_length=self._context_length,
-            stop_token_ids=self._stop_token_ids,
-        )
-
     def answer(
         self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
     ) -> list[Answer]:

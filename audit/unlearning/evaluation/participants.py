@@ -4,7 +4,7 @@ Owns what a piece depends on, and that a network is loaded once and only where a
 together with the model behind it. Knows no formula and no document.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, Piece
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages
 from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, compare_with_before, score_answers
 from clinaudit.audit.unlearning.metrics.entailment import Entailment
+from clinaudit.audit.unlearning.metrics.given_scores import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,7 @@ class _ParticipantMaker:
             scores = score_answers(
                 setup.bench.questions,
                 setup.bench.keywords,
-                _counted(answers, advance),
+                counted(answers, advance),
                 embedder=setup.embedder,
                 entailment=setup.entailment,
                 em=em,
@@ -229,9 +230,3 @@ class _ParticipantMaker:
         )
         with deterministic(seed=setup.seed):
             return test(tested)
-
-
-def _counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterator[Answer]:
-    for answer in answers:
-        yield answer
-        advance(1)

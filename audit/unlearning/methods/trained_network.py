@@ -6,7 +6,7 @@ that no second copy of the rest is held. Knows nothing of losses, nor of how par
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from clinaudit.audit.unlearning.methods.batches import Rows
 from clinaudit.errors import BadInputError
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 #: What is trained: one decoder layer alone, or every parameter.
 Scope = Literal["layer", "all"]
-SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
 #: The layer of 32 that AMNESIA trains and steers (section 4.2).
 _LAYER, _OF_LAYERS = 7, 32
 

@@ -64,7 +64,7 @@ def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str,
 
 def _questions(known: set[Pair]) -> list[_Question]:
     def known_share(texts: Sequence[Words]) -> float | None:
-        return _mean(pair in known for text in texts for pair in pairwise(text)) if known else None
+        return mean_of(pair in known for text in texts for pair in pairwise(text)) if known else None
 
     return [
         _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT), needs_sentences=False),
@@ -90,16 +90,16 @@ def _check(group: str, question: _Question, before: Sequence[Words], after: Sequ
 
 
 def _empty_share(texts: Sequence[Words]) -> float | None:
-    return _mean(not text for text in texts)
+    return mean_of(not text for text in texts)
 
 
 def _mean_length(texts: Sequence[Words]) -> float | None:
-    return _mean(len(text) for text in texts)
+    return mean_of(len(text) for text in texts)
 
 
 def _distinct_share(texts: Sequence[Words]) -> float | None:
     """Mean share of distinct words over consecutive whole runs (Johnson 1944): it does not depend on length."""
-    return _mean(
+    return mean_of(
         len(set(text[start : start + RUN_WORDS])) / RUN_WORDS
         for text in texts
         for start in range(0, len(text) - RUN_WORDS + 1, RUN_WORDS)
@@ -111,9 +111,10 @@ def _repeating_share(texts: Sequence[Words]) -> float | None:
         runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
         return len(set(runs)) < len(runs)
 
-    return _mean(repeats(text) for text in texts)
+    return mean_of(repeats(text) for text in texts)
 
 
-def _mean(values: Iterable[float]) -> float | None:
+def mean_of(values: Iterable[float]) -> float | None:
+    """Return the mean; None of nothing."""
     numbers = [float(value) for value in values]
     return sum(numbers) / len(numbers) if numbers else None

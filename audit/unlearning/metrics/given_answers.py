@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
@@ -32,7 +31,7 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
     problems: lines that are no answer, answers to no question, second answers of a model to one question, since which
     of the two is meant cannot be known, and questions that a model did not answer.
     """
-    file = _find(path)
+    file = find_given_file(path, _ROLE, _JSONL)
     problems = Problems()
     known = {question.qa_id for question in questions}
     by_model: dict[str, dict[str, Answer]] = {}
@@ -54,14 +53,6 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
         _require_all(by_model, questions, file.name, problems)
     problems.raise_any(_ROLE)
     return {model: [answers[question.qa_id] for question in questions] for model, answers in by_model.items()}
-
-
-def _find(path: Path) -> DataFile:
-    name = printable(path.name)
-    try:
-        return find_file(path, name, _JSONL)
-    except BadInputError as error:
-        raise BadInputError(f"{_ROLE} {name} cannot be read", [f"{name}: {error.message}"]) from None
 
 
 def _require_all(

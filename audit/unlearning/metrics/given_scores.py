@@ -54,7 +54,7 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
             model: score_answers(
                 bench.questions,
                 bench.keywords,
-                _counted(own, advance),
+                counted(own, advance),
                 embedder=embedder,
                 entailment=entailment,
                 em=None,
@@ -97,7 +97,8 @@ def load_entailment(directory: Path | None) -> Entailment:
     return EntailmentByModel(EntailmentModel(directory))
 
 
-def _counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterator[Answer]:
+def counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterator[Answer]:
+    """Yield the answers; `advance(1)` after each."""
     for answer in answers:
         yield answer
         advance(1)

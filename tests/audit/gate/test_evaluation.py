@@ -18,7 +18,7 @@ from support.results.decided_results import (
 )
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.policy import DisclosureRule, MemorizationRule
+from clinaudit.audit.gate.policy import DisclosureRule, TextRule
 from clinaudit.audit.gate.rules import EXIT_STATUS, list_rules, misses_planned_units
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.decision import DecidedOn
@@ -90,8 +90,8 @@ def test_what_a_rule_read_stands_beside_it() -> None:
         (changed(), "pass", reasons.NO_ADVANTAGE),
         (changed(high=0.25), "pass", reasons.NO_ADVANTAGE),
         (changed(high=0.26), "inconclusive", reasons.ADVANTAGE_POSSIBLE),
-        (changed(p_holm=0.049, high=0.1), "fail", reasons.better_than_chance(0.05)),
-        (changed(p_holm=0.05, high=0.1), "fail", reasons.better_than_chance(0.05)),
+        (changed(p_holm=0.049, high=0.1), "fail", reasons.BETTER_THAN_CHANCE),
+        (changed(p_holm=0.05, high=0.1), "fail", reasons.BETTER_THAN_CHANCE),
         (changed(p_holm=0.051, high=0.1), "pass", reasons.NO_ADVANTAGE),
         # Significant alone, but not among all the comparisons made.
         (changed(p_value=0.01, p_holm=0.3, high=0.3), "inconclusive", reasons.ADVANTAGE_POSSIBLE),
@@ -145,7 +145,7 @@ def test_diagnoses_named_by_the_policy_must_have_been_audited() -> None:
 
 
 def test_tiers_named_by_the_policy_must_have_been_audited() -> None:
-    rule = MemorizationRule("attributable_fraction", ("public", "encounter"), maximum=0.05)
+    rule = TextRule("attributable_fraction", ("public", "encounter"), maximum=0.05)
     decision = decide(replace(ONLY_MEMORIZATION, memorization=(rule,)), Run())
     assert [rule.status for rule in decision.rules] == ["pass", "inconclusive"]
 

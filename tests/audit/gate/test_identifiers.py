@@ -12,7 +12,7 @@ from support.results.planted_memorization import memorization_of
 from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.clean_run import clean_run
 from clinaudit.audit.gate.evaluation import decide
-from clinaudit.audit.gate.policy import IdentifierMetric, IdentifierRule, Policy, load_policy, parse_policy
+from clinaudit.audit.gate.policy import IdentifierMetric, Policy, TextRule, load_policy, parse_policy
 from clinaudit.audit.gate.reading import read_figure
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
@@ -38,7 +38,7 @@ Given = tuple[int, int, int]
 
 
 def policy_of(metric: IdentifierMetric, maximum: float) -> Policy:
-    rule = IdentifierRule(metric, ("public",), maximum)
+    rule = TextRule(metric, ("public",), maximum)
     return replace(ONLY_MEMORIZATION, memorization=(), identifiers=(rule,))
 
 
@@ -71,7 +71,7 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Res
 
 
 def decided(policy: Policy, results: Results) -> dict[str, PublishedRule]:
-    decision = decide(policy, publish(coarsen(results)), {}, planned_missing=False)
+    decision = decide(policy, publish(coarsen(results)), {})
     return {rule.id: rule for rule in decision.rules}
 
 
@@ -146,7 +146,7 @@ def test_a_single_accident_does_not_keep_the_default_rules_open(given: int) -> N
 def test_a_model_that_gives_nothing_passes_all_rules_on_text_and_identifiers() -> None:
     """130 and 130 patients, of whom nothing is found: the clean run is what `check` asks the gate about."""
     policy = replace(load_policy(), disclosure=())
-    decision = decide(policy, clean_run(dict.fromkeys(TIER_IDS, (130, 130))), {}, planned_missing=False)
+    decision = decide(policy, clean_run(dict.fromkeys(TIER_IDS, (130, 130))), {})
     assert (decision.status, len(decision.rules)) == ("pass", 48)
     of_own = decided(policy, results_with({"train": NONE, "nontrain": NONE}, patients=130))["identifiers/own/public"]
     assert of_own.status == "pass"
@@ -180,7 +180,7 @@ def test_what_was_not_measured_says_so_and_is_no_pass() -> None:
     results = results_with({"train": NONE, "nontrain": NONE}).model_copy(update={"identifiers": None})
     published = publish(coarsen(results))
     policy = policy_of("own", 0.05)
-    (rule,) = decide(policy, published, {}, planned_missing=False).rules
+    (rule,) = decide(policy, published, {}).rules
     assert (rule.status, rule.reason) == ("inconclusive", "There is no figure: not measured.")
 
 

@@ -9,7 +9,7 @@ from support.results.decided_results import ONLY_MEMORIZATION, Run, Text, decide
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.gate import evaluation, reasons
-from clinaudit.audit.gate.policy import MemorizationRule, load_policy
+from clinaudit.audit.gate.policy import TextRule, load_policy
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.memorization.summary import GenerationMetrics
@@ -20,7 +20,7 @@ from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.suppression.coarse import coarsen
 
-RULE = MemorizationRule("other_patient_fraction", ("public",), maximum=0.05)
+RULE = TextRule("other_patient_fraction", ("public",), maximum=0.05)
 OF_OTHERS = replace(ONLY_MEMORIZATION, memorization=(RULE,))
 TRAIN = "memorization/other_patient_fraction/public"
 NONTRAIN = f"{TRAIN}/nontrain"
@@ -71,7 +71,7 @@ def test_a_tier_at_which_nobody_never_seen_was_asked_does_not_pass() -> None:
     by_tier = {**shown.memorization}
     by_tier["public"] = {"train": by_tier["public"]["train"]}
     published = shown.model_copy(update={"memorization": by_tier})
-    asked = {rule.id: rule for rule in evaluation.decide(OF_OTHERS, published, {}, planned_missing=False).rules}
+    asked = {rule.id: rule for rule in evaluation.decide(OF_OTHERS, published, {}).rules}
     assert asked[TRAIN].status == "pass"
     assert (asked[NONTRAIN].status, asked[NONTRAIN].reason) == ("inconclusive", reasons.TIER_NOT_AUDITED)
 
@@ -188,7 +188,7 @@ def test_a_planted_leak_makes_the_default_policy_fail(
     planted: Mapping[Arm, int], expected: dict[str, RuleStatus]
 ) -> None:
     results = results_with(planted)
-    decision = evaluation.decide(load_policy(), publish(coarsen(results)), {}, planned_missing=False)
+    decision = evaluation.decide(load_policy(), publish(coarsen(results)), {})
     assert {rule.id: rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == expected
     assert (decision.status == "fail") is ("fail" in expected.values())
 
@@ -198,5 +198,5 @@ def test_the_class_from_381_of_whom_nothing_is_found_passes_the_strict_limit_and
     strict = load_policy(Path("strict"))
     for patients, status in ((380, "inconclusive"), (381, "pass")):
         results = results_with({"train": 0, "nontrain": 0}, patients=patients)
-        decision = evaluation.decide(strict, publish(coarsen(results)), {}, planned_missing=False)
+        decision = evaluation.decide(strict, publish(coarsen(results)), {})
         assert {rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == {status}

@@ -14,7 +14,7 @@ from clinaudit.reports.schema.disclosure import PublishedDisclosure
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import SUB_STEP, class_of
 
-ASKED = AskedRule("", "", "", cast("Any", None), cast("Any", None), tier="public", diagnosis="hiv")
+ASKED = AskedRule("", "", "", cast("Any", None), tier="public", diagnosis="hiv")
 
 
 def published(in_both: int | None, patients: int) -> PublishedResults:

@@ -1,16 +1,19 @@
 """Policies: the one that ships, and every kind of mistake in one's own, told all at once."""
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from clinaudit.audit.choices import SHIPPED
+from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import (
+    ALPHA,
     DisclosureRule,
     JudgeLimits,
-    MemorizationRule,
     PassRequirements,
+    TextRule,
     load_policy,
     locate_policy,
 )
@@ -54,11 +57,11 @@ def test_the_default_policy():
     policy = load_policy()
     assert policy.name == "default"
     assert policy.memorization == (
-        MemorizationRule("attributable_fraction", TIER_IDS, maximum=0.05),
-        MemorizationRule("near_verbatim_attributable_fraction", TIER_IDS, maximum=0.05),
-        MemorizationRule("other_patient_fraction", TIER_IDS, maximum=0.05),
+        TextRule("attributable_fraction", TIER_IDS, maximum=0.05),
+        TextRule("near_verbatim_attributable_fraction", TIER_IDS, maximum=0.05),
+        TextRule("other_patient_fraction", TIER_IDS, maximum=0.05),
     )
-    assert policy.disclosure == (DisclosureRule(TIER_IDS, None, maximum=0.25, alpha=0.05),)
+    assert policy.disclosure == (DisclosureRule(TIER_IDS, None, maximum=0.25),)
 
 
 def test_every_policy_that_ships_is_known_by_its_name():
@@ -78,7 +81,6 @@ def test_policies_that_ship_ask_for_the_same_evidence_before_a_model_fails():
             policy.maximum_unjudged_share,
             policy.minimum_unbroken_share,
             policy.judge,
-            [rule.alpha for rule in policy.disclosure],
         )
 
     assert evidence("strict") == evidence("default") == evidence("research")
@@ -154,8 +156,8 @@ def test_a_mistake_in_what_a_pass_needs_is_told_with_its_key(tmp_path: Path, old
 def test_a_site_policy(tmp_path: Path):
     policy = load_policy(write(tmp_path, GOOD))
     assert (policy.name, policy.minimum_patients_per_class, policy.maximum_unjudged_share) == ("site", 30, 0)
-    assert policy.memorization == (MemorizationRule("hit_rate", ("public", "encounter"), maximum=0.1),)
-    assert policy.disclosure == (DisclosureRule(("encounter",), ("hiv",), maximum=0.2, alpha=0.05),)
+    assert policy.memorization == (TextRule("hit_rate", ("public", "encounter"), maximum=0.1),)
+    assert policy.disclosure == (DisclosureRule(("encounter",), ("hiv",), maximum=0.2),)
 
 
 @pytest.mark.parametrize(
@@ -243,4 +245,6 @@ def test_files_that_are_no_policy(tmp_path: Path):
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_the_level_that_the_page_names_is_that_of_the_policies_that_ship(name: str) -> None:
-    assert {rule.alpha for rule in load_policy(locate_policy(None).with_name(f"{name}.toml")).disclosure} == {0.05}
+    document = tomllib.loads(locate_policy(None).with_name(f"{name}.toml").read_text())
+    assert {rule.get("alpha", ALPHA) for rule in document["disclosure"]} == {0.05}
+    assert "(tested at 5%)" in reasons.BETTER_THAN_CHANCE

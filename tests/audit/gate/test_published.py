@@ -15,6 +15,7 @@ from support.results.decided_results import (
     Text,
     changed,
     decide,
+    unfinished,
 )
 
 from clinaudit.audit.gate import evaluation, reasons
@@ -35,14 +36,15 @@ def range_of_test(p: tuple[float, float], upper: tuple[float, float]) -> RangeOf
 def settled(
     policy: Policy, run: Run, tests: dict[Comparison, RangeOfTest], *, planned_missing: bool = False
 ) -> PublishedDecision:
-    return evaluation.decide(policy, run.published(), agreed_outcomes(tests), planned_missing=planned_missing)
+    published = unfinished(run.published()) if planned_missing else run.published()
+    return evaluation.decide(policy, published, agreed_outcomes(tests))
 
 
 @pytest.mark.parametrize(
     ("p", "upper", "status", "reason"),
     [
-        ((1e-6, 1e-4), (0.3, 0.4), "fail", reasons.better_than_chance(0.05)),
-        ((0.04, 0.05), (0.1, 0.2), "fail", reasons.better_than_chance(0.05)),
+        ((1e-6, 1e-4), (0.3, 0.4), "fail", reasons.BETTER_THAN_CHANCE),
+        ((0.04, 0.05), (0.1, 0.2), "fail", reasons.BETTER_THAN_CHANCE),
         ((0.04, 0.06), (0.1, 0.2), "inconclusive", reasons.UNSETTLED),
         ((0.06, 0.9), (0.1, 0.25), "pass", reasons.NO_ADVANTAGE),
         ((0.06, 0.9), (0.1, 0.26), "inconclusive", reasons.UNSETTLED),

@@ -59,7 +59,7 @@ def test_unjudged_refusals_are_said_to_be_refusals() -> None:
 
 def test_a_chat_in_which_nobody_could_be_asked_is_no_pass() -> None:
     published = Run().published().model_copy(update={"renderings": {"chat": PublishedRendering()}})
-    rules = decide_published(POLICY, published, Run().outcomes(), planned_missing=False).rules
+    rules = decide_published(POLICY, published, Run().outcomes()).rules
     assert [(rule.rendering, rule.status, rule.reason) for rule in rules] == [
         (None, "pass", reasons.WITHIN_LIMIT),
         ("chat", "inconclusive", reasons.TIER_NOT_AUDITED),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.gate.needed_patients import needed_patients_text
-from clinaudit.audit.gate.policy import MemorizationRule, PassRequirements, load_policy
+from clinaudit.audit.gate.policy import PassRequirements, TextRule, load_policy
 from clinaudit.audit.gate.sample_size import (
     patients_without_advantage,
     patients_without_findings,
@@ -20,7 +20,7 @@ from clinaudit.priors.tiers import TIER_IDS
 
 @pytest.mark.parametrize("maximum", [0.01, 0.02, 0.05, 0.1])
 def test_zero_repeats_lie_within_the_limit_from_there_on(maximum: float) -> None:
-    rule = MemorizationRule("attributable_fraction", ("public",), maximum)
+    rule = TextRule("attributable_fraction", ("public",), maximum)
     patients = patients_without_findings(replace(load_policy(), memorization=(rule,)), rule)
     assert patients is not None
     # The low end of a class of twenty, and the first of which nothing found lies within the limit.

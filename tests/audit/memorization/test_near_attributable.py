@@ -17,7 +17,7 @@ from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.gate.evaluation import decide as decide_run
-from clinaudit.audit.gate.policy import MemorizationRule, load_policy
+from clinaudit.audit.gate.policy import TextRule, load_policy
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
@@ -117,9 +117,9 @@ def decide(summary: Memorization) -> str:
     policy = load_policy()
     (rule,) = (rule for rule in policy.memorization if rule.metric == NEAR)
     assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
-    asked = replace(policy, memorization=(MemorizationRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
+    asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
     results = Results(memorization={"encounter": {"train": summary}})
-    return decide_run(asked, publish(coarsen(results)), {}, planned_missing=False).status
+    return decide_run(asked, publish(coarsen(results)), {}).status
 
 
 def invented() -> dict[str, str]:

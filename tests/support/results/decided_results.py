@@ -14,9 +14,9 @@ from clinaudit.audit.gate.policy import (
     LIMITS,
     DisclosureRule,
     JudgeLimits,
-    MemorizationRule,
     PassRequirements,
     Policy,
+    TextRule,
 )
 from clinaudit.audit.ranges.counts import share_of, share_range
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
@@ -27,7 +27,7 @@ from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults
+from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults, PublishedStage
 from clinaudit.reports.suppression.classes import ARM_STEP, class_of, class_of_alone
 
 POLICY = Policy(
@@ -35,7 +35,7 @@ POLICY = Policy(
     minimum_patients_per_class=20,
     maximum_short_share=0.1,
     maximum_unjudged_share=0.1,
-    memorization=(MemorizationRule("attributable_fraction", ("public",), maximum=0.05),),
+    memorization=(TextRule("attributable_fraction", ("public",), maximum=0.05),),
     disclosure=(DisclosureRule(("public",), None, maximum=0.25),),
 )
 ONLY_MEMORIZATION = replace(POLICY, disclosure=())
@@ -224,7 +224,14 @@ def _fit(unbroken: int, broken: int, *, own: int | None) -> PublishedPrompts:
 
 def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> PublishedDecision:
     """Return what the gate decides on a run."""
-    return evaluation.decide(policy, run.published(), run.outcomes(), planned_missing=planned_missing)
+    published = run.published()
+    return evaluation.decide(policy, unfinished(published) if planned_missing else published, run.outcomes())
+
+
+def unfinished(published: PublishedResults) -> PublishedResults:
+    """Return the results of a run of which some generation is missing."""
+    stage = PublishedStage(planned=NOTATION.count(100), missing=NOTATION.count(1), failed=NOTATION.count(0))
+    return published.model_copy(update={"completeness": {"generation": stage}})
 
 
 def compared(delta: Delta | None = None, **changes: object) -> Run:

@@ -141,7 +141,7 @@ def _measure(world: World) -> Results:
 def decide(results: Results) -> Results:
     """Return the results with the verdict of the policy that ships."""
     published = publish(coarsen(results))
-    decision = evaluation.decide(load_policy(), published, find_outcomes(results, published), planned_missing=False)
+    decision = evaluation.decide(load_policy(), published, find_outcomes(results, published))
     return results.model_copy(update={"decision": decision})
 
 

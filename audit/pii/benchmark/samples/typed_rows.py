@@ -10,9 +10,8 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_file, printable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import is_encodable, iter_records
@@ -45,11 +44,8 @@ def iter_typed_rows(
     `header`, of the fields that are read, says at the end which others there were. `role` names the file: raises
     `BadInputError` where there is no such file, or not a `.jsonl` (also `.gz`, `.zst`).
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name, _JSONL)
-    except BadInputError as error:
-        raise BadInputError(f"{role} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, role, _JSONL)
+    name = file.name
     rows = 0
     for row, record in iter_records(file, header=header, problems=problems):
         rows += 1

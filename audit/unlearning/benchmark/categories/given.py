@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, name_of, taxonomy
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import find_file, printable
+from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import iter_records
@@ -24,11 +23,7 @@ def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, 
     Raises `BadInputError` listing all problems: patients whom the corpus does not have, categories of no taxonomy of
     ours, and two categories of one patient.
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name)
-    except BadInputError as error:
-        raise BadInputError(f"{_ROLE} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, _ROLE)
     known = {
         written.casefold(): category for category in (*taxonomy(), OTHER) for written in (category, name_of(category))
     }

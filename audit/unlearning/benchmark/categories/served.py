@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from clinaudit.audit.served.answer_schema import TEXT, object_schema
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import Question, question_id
@@ -52,16 +53,7 @@ _SORTED: Final = TypeAdapter(_Sorted)
 
 def category_schema() -> Mapping[str, Any]:
     """Return the JSON schema of an answer."""
-    return {
-        "type": "object",
-        "properties": {
-            "question": {"type": "string"},
-            "reason": {"type": "string"},
-            "category": {"type": "string", "enum": [*taxonomy(), OTHER]},
-        },
-        "required": ["question", "reason", "category"],
-        "additionalProperties": False,
-    }
+    return object_schema(question=TEXT, reason=TEXT, category={"type": "string", "enum": [*taxonomy(), OTHER]})
 
 
 def ask_for_category(title: str) -> Question:

@@ -89,15 +89,6 @@ def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None
     return None if math.isnan(kappa) else kappa
 
 
-def kappa_of_shares(agreement: float, share: float) -> float:
-    """Return Fleiss' kappa of two verdicts from the mean agreement and the share of the first among all verdicts.
-
-    (agreement - chance) / (1 - chance), chance being share² + (1 - share)²: what a published table allows to recompute.
-    """
-    chance = share**2 + (1 - share) ** 2
-    return (agreement - chance) / (1 - chance)
-
-
 def read_agreement(agreement: float | None, kappa: float | None) -> str:
     """Return what both figures say together, in a sentence."""
     if agreement is None:

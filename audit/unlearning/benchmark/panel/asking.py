@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
+from clinaudit.audit.served.answer_schema import TEXT, object_schema
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import Question, question_id
@@ -116,13 +117,4 @@ def read_question_verdict(answer: str, notes: Sequence[str], asked: str, reply: 
 
 
 def _schema(verdicts: list[str]) -> Mapping[str, Any]:
-    return {
-        "type": "object",
-        "properties": {
-            "question": {"type": "string"},
-            "reason": {"type": "string"},
-            "verdict": {"type": "string", "enum": verdicts},
-        },
-        "required": ["question", "reason", "verdict"],
-        "additionalProperties": False,
-    }
+    return object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": verdicts})

@@ -16,8 +16,7 @@ import numpy as np
 
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.statistics.agreement import cohen_kappa
-from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.files import find_file, printable
+from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import iter_records
@@ -89,11 +88,7 @@ def read_sheet(path: Path, items: Sequence[str]) -> dict[str, bool]:
     Raises `BadInputError` listing all problems: items that the sheet did not have, answers that are neither yes nor no,
     and an item that stands twice.
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name)
-    except BadInputError as error:
-        raise BadInputError(f"{_ROLE} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, _ROLE)
     known, problems, first_rows = frozenset(items), Problems(), dict[str, int]()
     found: dict[str, bool] = {}
     for row, record in iter_records(file, header=Header(SHEET_COLUMNS), problems=problems):

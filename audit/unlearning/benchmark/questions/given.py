@@ -12,9 +12,8 @@ from typing import Final
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Question
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_file, printable
+from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
@@ -42,11 +41,7 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
     Raises `BadInputError` listing all problems: lines that are no question, patients whom the corpus does not have, and
     second lines of one question on a patient.
     """
-    name = printable(path.name)
-    try:
-        file = find_file(path, name, _JSONL)
-    except BadInputError as error:
-        raise BadInputError(f"{_ROLE} {name} cannot be read", [f"{name}: {error.message}"]) from None
+    file = find_given_file(path, _ROLE, _JSONL)
     problems = Problems()
     found: dict[str, list[GivenQuestion]] = {}
     first_rows: dict[tuple[object, object], int] = {}

@@ -5,11 +5,12 @@ hold to the rules of checks.py: facts word for word in the notes, no identifier,
 four of a kind the model is asked once more; then the patient is dropped, and counted.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from pydantic import TypeAdapter
 
+from clinaudit.audit.served.answer_schema import TEXT, TEXTS, list_schema, object_schema
 from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import Question, question_id
@@ -56,25 +57,8 @@ Whoever reads a question sees no note. So each question describes its patient by
 share, and cannot be answered from medical knowledge alone. It never holds its own answer. It never holds a name, an \
 age, a sex, a date, a place, an occupation or anything else that identifies a person, and never asks for such.
 """
-_ITEM: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "ask": {"type": "string"},
-        "answer": {"type": "string"},
-        "facts": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["ask", "answer", "facts"],
-    "additionalProperties": False,
-}
-SCHEMA: Final[Mapping[str, Any]] = {
-    "type": "object",
-    "properties": {
-        "question": {"type": "string"},
-        **{kind: {"type": "array", "items": _ITEM} for kind in QUESTION_KINDS},
-    },
-    "required": ["question", *QUESTION_KINDS],
-    "additionalProperties": False,
-}
+_ITEM: Final = object_schema(ask=TEXT, answer=TEXT, facts=TEXTS)
+SCHEMA: Final = object_schema(question=TEXT, **{kind: list_schema(_ITEM) for kind in QUESTION_KINDS})
 _MAX_ANSWER_TOKENS: Final = 4096
 #: Facts of a reasoning question at least: it joins findings.
 _FEWEST_JOINED: Final = 2

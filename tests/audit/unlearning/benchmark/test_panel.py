@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import kappa_of_shares, measure_panel, merged_kappa
+from clinaudit.audit.unlearning.benchmark.panel.agreement import measure_panel, merged_kappa
 from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
     Confusion,
     SheetRow,
@@ -53,6 +53,15 @@ def test_agreement_and_kappa_of_four_items_by_hand() -> None:
     # verdicts, so chance is 1/2 and kappa (2/3 - 1/2) / (1/2) = 1/3.
     assert measured.kappa == pytest.approx(1 / 3)
     assert measured.reading == ("two judges give the same verdict on 41.7% of the items; Fleiss' kappa is 0.333 (fair)")
+
+
+def kappa_of_shares(agreement: float, share: float) -> float:
+    """Return Fleiss' kappa of two verdicts from the mean agreement and the share of the first among all verdicts.
+
+    (agreement - chance) / (1 - chance), chance being share² + (1 - share)²: what a published table allows to recompute.
+    """
+    chance = share**2 + (1 - share) ** 2
+    return (agreement - chance) / (1 - chance)
 
 
 def test_kappa_equals_its_definition_on_every_small_table() -> None:

@@ -125,7 +125,9 @@ def test_exact_memorization_by_hand(tmp_path: Path) -> None:
                 logits[row, place, following + 1 if is_wrong else following] = 1.0
         return SimpleNamespace(logits=logits)
 
-    asked = model.with_network(_Stub(network))
+    asked = AskedModel(
+        "stub", _Stub(network), model.tokenizer, context_length=model.context_length, stop_token_ids=frozenset()
+    )
     assert asked.exact_memorization([question], "addressed") == {
         question.qa_id: pytest.approx((len(answer) - 2) / len(answer))
     }
