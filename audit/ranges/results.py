@@ -168,10 +168,10 @@ def _prompts(coarse: CoarsePrompts) -> PublishedPrompts:
         unbroken=unbroken,
         broken=broken,
         unbroken_share=share_range(unbroken, broken),
-        own=coarse.text["own"],
-        own_share=share_range(coarse.text["own"], coarse.text["rest"]),
-        earlier_note=coarse.note["earlier"],
-        also_shows={name: cells["shown"] for name, cells in coarse.shown.items()},
+        own=coarse.text["some"],
+        own_share=share_range(coarse.text["some"], coarse.text["rest"]),
+        earlier_note=coarse.note["some"],
+        also_shows={name: cells["some"] for name, cells in coarse.shown.items()},
     )
 
 

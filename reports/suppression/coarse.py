@@ -131,16 +131,10 @@ class _Coarsening:
 
     def _prompts(self, summary: PromptSummary) -> CoarsePrompts:
         patients = summary.unbroken + summary.broken
-
-        def part(name: str, count: int) -> dict[str, CountRange]:
-            return self._rules.cells({name: count, "rest": patients - count}, step=ARM_STEP)
-
-        return CoarsePrompts(
-            fit=self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=ARM_STEP),
-            text=part("own", summary.own),
-            note=part("earlier", summary.earlier_note),
-            shown={name: part("shown", count) for name, count in summary.also_shows.items()},
-        )
+        parts = {"own": summary.own, "earlier": summary.earlier_note, **summary.also_shows}
+        cells = {n: self._rules.cells({"some": of, "rest": patients - of}, step=ARM_STEP) for n, of in parts.items()}
+        fit = self._rules.cells({"unbroken": summary.unbroken, "broken": summary.broken}, step=ARM_STEP)
+        return CoarsePrompts(fit, cells.pop("own"), cells.pop("earlier"), shown=cells)
 
     def _memorization(self, summary: Memorization) -> CoarseMemorization:
         behind = summary.behind

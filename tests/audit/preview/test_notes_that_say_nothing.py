@@ -73,7 +73,7 @@ def test_discharge_summaries_with_underscores_are_one_prompt_for_everybody(tmp_p
 
 def test_fully_de_identified_notes_have_no_prompt_of_a_tier_that_is_about_names_and_days(tmp_path: Path) -> None:
     banner = "patient: ___\ndob: [**1960**]\nvisit date: <DATE>\nprovider: [NAME]\nlocation: XXXX\n"
-    found, text = survey(tmp_path, lambda n: [banner + BODY.format(n=7)])
+    found, text = survey(tmp_path, lambda _: [banner + BODY.format(n=7)])
     assert of_tier(found, "encounter").arms["train"].made == 0
     assert "CANNOT BE AUDITED" in text
     assert status_at(found, "encounter")[0] == "inconclusive"

@@ -6,19 +6,16 @@ vLLM runs in a process of its own: it changes torch, signal handlers and the env
 import dataclasses
 import importlib.util
 import json
-import os
 import random
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
-from clinaudit.audit.model.engines import selection
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.model.engines.selection import choose_threads, make_engine, resolve_engine
+from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import BadInputError, UsageError
 
@@ -35,7 +32,6 @@ import dataclasses, json, sys, torch
 from pathlib import Path
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
-from clinaudit.audit.model.engines import selection
 from clinaudit.audit.model.engines.selection import make_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import ClinauditError
@@ -263,18 +259,6 @@ def test_threads_are_given_back(model, requests):
     before = torch.get_num_threads()
     decode(model, requests[:1], threads=before + 1)
     assert torch.get_num_threads() == before
-
-
-@pytest.mark.parametrize(
-    ("option", "environment", "size", "threads"),
-    [(3, "2", 5 << 30, 3), (None, "2", 5 << 30, 2), (None, "", 540 << 20, 1), (None, "0", 1, 1), (None, "x,y", 1, 1)],
-)
-def test_threads_are_those_asked_for_and_one_for_a_small_model(model, monkeypatch, option, environment, size, threads):
-    monkeypatch.setattr(selection, "_ASKED", environment)
-    sized = SimpleNamespace(weight_bytes=size)
-    assert choose_threads(sized, EngineOptions(threads=option)) == threads
-    cores = choose_threads(SimpleNamespace(weight_bytes=5 << 30), EngineOptions()) if not environment else None
-    assert cores in (None, len(os.sched_getaffinity(0)))
 
 
 def test_identity(model):
