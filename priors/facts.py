@@ -17,7 +17,7 @@ from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
 from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
-from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact, Tier
+from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
 from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.note_fields import FoundField
@@ -39,6 +39,8 @@ _DIRECTION = (
 _ENTRY = re.compile(rf"(?:[^\n;,]|,(?=\s*{_DIRECTION}))+", re.IGNORECASE)
 _AGE = re.compile(r"(?P<years>[0-9]{1,3})(?:[ \t-]*(?:y|yo|y/o|y\. ?o|yrs?|years?)(?:[ \t-]*old)?\.?)?", re.IGNORECASE)
 _FRAGMENTS = tuple(tier for tier in TIERS if tier.id in FRAGMENT_TIERS)
+#: Notes before the latest that are looked at: a template that fits none would have all of them read.
+_MOST_EARLIER = 20
 _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
@@ -98,6 +100,8 @@ class PatientFacts:
     tagged: frozenset[Fact] = frozenset()
     #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
     doubtful: frozenset[Fact] = frozenset()
+    #: Sections that it finds in fewer than half of them.
+    rarely_found: frozenset[Fact] = frozenset()
     #: By id of a fragment tier: the same as an earlier note has it, where that is the latest with the tier's facts.
     earlier: Mapping[str, "PatientFacts"] = field(default_factory=dict)
 
@@ -105,12 +109,23 @@ class PatientFacts:
         """Return the facts as the note has them that a fragment of this tier is taken from."""
         return self.earlier.get(tier.id, self)
 
+    @property
+    def sources(self) -> "tuple[PatientFacts, ...]":
+        """The facts as each note has them that some fragment is taken from, a note once."""
+        found = {source.latest.note_id: source for source in map(self.at, _FRAGMENTS)}
+        return tuple(found.values())
+
+    def stands_in_opening(self, fact: Fact) -> bool:
+        """Whether the note holds a fact where a note begins: a provider who signs at its end is not in the opening."""
+        field = self.in_note.get(fact)
+        return field is not None and (fact in BELOW_BANNER or field.span_chars.start < self.banner_end)
+
     def has_any_of(self, tier: Tier) -> bool:
-        """Whether the note has a value of the patient's own of what the tier is about."""
-        return not (self.in_note.keys() - self.tagged).isdisjoint(tier.distinguishing)
+        """Whether the opening has a value of the patient's own of what the tier is about."""
+        return any(self.stands_in_opening(fact) for fact in set(tier.distinguishing) - self.tagged)
 
     def has_all_of(self, tier: Tier) -> bool:
-        """Whether it has all that its layout places of the tier besides."""
+        """Whether the note also has every fact of the tier that its layout places in it."""
         placed = self.placed.intersection(tier.facts)
         return self.has_any_of(tier) and placed <= self.in_note.keys() | self.in_prose.keys()
 
@@ -149,11 +164,11 @@ class FactReader:
         older = cache(lambda place: self._read(patient, notes, place, table=known.table))
         earlier: dict[str, PatientFacts] = {}
         for tier in _FRAGMENTS:
-            # Else the latest that has at least what the tier is about.
+            # First the latest with all, then the latest with what the tier is about.
             for suits in (PatientFacts.has_all_of, PatientFacts.has_any_of):
                 if suits(known, tier):
                     break
-                places = range(len(notes) - 2, -1, -1)
+                places = range(len(notes) - 2, max(-1, len(notes) - 2 - _MOST_EARLIER), -1)
                 if (found := next((place for place in places if suits(older(place), tier)), None)) is not None:
                     earlier[tier.id] = older(found)
                     break

@@ -11,20 +11,16 @@ from typing import Final
 
 from clinaudit.priors.facts import FollowingHeader, PatientFacts
 from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import HISTORY, Fact, Tier
+from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 
-#: What stands below the banner of a note, and fills paragraphs.
-_BELOW_BANNER: Final = HISTORY | {Fact.MEDICATIONS}
-#: Characters of text between facts: with more of them a prompt holds what the tier does not know. Before the first fact
-#: a letterhead may stand.
+#: Characters of text before and between facts: with more of them a prompt holds what the tier does not know.
 _LONGEST_STRETCH: Final = 200
-_LONGEST_LETTERHEAD: Final = 600
 _LINE_REST: Final = re.compile(rf"[^\r\n]{{0,{_LONGEST_STRETCH}}}(?=[\r\n]|\Z)")
 #: What else a banner shows that is no fact of any tier.
 RECORD_NUMBER: Final = "record number"
 _RECORD_NUMBER: Final = re.compile(
-    r"\b(?:mrn|(?:medical[ \t]+|hospital[ \t]+|patient[ \t]+|nhs[ \t]+|unit[ \t]+|chart[ \t]+|record[ \t]+)+"
-    r"(?:record[ \t]+)?(?:no|number|id|#))\b[.:# \t]{0,9}[A-Z]{0,3}[- ]?\d",
+    r"\b(?:mrn\b|(?:medical[ \t]+|hospital[ \t]+|patient[ \t]+|nhs[ \t]+|unit[ \t]+|chart[ \t]+|record[ \t]+)+"
+    r"(?:record[ \t]+)?(?:no\b|number\b|id\b|#)|mr[ \t]?#)[.:# \t]{0,9}[A-Z]{0,3}[- ]?\d",
     re.IGNORECASE,
 )
 
@@ -52,7 +48,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     through it. A fact that a table alone holds is not put in.
     """
     facts = facts.at(tier)
-    found = {fact for fact in tier.facts if _stands_in_opening(facts, fact)}
+    found = {fact for fact in tier.facts if facts.stands_in_opening(fact)}
     if (found - facts.tagged).isdisjoint(tier.distinguishing):
         return "no distinguishing fact in the note's opening"
     note = facts.note
@@ -117,19 +113,13 @@ def held_facts(facts: PatientFacts, tier: Tier, rendering: Rendering) -> frozens
         known = frozenset(fact for fact in tier.facts if facts.known(fact))
         return frozenset() if known.isdisjoint(tier.distinguishing) else known
     fragment = _fragment(facts, tier, rendering)
-    return frozenset() if isinstance(fragment, str) else fragment.holds
+    return frozenset() if isinstance(fragment, str) else frozenset(filter(facts.at(tier).known, fragment.holds))
 
 
 def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
     """Return the note's opening, or where it does not have what the tier needs the facts alone; or why neither."""
     opening = quote_opening(facts, tier)
     return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
-
-
-def _stands_in_opening(facts: PatientFacts, fact: Fact) -> bool:
-    """Whether the note holds a fact where a note begins: a provider who signs at its end is not in the opening."""
-    field = facts.in_note.get(fact)
-    return field is not None and (fact in _BELOW_BANNER or field.span_chars.start < facts.banner_end)
 
 
 def is_complete(facts: PatientFacts, tier: Tier) -> bool:
@@ -140,7 +130,7 @@ def is_complete(facts: PatientFacts, tier: Tier) -> bool:
     """
     facts = facts.at(tier)
     expected = facts.placed.intersection(tier.facts)
-    found = facts.in_note.keys() | facts.in_prose.keys() | _BELOW_BANNER
+    found = facts.in_note.keys() | facts.in_prose.keys() | BELOW_BANNER
     return expected <= found and facts.doubtful.isdisjoint(expected)
 
 
@@ -155,16 +145,16 @@ def _end_of_line(note: str, start: int) -> int:
 
 
 def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
-    """Whether longer text than a banner has between its facts stands before the last fact."""
+    """Whether more text than a banner has between its facts stands before the last fact."""
     spans = sorted(
-        field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts or fact not in _BELOW_BANNER
+        field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts or fact not in BELOW_BANNER
     )
-    reached, longest = 0, _LONGEST_LETTERHEAD
+    reached = 0
     for span in spans:
         if span.start >= last:
             break
         # White space sets a banner's columns apart.
-        if len(" ".join(facts.note[reached : span.start].split())) > longest:
+        if len(" ".join(facts.note[reached : span.start].split())) > _LONGEST_STRETCH:
             return True
-        reached, longest = max(reached, span.end), _LONGEST_STRETCH
+        reached = max(reached, span.end)
     return False

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Literal
 
 from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note_fields import placed_sources
@@ -130,11 +130,11 @@ class ProfileFit:
 
 
 def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the latest notes of these patients that have its facts (patient id -> facts)."""
-    facts = {patient_id: known.at(TIERS[-1]) for patient_id, known in facts.items()}
+    """Return how the profile fits the notes that these patients are asked with (patient id -> facts)."""
     by_layout: dict[str, list[PatientFacts]] = {layout.name: [] for layout in profile.layouts}
     for known in facts.values():
-        by_layout.setdefault(known.layout, []).append(known)
+        for source in known.sources:
+            by_layout.setdefault(source.layout, []).append(source)
     rules = {layout.name: layout for layout in profile.layouts}
     fits: list[LayoutFit] = []
     findings: list[Finding] = []

@@ -173,13 +173,17 @@ class PromptWriter:
         if lines is None:
             return _NO_MEDICATION
         opening, rest, unbroken = BACKGROUND_ENDING, None, facts.are_own(tier.facts)
+        also_shows: tuple[str, ...] = ()
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):
                 return fragment
             opening, rest, unbroken = fragment.prompt, fragment.rest, is_complete(facts, tier)
+            # Where the answer is begun, the chat shows what the note's beginning does.
+            if self._chat.request == "continue" and fragment.also_shows:
+                unbroken, also_shows = fragment.unbroken, fragment.also_shows
         said = self._chat.render(converse(lines, self._chat.request, opening=opening))
-        return said if isinstance(said, str) else _Draft(said.prompt, rest, unbroken, messages=said.messages)
+        return said if isinstance(said, str) else _Draft(said.prompt, rest, unbroken, also_shows, said.messages)
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
@@ -254,7 +258,7 @@ class PromptWriter:
 def _misfit(asked: _Asked) -> bool | None:
     """Return False where a patient has no fragment by a fault of the template; None where the note lacks a section."""
     facts, wanted = asked.facts, asked.facts.placed.intersection(asked.tier.distinguishing)
-    return False if asked.tier.is_fragment and wanted - (HISTORY - facts.doubtful) else None
+    return False if asked.tier.is_fragment and wanted - (HISTORY - facts.rarely_found) else None
 
 
 def write_priors(

@@ -11,11 +11,11 @@ from typing import Final, Literal
 
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
-from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.proposal import LayoutSearch
 from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, MOST, SampleNote
 from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.sections import normalize_newlines
@@ -29,11 +29,11 @@ _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
     """Return how the profile fits the latest notes, with what their text says against it, problems first."""
     fit = measure_fit(facts, profile)
-    facts = {patient_id: known.at(TIERS[-1]) for patient_id, known in facts.items()}
+    sources = [source for known in facts.values() for source in known.sources]
     rules = {layout.name: layout for layout in profile.layouts}
     found = [*fit.findings]
-    for name in {known.layout: None for known in facts.values()}:
-        patients = [known for known in facts.values() if known.layout == name]
+    for name in {known.layout: None for known in sources if known.layout != NO_LAYOUT}:
+        patients = [known for known in sources if known.layout == name]
         patients = patients[:: -(-len(patients) // _MOST_NOTES)]
         found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
     return replace(fit, findings=tuple(sorted(found, key=lambda finding: finding.level != "problem")))
@@ -47,7 +47,7 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
         if fact in denied and found > MOST * len(patients):
             text = (
                 f"layout {name}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold it; "
-                "say where it stands: what a profile denies is in prompts that may not know it"
+                "say where it stands: prompts may hold it at tiers that do not know it"
             )
             yield Finding(Kind.FACT_DENIED, "problem", name, fact, len(patients) - found, len(patients), text)
 

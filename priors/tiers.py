@@ -89,5 +89,7 @@ TIERS: tuple[Tier, ...] = (
 TIER_IDS: tuple[str, ...] = tuple(tier.id for tier in TIERS)
 #: What a fragment tells of the illness, each in a section of its own, which not every note has.
 HISTORY: frozenset[Fact] = frozenset({Fact.CHIEF_COMPLAINT, Fact.HPI})
+#: What stands below the banner of a note, and fills paragraphs.
+BELOW_BANNER: frozenset[Fact] = HISTORY | {Fact.MEDICATIONS}
 #: Ids of the tiers whose prompts quote a note.
 FRAGMENT_TIERS: frozenset[str] = frozenset(tier.id for tier in TIERS if tier.is_fragment)

@@ -91,7 +91,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
         for prior in priors
         if prior.unbroken is not None and prior.rendering not in probed.beside
     }
-    texts = Counter((tier, prior.prompt) for (tier, _, _), prior in asked.items())
+    texts = Counter((tier, prior.prompt) for (tier, _, _), prior in asked.items() if not prior.excluded)
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():
         groups.setdefault((tier, arm), []).append(prior)

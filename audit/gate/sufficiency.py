@@ -79,7 +79,8 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
         if prompts.unbroken_share.low < policy.minimum_unbroken_share:
             describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
             return describe(policy.minimum_unbroken_share)
-        if (prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS:
+        # Demographics fit several patients by their nature; a fragment of a note is to be of one.
+        if asked.tier in FRAGMENT_TIERS and (prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS:
             return reasons.PROMPTS_SHARED
     return None
 

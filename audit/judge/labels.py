@@ -60,8 +60,7 @@ class Annotator:
 
     def _history_of(self, facts: PatientFacts) -> PatientHistory:
         # Fragments of different tiers may be of different notes.
-        sources = {source.latest.note_id: source for source in (facts, *facts.earlier.values())}.values()
-        starts, histories = zip(*map(_part_at_history, sources), strict=True)
+        starts, histories = zip(*map(_part_at_history, facts.sources), strict=True)
         return PatientHistory(
             notes=[note.text for note in self.corpus.notes_of(facts.patient_id)],
             note_start="\n\n".join(starts),

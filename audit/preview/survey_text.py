@@ -14,7 +14,7 @@ from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
 from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -70,8 +70,8 @@ def _layout_lines(survey: Survey) -> list[str]:
     template = harmless_text(survey.profile.name)
     lines = [f"Found in the patients' latest notes, by layout of the template {template} (train / nontrain):"]
     for fit in survey.fit.layouts:
-        sources = (known.at(TIERS[-1]) for known in survey.facts.values())
-        patients = [known for known in sources if known.layout == fit.layout]
+        sources = (source for known in survey.facts.values() for source in known.sources)
+        patients = [source for source in sources if source.layout == fit.layout]
         arms = _arms(patients)
         lines.append(f"  layout {harmless_text(fit.layout)}: {_pair(arms)} patients")
         places = [*fit.facts, None]
@@ -208,7 +208,8 @@ def _verdict(count: PromptCount, minimum: float) -> str:
         return "; CANNOT BE AUDITED"
     if any(of.share is not None and of.share < minimum for of in count.arms.values()):
         return f"; NO RULE CAN PASS (a policy asks for {100 * minimum:.3g}%)"
-    if any(of.own_share is not None and of.own_share < FEWEST_OWN_PROMPTS for of in count.arms.values()):
+    shares = [of.own_share for of in count.arms.values() if of.own_share is not None]
+    if count.tier in FRAGMENT_TIERS and any(share < FEWEST_OWN_PROMPTS for share in shares):
         return "; CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)"
     return ""
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
 from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PublishedPair, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
@@ -225,7 +225,9 @@ def not_tested_words(results: PublishedResults) -> str:
     words += [
         f"“{tier_title(tier)}” (several patients had the same prompt)"
         for tier, arms in results.prompts.items()
-        if any((prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS for prompts in arms.values())
+        if tier in FRAGMENT_TIERS
+        and tier in results.memorization
+        and any((prompts.own_share.low or 0.0) < FEWEST_OWN_PROMPTS for prompts in arms.values())
     ]
     if not results.disclosure.by_diagnosis:
         words.append("diagnoses")

@@ -7,7 +7,7 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
 
 from clinaudit.priors.facts import FactReader
-from clinaudit.priors.fragments import NoteFragment, list_facts, quote_opening
+from clinaudit.priors.fragments import NoteFragment, held_facts, list_facts, quote_opening
 from clinaudit.priors.prompts import PromptWriter, write_priors
 from clinaudit.priors.renderings import Fragment, ProbedTiers, view_of
 from clinaudit.priors.tiers import TIERS, Fact
@@ -50,7 +50,16 @@ def test_nothing_is_cut_and_what_else_the_banner_shows_is_named(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "line", ["Medical Record No. 12345", "NHS number: 943 476 5919", "Unit No:   00123", "mrn# A-991", "Hospital ID 7"]
+    "line",
+    [
+        "Medical Record No. 12345",
+        "NHS number: 943 476 5919",
+        "Unit No:   00123",
+        "mrn# A-991",
+        "Hospital ID 7",
+        "Chart #: 5",
+        "MR# 123",
+    ],
 )
 def test_a_record_number_is_known_by_its_label(tmp_path: Path, line: str) -> None:
     assert opening(tmp_path, NOTE.replace("room: 4", line), "encounter").also_shows == ("record number",)
@@ -83,8 +92,27 @@ def test_facts_at_the_end_of_free_text_are_no_opening_that_fits(tmp_path: Path) 
     history = "She was seen again for the swelling of her knee, which came on after a fall in May. " * 10
     found = opening(tmp_path, f"{history}\npatient: Ada Lund\nvisit date: 05/01/2024\n", "encounter")
     assert not found.unbroken
-    letterhead = "ELM CLINIC, 4 Elm Street, Elmham. Telephone 01234 567890. " * 5
+    letterhead = "ELM CLINIC, 4 Elm Street, Elmham. Telephone 01234 567890. " * 3
     assert opening(tmp_path / "letter", f"{letterhead}\n{NOTE}", "encounter").unbroken
+
+
+@pytest.mark.parametrize("where", ["no fact", "signed"])
+def test_what_is_signed_at_the_end_is_not_the_opening_that_is_looked_for(tmp_path: Path, where: str) -> None:
+    """An addendum with a provider below its text alone does not stand for the note that has the banner."""
+    late = "cc: result\nThe result was discussed.\n" + ("provider: Jo Ek, MD\n" if where == "signed" else "")
+    notes = [
+        {"patient_id": "p", "note_id": f"n{place}", "text": text, "date": f"2024-0{place + 1}-01"}
+        for place, text in enumerate([NOTE.replace("location: Elm Clinic\n", ""), late])
+    ]
+    facts = FactReader(PROFILE).read(corpus_of(tmp_path, notes), "p")
+    assert facts.at(TIER["encounter"]).latest.note_id == "n0"
+
+
+def test_an_empty_list_of_medications_is_nothing_that_a_prompt_holds(tmp_path: Path) -> None:
+    note = NOTE.replace("CC: low mood\n", "current medications: none\nCC: low mood\n")
+    facts = facts_of(tmp_path, note)
+    assert Fact.MEDICATIONS in facts.in_note
+    assert Fact.MEDICATIONS not in held_facts(facts, TIER["encounter_cc_hpi"], "opening")
 
 
 def test_without_a_header_near_the_opening_ends_with_the_line_of_its_last_fact(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ _TITLE_CHARS: Final = 12
 _IS_SOMEBODY: Final = re.compile(r",? (?:is|was) an? ")
 #: "Ex-smoker": what somebody is no more, or is not.
 _NO_LONGER: Final = re.compile(r"(?i:ex|non|pre|post|anti|semi)-[a-z]+")
+_FEW_LETTERS: Final = 3
 _WORD: Final = re.compile(r"[^\s,;:()]+")
 
 
@@ -38,9 +39,14 @@ def names_nobody(text: str, start: int, end: int) -> bool:
     words = _WORD.findall(text, start, end)
     if not words or (len(words) == 1 and is_eponym(text, start, end)):
         return True
-    # Of letters alone, what stands beside an abbreviation is one too.
-    is_shorthand = words[0] in read_words("clinical_shorthand") and text[start:end].isupper()
-    return is_shorthand or any(map(_NO_LONGER.fullmatch, words)) or all(map(is_clinical, words))
+    # Of a few letters, what stands beside an abbreviation is one too.
+    shorthand = read_words("clinical_shorthand")
+    is_shorthand = words[0] in shorthand and all(
+        word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS and not is_known_name(word))
+        for word in words
+    )
+    is_name = any(map(is_known_name, words))
+    return (is_shorthand and not is_name) or any(map(_NO_LONGER.fullmatch, words)) or all(map(is_clinical, words))
 
 
 @lru_cache(maxsize=100_000)

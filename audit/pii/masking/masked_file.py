@@ -137,19 +137,19 @@ def mask_file(
     }
     if request.map_file is None:
         make_private_directory(request.map_path.parent)
-    is_ours = False
+    is_new = False
     try:
         with open_map(request.map_path) as tag_map:
             _begin_or_go_on(request, tag_map, settings)
-            is_ours = True
+            is_new = not tag_map.count().records
             if not tag_map.is_finished:
                 with _unfinished_output(request.out, rows, tag_map) as output:
                     _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
                 tag_map.finish()
             return MaskedFile(tag_map.count(), rows.asking, rows.lacking, request.map_path, rows.other_keys)
     except BadInputError:
-        # The same command would fail again, and another one must find its place free.
-        if is_ours:
+        # The same command would fail again, and another one must find its place free. What an earlier one did is kept.
+        if is_new:
             remove_sqlite(request.map_path)
             partial_of(request.out).unlink(missing_ok=True)
         raise

@@ -16,6 +16,14 @@ from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.prompt_fit import PromptCount
 
 PEOPLE = 24
+#: The same policy, of a tier that quotes a note.
+OF_NOTES = replace(
+    POLICY,
+    **{
+        part: tuple(replace(rule, tiers=("encounter",)) for rule in getattr(POLICY, part))
+        for part in ("memorization", "disclosure", "identifiers")
+    },
+)
 BANNER = (
     "patient: {name}\ndob: 02/{day:02}/1960\nvisit date: 05/{day:02}/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
 )
@@ -56,8 +64,9 @@ def status_at(found: Survey, tier: str) -> tuple[str, str]:
     """Return what the gate says of a model that gives nothing away, and why, at a tier with these prompts."""
     arm = of_tier(found, tier).arms["train"]
     if not arm.made:
-        return decide(POLICY, Run(train=None)).status, ""
-    rule, *_ = decide(POLICY, Run(prompts=(arm.fitting, arm.made + arm.missed - arm.fitting), own=arm.own)).rules
+        return decide(OF_NOTES, Run(train=None, tiers=("encounter",))).status, ""
+    prompts = arm.fitting, arm.made + arm.missed - arm.fitting
+    rule, *_ = decide(OF_NOTES, Run(prompts=prompts, own=arm.own, tiers=("encounter",))).rules
     return rule.status, rule.reason
 
 
@@ -119,8 +128,7 @@ def test_a_note_without_a_complaint_leaves_the_tier_of_the_others_to_be_decided(
 
 @pytest.mark.parametrize(("own", "status"), [(24, "pass"), (12, "inconclusive"), (0, "inconclusive")])
 def test_a_rule_passes_only_where_most_prompts_are_one_patients_own(own: int, status: str) -> None:
-    decision = decide(POLICY, Run(prompts=(24, 0), own=own))
+    decision = decide(OF_NOTES, Run(prompts=(24, 0), own=own, tiers=("encounter",)))
     assert {rule.status for rule in decision.rules} == {status}
-    # A leak that is found counts all the same.
-    leaking = replace(Run(prompts=(24, 0), own=0), train=None)
-    assert decide(POLICY, leaking).status != "pass"
+    # Demographics fit several patients by their nature.
+    assert decide(POLICY, Run(prompts=(24, 0), own=own)).status == "pass"

@@ -26,6 +26,7 @@ from clinaudit.audit.pii.masking import mask_prompt
         # In no banner a letter and a number are neither.
         ("Cough.\nM\n58\nHR 58, T 37", "Cough.\nM\n58\nHR 58, T 37"),
         ("Mr. Lund, HR 72, BP 120/80, M protein", "Mr. <PERSON_1>, HR 72, BP 120/80, M protein"),
+        ("Dr. Lund, F/U in 2 weeks, M/W/F", "Dr. <CLINICIAN_1>, F/U in 2 weeks, M/W/F"),
         # Another number than the age.
         ("Name: Ada Lund   72   98%\nShe is 58 years old.", "Name: <PATIENT_1>   72   98%\nShe is <AGE_1> years old."),
     ],

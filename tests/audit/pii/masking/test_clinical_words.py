@@ -33,6 +33,9 @@ def test_clinical_words_are_no_names(text: str) -> None:
     [
         ("Ms. Thompson, knee pain. Thompson test negative.", "Ms. <PERSON_1>, knee pain. Thompson test negative."),
         ("Mr. Cva came.", "Mr. <PERSON_1> came."),
+        # A first name that is shorthand as well.
+        ("PATIENT: ED SMITH\n", "PATIENT: <PATIENT_1>\n"),
+        ("HER BROTHER ED HARRIS", "HER BROTHER <RELATIVE_1>"),
         ("AK is a 45-year-old", "<PATIENT_1> is a <AGE_1>"),
         ("Occupation: driver\nEx-smoker", "Occupation: <OCCUPATION_1>\nEx-smoker"),
     ],
