@@ -33,7 +33,7 @@ SENTENCES = {
     "hiv test: negative for acute changes but she has been living with hiv since 2010": 80,
     "03/14/2019 hiv test came back positive after a night out": 56,
     "last reviewed 03/14/2019 patient disclosed two abortions": 56,
-    "psychiatric: negative for hearing voices, diagnosed with hiv": 60,
+    "psychiatric: negative for hearing voices, diagnosed with hiv": 20,
     # After "negative for cough", 18.
     "negative for cough but positive for hiv and hepatitis c": 37,
     "negative for cough but her husband beats her": 26,
