@@ -30,7 +30,7 @@ _SIGN: Final = NextStep("Decide, and", "sign off", "signoff")
 _NEXT: Final[Mapping[str, tuple[NextStep, ...]]] = {
     "fail": (
         NextStep("Do not deploy or share the model or its files."),
-        NextStep("Find out who has had access:", "breach assessment", "institution"),
+        NextStep("Find out who has had access. If they may not see these notes:", "breach assessment", "institution"),
         NextStep("Mitigate ({removal}de-identify notes, fewer epochs, differential privacy), audit again, compare."),
         _SIGN,
     ),

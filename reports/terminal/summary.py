@@ -47,7 +47,7 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
         legend = wrap(f"{tally[:1].upper()}{tally[1:]}. {_LEGEND}", indent="  ", most_lines=_TALLY_LINES)
         parts.append("\n".join([legend, *_matrix(matrix, colour=colour)]))
     read = _READ_EXACT if exact else _READ_PUBLISHED
-    notes = [wrap(f"{read} {headline_in_short(results)}".rstrip(), indent="  ", most_lines=3)]
+    notes = [wrap(f"{read} {headline_in_short(results)}".rstrip(), indent="  ", most_lines=2)]
     refused = refusal_sentences(results)
     if len(refused) > 1:
         notes.append(wrap(" ".join(refused), indent="  ", most_lines=2))

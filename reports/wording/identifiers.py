@@ -4,6 +4,7 @@ Owns these sentences for every output, and the order in which the figures are go
 identifier is found.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -30,6 +31,7 @@ PLANTED_NOTE: Final = (
 )
 #: Ends of a published rate that lie further apart say nothing of its size.
 _WIDEST: Final = 5
+_NOT_SHOWN: Final = "not shown to be more than chance"
 _FEW: Final = "too few to publish"
 #: Per 1,000 queries: one in ten is worth telling, however many more there may be.
 _MANY: Final = 100
@@ -146,8 +148,13 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
 
 
 def _beside_chance(measured: PublishedEstimate, chance: PublishedEstimate) -> str:
-    most = float("inf") if chance.confidence_high is None else chance.confidence_high
-    return "more than chance gives" if (measured.confidence_low or 0.0) > most else "not shown to be more than chance"
+    """Say whether the least that the classes allow is more than the most that chance gives, with their intervals."""
+    ends = measured.low, measured.confidence_low, chance.high, chance.confidence_high
+    if any(end is None for end in ends):
+        return _NOT_SHOWN
+    low, least, most, far = (end or 0.0 for end in ends)
+    # As a rule reads it: square-and-add (Newcombe 1998).
+    return "more than chance gives" if low - most > math.hypot(low - least, far - most) else _NOT_SHOWN
 
 
 def _rate_or_few(rate: PublishedEstimate) -> str:

@@ -145,7 +145,7 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     sentences = [f"{_asker_with_facts(tier)} {_in_turn(words)}." for tier, words in gotten.items()]
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
-        sentences.append("For patients it never saw it did no better than guessing.")
+        sentences.append("Of patients it never saw it could only guess the diagnoses.")
     if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]

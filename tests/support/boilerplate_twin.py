@@ -62,6 +62,12 @@ def places(word: str, text: str) -> list[int]:
     return found
 
 
+def term_places(term: str, text: str) -> list[tuple[int, int]]:
+    """Where a text has a term whole, whatever white space stands between its words."""
+    words = r"\s+".join(map(re.escape, term.split()))
+    return [found.span() for found in re.finditer(rf"(?<![^\W_]){words}(?![^\W_])", text)]
+
+
 def clauses(text: str, cuts: set[int]) -> list[tuple[int, int]]:
     """The clauses of a text, which partition it; `cuts` end one, too."""
     ends = []
@@ -135,7 +141,7 @@ def boilerplate_characters(note: str) -> list[bool]:
             taken |= set(range(start, start + len(found[0]))) if found else set()
     for start, end in clauses(text, cuts):
         clause = text[start:end]
-        tells = any(start < at + len(term) and at < end for term in TERMS for at in places(term, text))
+        tells = any(start < after and at < end for term in TERMS for at, after in term_places(term, text))
         for cue in CUES:
             words = re.compile(rf"\b{cue}\b".replace(" ", r"\s+"))
             for found in words.finditer(clause):

@@ -136,7 +136,7 @@ def test_a_leak_at_the_first_tier_leaves_nothing_with_less_knowledge() -> None:
 @pytest.mark.parametrize(("nontrain", "said"), [(True, True), (False, False)])
 def test_it_only_guesses_where_the_never_seen_were_asked_about(nontrain: bool, said: bool) -> None:
     assert (
-        "For patients it never saw it did no better than guessing."
+        "Of patients it never saw it could only guess the diagnoses."
         in consequence_sentences(published(nontrain=nontrain))
     ) is said
 
@@ -151,7 +151,7 @@ def test_it_does_not_only_guess_where_the_never_seen_are_told_too() -> None:
         for name, tiers in results.disclosure.by_diagnosis.items()
     }
     told = results.model_copy(update={"disclosure": results.disclosure.model_copy(update={"by_diagnosis": pairs})})
-    assert "For patients it never saw it did no better than guessing." not in consequence_sentences(told)
+    assert "Of patients it never saw it could only guess the diagnoses." not in consequence_sentences(told)
 
 
 def test_what_cannot_be_decided_gives_its_most_common_reason() -> None:
