@@ -27,7 +27,7 @@ _SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
 
 
 def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
-    """Return how the profile fits the latest notes, with what their text says against it, problems first."""
+    """Return how the profile fits the notes asked with, and what their text says against it, problems first."""
     fit = measure_fit(facts, profile)
     sources = [source for known in facts.values() for source in known.sources]
     rules = {layout.name: layout for layout in profile.layouts}

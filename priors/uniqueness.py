@@ -13,7 +13,7 @@ from clinaudit.priors.fragments import held_facts
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import Fact, Tier
 
-#: Share of a tier's prompts that are to be nobody else's: else most answers are about none of those asked about.
+#: Share of a tier's prompts that are to be nobody else's: else most answers are about nobody in particular.
 FEWEST_OWN_PROMPTS: Final = 0.5
 #: Numbers of patients, counted from one, at which a prior is called less unique.
 FEWER_THAN: Final = (2, 5, 11)

@@ -130,8 +130,8 @@ def _find_policy(
         return policy, recorded is not None and sha256_of(locate_policy(given)) == digest
     if recorded is None:
         return load_policy(), False
-    shipped = {sha256_of(locate_policy(Path(name))): load_policy(Path(name)) for name in SHIPPED}
-    own = shipped.get(str(digest))
-    if own is not None and recorded.policy != own.name:
+    own = next((Path(name) for name in SHIPPED if sha256_of(locate_policy(Path(name))) == digest), None)
+    policy = None if own is None else load_policy(own)
+    if policy is not None and recorded.policy != policy.name:
         raise IntegrityError(_CONTRADICTED.format("the name of its policy"))
-    return own, True
+    return policy, True

@@ -12,7 +12,7 @@ from clinaudit.errors import UsageError
 
 #: Below this size of weights one thread is nearly as fast, and does not collapse under load: on two idle cores, vLLM
 #: with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a busy
-#: machine collapses to about 1,000 have been seen, and of a model of 540 MB to a fortieth.
+#: machine collapses to about 1,000 have been seen, and of a model of 540 MB to a 25th.
 _SMALL_MODEL_BYTES = 1 << 30
 #: What the user asked all programs to take, before an engine sets it for itself; of a list the outermost level's.
 _ASKED = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]

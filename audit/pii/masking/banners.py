@@ -28,9 +28,11 @@ _LABELLED: Final = re.compile(
     rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}{_PAIR}(?!\w)"
 )
 _BESIDE: Final = re.compile(rf"{_BEGIN}{_PAIR}{_END}")
-#: Alone in its field: "F/U" and "M/W/F" are none, and "HR: 58" and "BP 120/58" are no ages.
-_SEX_ALONE: Final = re.compile(rf"(?<!/){_BEGIN}(?<!/){_SEX}{_END}(?!\s?/)")
-_AGE_ALONE: Final = re.compile(rf"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?{_AGE}(?P<years>{_YEARS}?){_END}(?!\s?/)")
+#: A field with nothing else in it: "F/U" and "M/W/F" are none, nor is the number of "HR: 58" or "BP 120/58".
+_FIELD_BEGIN: Final = r"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?"
+_FIELD_END: Final = r"(?=\s?(?:$|[|,;)\t]|\s\s))"
+_SEX_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_SEX}{_FIELD_END}")
+_AGE_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_AGE}(?P<years>{_YEARS}?){_FIELD_END}")
 #: Of a line; a text without line ends is a banner as far as this.
 _MOST_CHARS: Final = 300
 #: Lines of a form at the head of a text, one field a line.

@@ -8,14 +8,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from support.aci_bench import ACI_BENCH
 from support.patient_facts import NOTE, PROFILE
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.people import LEAST_WORDS, MOST_IDS
 from clinaudit.priors.facts import identity_reader
-
-ACI_BENCH = Path("/work/shared/data/aci-bench")
 
 
 def long_note(subject: object) -> str:

@@ -1,9 +1,9 @@
 """Names that are made of common words: what stands beside them tells them, and clinical words are none."""
 
 import json
-from pathlib import Path
 
 import pytest
+from support.aci_bench import ACI_BENCH
 from support.pii.masked_by_rules import masked
 
 from clinaudit.audit.pii.masking.named_people import NamedPeople
@@ -17,7 +17,7 @@ SENTENCES = (
     *("I saw {} in clinic today.", "Labs for {} are pending.", "{}: chest pain, resolved.", "{}'s wound is healing."),
     *("Her brother, {}, drove her home.", "Patient ({}) has asthma.", "Discussed with {} by phone."),
 )
-ACI_BENCH = Path("/work/shared/data/aci-bench/notes.jsonl")
+NOTES = ACI_BENCH / "notes.jsonl"
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
@@ -51,9 +51,9 @@ def test_words_of_notes_are_no_name(text: str) -> None:
     assert NamedPeople().detect(text) == []
 
 
-@pytest.mark.skipif(not ACI_BENCH.exists(), reason="the notes of ACI-Bench are not here")
+@pytest.mark.skipif(not NOTES.exists(), reason="the notes of ACI-Bench are not here")
 def test_notes_that_others_wrote_lose_nothing_but_names() -> None:
-    texts = [json.loads(line)["text"] for line in ACI_BENCH.read_text(encoding="utf-8").splitlines()]
+    texts = [json.loads(line)["text"] for line in NOTES.read_text(encoding="utf-8").splitlines()]
     found = {text[span.start : span.end] for text in texts for span in NamedPeople().detect(text)}
     # Whoever has two names begins their note, or is spoken of with a verb.
     whole = {one for one in found if " " in one}
