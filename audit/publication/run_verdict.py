@@ -131,7 +131,9 @@ def _find_policy(
     if recorded is None:
         return load_policy(), False
     own = next((Path(name) for name in SHIPPED if sha256_of(locate_policy(Path(name))) == digest), None)
-    policy = None if own is None else load_policy(own)
-    if policy is not None and recorded.policy != policy.name:
+    if own is None:
+        return None, True
+    policy = load_policy(own)
+    if recorded.policy != policy.name:
         raise IntegrityError(_CONTRADICTED.format("the name of its policy"))
     return policy, True
