@@ -143,7 +143,7 @@ function wordsOf(text) {
   return text.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word));
 }
 
-/** Words such as encounter_cc, which are the program's and not the reader's. */
+/** Words such as encounter_cc, which are the program's and not the reader's. A line to write on, "by________", is none. */
 function idsIn(text) {
-  return [...new Set(text.match(/\b[a-z]+_[a-z_]+\b/g) ?? [])];
+  return [...new Set(text.match(/\b[a-z]+_+[a-z][a-z_]*/g) ?? [])];
 }
