@@ -3,7 +3,6 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
-import clinaudit
 from clinaudit.audit.assembly.run_record import hidden_digest
 from clinaudit.audit.cluster.runner import open_runner, require_usable
 from clinaudit.audit.console.progress import Progress
@@ -34,6 +33,7 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.results import Results, StageCompleteness
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.templates.profile import load_profile
+from clinaudit.version import VERSION
 
 
 def analyze_file(given: AnalyzeSettings) -> PublishedResults:
@@ -53,7 +53,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
     tokenizer_digest = digest_tokenizer(given.tokenizer)
     settings: dict[str, object] = {
-        "clinaudit": clinaudit.__version__,
+        "clinaudit": VERSION,
         "command": "analyze",
         "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
         "CORPUS": corpus.digest,

@@ -1,14 +1,16 @@
-"""The settings of an audit: the command line over a configuration file over the defaults (docs/for-ml-engineers.md).
+"""The settings of an audit: every option is declared here once, with its type, bounds, default and help.
 
-Owns every option's name, type and default; the rooms own what an option does.
+The options of the command line, the configuration file and the keywords of `clinaudit.run_audit` are these fields. The
+command line goes over a configuration file, which goes over the defaults (docs/for-ml-engineers.md).
 """
 
 import datetime
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from math import inf
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Annotated, Any, Final, Self
+
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from clinaudit.audit.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
 from clinaudit.audit.served.access import EndpointOptions
@@ -17,109 +19,177 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.identity import IDENTITY_FIELDS, Identity, identity_problem
+from clinaudit.reports.schema.identity import Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
 
-#: τ of the paper (3.2.1).
-DEFAULT_NGRAM = 30
+#: More than any generation holds.
+MAX_NGRAM: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class AuditSettings:
-    """The options of `audit`; a field is the option of that name with dashes."""
+def option(default: Any, help_text: str, *, metavar: str | None = None, shown: str | None = None) -> Any:
+    """Declare an option; `shown` is what its help says of a default that the field does not hold."""
+    extra: dict[str, JsonValue] = {
+        name: value for name, value in (("metavar", metavar), ("shown", shown)) if value is not None
+    }
+    return Field(default, description=help_text, json_schema_extra=extra)
 
-    model: str
-    corpus: Path
-    out: Path
-    engine: EngineChoice = "auto"
-    judge: JudgeChoice = "lexicon"
-    #: Of the served judge (the first or the second one): its base URL, the name its server gives it, and the file that
-    #: holds its key.
-    judge_url: str | None = None
-    judge_model: str | None = None
-    judge_key_file: Path | None = None
-    #: Temperature 0 and a seed, asked once; or as the provider decodes, asked three times.
-    judge_decoding: JudgeDecoding = "deterministic"
-    #: Most tokens of one patient's notes that a served judge is given at once; about what a context of 128k takes.
-    judge_note_tokens: int = 100_000
-    #: The price of its tokens, for display. No result depends on it, so that a resumed run may change it.
-    judge_price: Price | None = None
-    #: Labelled texts (JSONL) on which the judge is scored; None: those that ship.
-    judge_labels: Path | None = None
-    #: A judge whose verdicts are compared with the first one's; it decides nothing.
-    second_judge: JudgeChoice | None = None
-    #: The tokenizer's directory and the context (tokens) of a served MODEL; a directory brings its own.
-    tokenizer: Path | None = None
-    context_length: int | None = None
-    #: The model that an adapter, given as MODEL, was trained on.
-    base_model: Path | None = None
-    #: How the model is loaded (audit/model/engines/options.py).
-    tensor_parallel: int | None = None
-    gpu_memory: float | None = None
-    max_batch: int | None = None
-    threads: int | None = None
-    #: Whether some prompts are decoded alone, too.
-    drift_check: bool = True
-    #: Approved hosts other than loopback.
-    phi_approved: tuple[str, ...] = ()
-    #: A file, or the name of a policy that ships; None: the default policy.
-    policy: Path | None = None
-    #: Tiers to probe, in the order of access.
-    tier: tuple[str, ...] = TIER_IDS
-    #: How the fragment tiers are asked: the note's opening, the facts alone, or both where they differ.
-    fragment: Fragment = "both"
-    #: Whether all tiers are asked as plain text, in a chat, or in both; auto: both where there is a chat template.
-    prompt_form: PromptFormChoice = "auto"
-    #: What a model is asked for in a chat.
-    chat_request: ChatRequest = "write"
-    #: Diagnoses of the panel to audit; empty: all.
-    diagnosis: tuple[str, ...] = ()
-    seed: int = 0
-    ngram: int = DEFAULT_NGRAM
+
+def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
+    if set(tiers) - set(TIER_IDS):
+        raise ValueError(f"must be of {', '.join(TIER_IDS)}")
+    return tuple(tier for tier in TIER_IDS if tier in tiers)
+
+
+def _identity_text(name: str) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        problem = None if value is None else identity_problem(name, value)
+        if problem is not None:
+            raise ValueError(problem)
+        return value
+
+    return check
+
+
+def _price(value: object) -> object:
+    if not isinstance(value, list | tuple):
+        return value
+    try:
+        if any(isinstance(price, bool) for price in value):
+            raise TypeError
+        return Price(*value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("must be two numbers, 0 or more: what a million prompt and answer tokens cost") from None
+
+
+Whole = Annotated[int, Ge(0)]
+Positive = Annotated[int, Ge(1)]
+
+
+class Options(BaseModel):
+    """A group of options: frozen, and unknown ones are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=True)
+
+
+class ReadingOptions(Options):
+    """How notes are read and matched; of `analyze`, too."""
+
+    template: Path | None = option(None, "Note-template profile: a file, or the name of one that ships.", shown="soap")
+    ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Tokens a match must hold.")
+    seed: Whole = option(0, "Of every random choice.")
+    #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
+    ray_address: str | None = option(
+        None, "Ray cluster that takes the work: same results (docs/scale.md).", metavar="HOST:PORT"
+    )
+    quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
+
+
+class ModelOptions(Options):
+    """How the audited model is loaded and decoded (audit/model/engines/options.py)."""
+
+    engine: EngineChoice = option("auto", "What decodes; auto takes vLLM where it is installed.")
+    tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")
+    context_length: Positive | None = option(None, "Context of a served MODEL, in tokens.")
+    base_model: Path | None = option(None, "The model that an adapter (MODEL) was trained on.", metavar="DIR")
     #: Appendix A.
-    max_new_tokens: int = 1000
+    max_new_tokens: Positive = option(1000, "Tokens to decode at most.")
+    max_batch: Positive | None = option(None, "Prompts to decode at once.", shown="64")
+    threads: Positive | None = option(
+        None,
+        "Threads of the processor to decode with.",
+        shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, and one a core",
+    )
+    tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
+    gpu_memory: Annotated[float, Gt(0), Le(1)] | None = option(
+        None, "Share of a GPU's memory that vLLM takes.", metavar="SHARE", shown="vLLM's own"
+    )
+    drift_check: bool = option(True, "Decode some prompts alone, too, and count what comes out otherwise.")
+    training_length: Positive | None = option(
+        None,
+        "Longest text that the model was trained on; longer notes are reported.",
+        metavar="TOKENS",
+        shown="its context",
+    )
+    phi_approved: tuple[str, ...] = option(
+        (), "Host other than loopback that a served MODEL or judge may stand on (repeatable).", metavar="HOST"
+    )
+
+
+class PromptOptions(Options):
+    """Who is asked about, and how."""
+
+    tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
+        TIER_IDS, "Probe this tier only (repeatable).", shown="all"
+    )
+    fragment: Fragment = option(
+        "both", "How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
+    )
+    prompt_form: PromptFormChoice = option(
+        "auto", "Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
+    )
+    chat_request: ChatRequest = option(
+        "write", "What a chat asks for: to continue the note, to write it, or what is known."
+    )
+    diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
     #: 3.2.2.
-    patients_per_cell: int = 100
-    matcher: Matcher = "psm"
-    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
-    caliper: float | None = None
-    #: The matcher's own pairs, as in the paper: no exchange and no drop for balance.
-    no_refine: bool = False
-    #: A matcher on whose cohorts the train deltas are estimated a second time; it decides nothing.
-    second_matcher: Matcher | None = None
-    controls: Controls = "sensitive"
-    #: Ids of patients (one a line) to probe beside the targets; their results stand in the evidence alone.
-    include_patients: Path | None = None
-    #: Note template to use instead of the default one.
-    template: Path | None = None
-    #: Tokens of the longest text that the model was trained on; None: its context.
-    training_length: int | None = None
-    #: Training log (JSONL with epoch, train_loss, validation_loss) for the report.
-    training_log: Path | None = None
-    #: HOST:PORT of a Ray cluster that does the work. Results are the same, so that a resumed run may change it.
-    ray_address: str | None = None
-    #: Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it.
-    model_name: str | None = None
-    institution: str | None = None
-    date: str | None = None
+    patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
+    matcher: Matcher = option("psm", "How cohorts match.")
+    caliper: Annotated[float, Gt(0), Field(allow_inf_nan=False)] | None = option(
+        None,
+        "Match no pair farther apart than this, in SDs of the propensity's logit.",
+        metavar="SD",
+        shown="none",
+    )
+    no_refine: bool = option(
+        False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
+    )
+    second_matcher: Matcher | None = option(
+        None, "Give the disclosure deltas on this matcher's cohorts, too; more patients are probed."
+    )
+    controls: Controls = option("sensitive", "Controls have some sensitive diagnosis, or any patient may be one.")
+    include_patients: Path | None = option(
+        None,
+        "Probe these patients too, one id a line; their results stay in RUN/evidence, and in no figure.",
+        metavar="FILE",
+    )
     #: A site's own diagnoses (id -> table), from the configuration only.
-    diagnoses: Mapping[str, object] = field(default_factory=dict)
-    quiet: bool = False
+    diagnoses: Mapping[str, object] = Field(default_factory=dict)
 
-    @property
-    def identity(self) -> Identity:
-        """What the user gave to tell this audit from others."""
-        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
 
-    @property
-    def probed(self) -> ProbedTiers:
-        """The tiers to probe, and in which form, of a model without a chat template."""
-        return self.probed_in("text")
+class JudgeOptions(Options):
+    """Who judges, and how well."""
 
-    def probed_in(self, form: PromptForm) -> ProbedTiers:
-        """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, self.fragment, form)
+    judge: JudgeChoice = option("lexicon", "Who judges: the lexicon, or a served model.")
+    judge_url: str | None = option(
+        None, "Base URL of the judge openai, such as http://127.0.0.1:8000/v1.", metavar="URL"
+    )
+    judge_model: str | None = option(
+        None, "Model that the judge openai answers with, by its whole name.", metavar="NAME"
+    )
+    judge_key_file: Path | None = option(None, "File that holds its key, closed to others.", metavar="FILE")
+    judge_decoding: JudgeDecoding = option(
+        "deterministic",
+        "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
+        "asked three times, and what two answers share counts.",
+    )
+    #: No result depends on it, so that a resumed run may change it.
+    judge_price: Annotated[Price | None, BeforeValidator(_price)] = option(
+        None,
+        "What a million prompt and a million answer tokens cost it, to be told what judging costs.",
+        metavar="IN,OUT",
+    )
+    #: About what a context of 128k takes.
+    judge_note_tokens: Positive = option(
+        100_000, "A patient's notes that it is given at once, the latest kept.", metavar="TOKENS"
+    )
+    judge_labels: Path | None = option(
+        None,
+        "Labelled texts (JSONL) of your own to score the judge on.",
+        metavar="LABELS",
+        shown="the set that ships",
+    )
+    second_judge: JudgeChoice | None = option(None, "Compare the verdicts with those of this other judge.")
 
     @property
     def judge_endpoint(self) -> EndpointOptions:
@@ -134,62 +204,83 @@ class AuditSettings:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class AnalyzeSettings:
-    """The options of `analyze`; a field is the option of that name with dashes."""
+class IdentityOptions(Options):
+    """Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it."""
+
+    model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
+        None, "Name and version of the model, for the report.", metavar="TEXT"
+    )
+    institution: Annotated[str | None, BeforeValidator(_identity_text("institution"))] = option(
+        None, "Whose audit this is, for the report.", metavar="TEXT"
+    )
+    date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
+        None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
+    )
+
+    @property
+    def identity(self) -> Identity:
+        """What the user gave to tell this audit from others."""
+        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
+
+
+class ReportOptions(IdentityOptions):
+    """What decides, and what the report says of the audit."""
+
+    policy: Path | None = option(
+        None, f"TOML policy, or one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
+    )
+    training_log: Path | None = option(None, "JSONL with a row an epoch, for the report.")
+
+
+class AuditSettings(ReadingOptions, ModelOptions, PromptOptions, JudgeOptions, ReportOptions):
+    """The options of `audit`. A stage takes the group that it needs."""
+
+    model: str
+    corpus: Path
+    out: Path
+
+    @property
+    def probed(self) -> ProbedTiers:
+        """The tiers to probe, and in which form, of a model without a chat template."""
+        return self.probed_in("text")
+
+    def probed_in(self, form: PromptForm) -> ProbedTiers:
+        """Return the tiers to probe, as text, in a chat or in both."""
+        return ProbedTiers(self.tier, self.fragment, form)
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return the settings of some values; raises `UsageError` that names all that are wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise UsageError("; ".join(_problems(error))) from None
+
+
+class AnalyzeSettings(ReadingOptions):
+    """The options of `analyze`."""
 
     generations: Path
     corpus: Path
     #: Directory of the audited model's tokenizer.
     tokenizer: Path
     out: Path
-    template: Path | None = None
-    ngram: int = DEFAULT_NGRAM
-    seed: int = 0
-    quiet: bool = False
-    ray_address: str | None = None
 
 
-_NOT_IN_FILE = {"model", "corpus", "out", "quiet"}
-_CHOICES = {
-    "engine": get_args(EngineChoice),
-    "judge": get_args(JudgeChoice),
-    "judge_decoding": get_args(JudgeDecoding),
-    "second_judge": get_args(JudgeChoice),
-    "matcher": get_args(Matcher),
-    "second_matcher": get_args(Matcher),
-    "controls": get_args(Controls),
-    "fragment": get_args(Fragment),
-    "prompt_form": get_args(PromptFormChoice),
-    "chat_request": get_args(ChatRequest),
+#: Given as arguments, or for one command at a time.
+_NOT_IN_FILE: Final = {"model", "corpus", "out", "quiet"}
+_SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
+#: Instead of pydantic's words, which are Python's.
+_WORDS: Final = {
+    "extra_forbidden": "no such option",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "tuple_type": "must be a list of texts",
+    "mapping_type": "must be a table",
+    "is_instance_of": "must be a path",
 }
-_PATHS = {
-    "policy",
-    "judge_key_file",
-    "template",
-    "training_log",
-    "tokenizer",
-    "judge_labels",
-    "include_patients",
-    "base_model",
-}
-#: More than any generation holds.
-MAX_NGRAM = 10_000
-_NUMBERS = {
-    "seed": 0,
-    "ngram": 1,
-    "max_new_tokens": 1,
-    "patients_per_cell": 1,
-    "context_length": 1,
-    "judge_note_tokens": 1,
-    "training_length": 1,
-    "tensor_parallel": 1,
-    "max_batch": 1,
-    "threads": 1,
-}
-_TEXTS = {"judge_url", "judge_model"}
-_FLAGS = {"no_refine", "drift_check"}
-_LISTS = {"tier", "diagnosis", "phi_approved"}
 
 
 def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
@@ -198,78 +289,49 @@ def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> Au
     Raises `BadInputError` for a file that cannot be used and `UsageError` for a value that no option takes.
     """
     given = {name: value for name, value in command_line.items() if value not in (None, ())}
-    settings = AuditSettings(model=given.pop("model"), corpus=given.pop("corpus"), out=given.pop("out"))
     from_file = _read_file(config) if config is not None else {}
-    settings = replace(settings, **{**from_file, **given})
-    unknown = sorted(set(settings.tier) - set(TIER_IDS))
-    if unknown:
-        raise UsageError(f"--tier takes one of {', '.join(TIER_IDS)}")
-    return replace(settings, tier=tuple(tier for tier in TIER_IDS if tier in settings.tier))
+    return AuditSettings.of(**{**from_file, **given})
 
 
 def _read_file(path: Path) -> dict[str, Any]:
     document = read_toml_file(path, role="the configuration")
-    values: dict[str, Any] = {}
-    problems: list[str] = []
-    known = {option.name for option in fields(AuditSettings)} - _NOT_IN_FILE
-    for key, written in document.items():
-        name = key.replace("-", "_")
-        # TOML has dates of its own.
-        value = written.isoformat() if type(written) is datetime.date else written
-        if name not in known:
-            problems.append(f"{key}: no such option")
-        elif (problem := _problem(name, value)) is not None:
-            problems.append(f"{key}: {problem}")
-        elif name in _PATHS:
-            # A path in the file is relative to the file's directory; the name of a policy that ships is no path.
-            is_name = value in {"policy": SHIPPED, "template": SHIPPED_PROFILES}.get(name, ())
-            if is_name and (path.parent / value).exists():
-                problems.append(f"{key}: {value} ships, and a file beside this one has that name too; rename the file")
-            values[name] = Path(value) if is_name else path.parent / value
-        elif name == "judge_price":
-            values[name] = Price(*value)
-        else:
-            values[name] = tuple(value) if name in _LISTS else value
+    values = {key.replace("-", "_"): _from_toml(key, written, path) for key, written in document.items()}
+    needed = {"model": "", "corpus": Path(), "out": Path()}
+    problems = [f"{name.replace('_', '-')}: no such option" for name in _NOT_IN_FILE & set(values)]
+    try:
+        AuditSettings.model_validate({**values, **needed}, strict=True)
+    except ValidationError as error:
+        problems += [problem.replace("_", "-", problem.partition(":")[0].count("_")) for problem in _problems(error)]
+    for name, shipped in _SHIPPED.items():
+        if document.get(name) in shipped and (path.parent / document[name]).exists():
+            problems.append(
+                f"{name}: {document[name]} ships, and a file beside this one has that name too; rename the file"
+            )
     if problems:
+        places = {key: place for place, key in enumerate(document)}
+        problems.sort(key=lambda problem: places.get(problem.partition(":")[0], len(places)))
         raise BadInputError(f"configuration {path.name} is not valid; mend what is listed", problems)
     return values
 
 
-def _problem(name: str, value: object) -> str | None:
-    if name in _CHOICES and value not in _CHOICES[name]:
-        return f"must be one of {', '.join(_CHOICES[name])}"
-    if name in _NUMBERS and (not isinstance(value, int) or isinstance(value, bool) or value < _NUMBERS[name]):
-        return f"must be a whole number, {_NUMBERS[name]} or more"
-    if name == "ngram" and isinstance(value, int) and value > MAX_NGRAM:
-        return f"must be at most {MAX_NGRAM}"
-    if name == "caliper" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf):
-        return "must be a number above 0"
-    if name == "gpu_memory" and (not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1):
-        return "must be a number above 0 and at most 1"
-    if name in _FLAGS and not isinstance(value, bool):
-        return "must be true or false"
-    if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
-        return "must be a list of texts"
-    if name == "judge_price" and not _is_price(value):
-        return "must be two numbers, 0 or more: what a million prompt and a million answer tokens cost"
-    if name in IDENTITY_FIELDS:
-        return identity_problem(name, value)
-    if name in _TEXTS and not isinstance(value, str):
-        return "must be text"
-    if name in _PATHS and not isinstance(value, str):
-        return "must be a path"
-    if name == "ray_address" and not isinstance(value, str):
-        return "must be HOST:PORT"
-    if name == "diagnoses" and not isinstance(value, dict):
-        return "must be a table of diagnoses"
-    return None
+def _from_toml(key: str, value: object, path: Path) -> object:
+    """Return a value as its field takes it: a path relative to the file's directory, a list as a tuple."""
+    field = AuditSettings.model_fields.get(key.replace("-", "_"))
+    if type(value) is datetime.date:
+        # TOML has dates of its own.
+        return value.isoformat()
+    if isinstance(value, list):
+        return tuple(value)
+    if field is not None and field.annotation == Path | None and isinstance(value, str):
+        return Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
+    return value
 
 
-def _is_price(value: object) -> bool:
-    if not isinstance(value, list) or any(isinstance(price, bool) for price in value):
-        return False
-    try:
-        Price(*value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
+def _problems(error: ValidationError) -> list[str]:
+    """Return a line for each value that is not valid; it quotes none."""
+    lines = []
+    for found in error.errors(include_url=False, include_context=False, include_input=False):
+        name = str(found["loc"][0])
+        words = _WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
+        lines.append(f"{name}: {words.replace('Input should be', 'must be')}")
+    return list(dict.fromkeys(lines))

@@ -1,3 +1,27 @@
-"""clinaudit: what a clinical language model gives away about the patients it was trained on."""
+"""clinaudit: what a clinical language model gives away about the patients it was trained on.
 
-__version__ = "0.1.0"
+`run_audit`, `load_results`, `check`, `mask` and `unmask` are the commands as functions (docs/python.md).
+Each loads what it needs when it is first used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from clinaudit.version import VERSION
+
+if TYPE_CHECKING:
+    from clinaudit.audit.api import Check, Masked, Results, check, load_results, mask, run_audit, unmask
+
+__version__ = VERSION
+__all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from clinaudit.audit import api
+
+    return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -35,7 +35,7 @@ _PAGE_PATH = re.compile(r"(?<![\w./:-])[\w-]+(?:/[\w-]+)+\.md\b")
 #: A module by its file name alone.
 _MODULE = re.compile(r"(?<![\w./{}*-])[a-z]\w*\.py\b")
 _DOTTED = re.compile(r"(?<![\w./-])clinaudit(?:\.[A-Za-z_]\w*)+")
-#: A page, then sections by number (docs/methods.md, sections 1 and 2a), words (README.md, "Licence"), or both.
+#: A page, then sections by number (docs/methods.md, sections 1 and 2a), words (README.md, "More"), or both.
 _PLACE = re.compile(
     r"(?P<page>[\w./-]+\.md)\)?, (?:sections? (?P<numbers>\d+[a-z]?(?:(?:,| and|, and| to) \d+[a-z]?)*)(?:, )?)?"
     r"(?:\"(?P<words>[^\"]+)\")?"

@@ -57,7 +57,7 @@ def wheel_problems() -> Iterator[str]:
         )
         (wheel,) = Path(folder).glob("*.whl")
         held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    wanted = {f"clinaudit/{name}" for name in ("__init__.py", "__main__.py", "errors.py", "py.typed")}
+    wanted = {f"clinaudit/{name}" for name in ("__init__.py", "__main__.py", "errors.py", "version.py", "py.typed")}
     for path in tracked(*FOLDERS):
         if path.suffix == ".py" or path.suffix in DATA_SUFFIXES:
             wanted.add(f"clinaudit/{path.relative_to(ROOT)}")
@@ -93,14 +93,14 @@ def link_problems() -> Iterator[str]:
 
 
 def tree_problems() -> Iterator[str]:
-    """The README's tree must name every room, and every module that stands in no room of `audit`."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    """The tree in CONTRIBUTING.md must name every room, and every module that stands in no room of `audit`."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     rooms = {path.parent.relative_to(ROOT) for path in tracked(*(f"{folder}/*.py" for folder in FOLDERS))}
     wanted = [f"{room.name}/" for room in sorted(rooms)]
     wanted += [path.name for path in sorted((ROOT / "audit").glob("*.py")) if path.name != "__init__.py"]
     for name in wanted:
-        if not re.search(rf"^ *{re.escape(name)}  ", readme, re.MULTILINE):
-            yield f"README.md: the tree has no line for {name}"
+        if not re.search(rf"^ *{re.escape(name)}  ", page, re.MULTILINE):
+            yield f"CONTRIBUTING.md: the tree has no line for {name}"
 
 
 def main() -> int:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-import clinaudit
 from clinaudit.audit.gate.policy import locate_policy
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.model.engines.options import count_gpus
@@ -19,6 +18,7 @@ from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret, keyed_d
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.identity import IDENTITY
+from clinaudit.version import VERSION
 
 _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 
@@ -27,7 +27,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings, files = inputs.settings, inputs.model.files
     return {
-        "clinaudit": clinaudit.__version__,
+        "clinaudit": VERSION,
         "command": "audit",
         "MODEL": inputs.model.digest,
         "CORPUS": inputs.corpus.digest,

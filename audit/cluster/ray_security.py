@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import clinaudit
 from clinaudit.audit.run.library_versions import library_versions
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
+from clinaudit.version import VERSION
 
 TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
 #: Set by ray_node.py: the directory of everything that a node writes.
@@ -172,4 +172,4 @@ def report_node() -> NodeReport:
 
 def own_versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal results."""
-    return {"clinaudit": clinaudit.__version__, "python": platform.python_version(), **library_versions()}
+    return {"clinaudit": VERSION, "python": platform.python_version(), **library_versions()}

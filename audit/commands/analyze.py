@@ -4,8 +4,8 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, ray_option, template_option
-from clinaudit.audit.settings import DEFAULT_NGRAM, MAX_NGRAM, AnalyzeSettings
+from clinaudit.audit.commands.options import PATH, options_of, with_options
+from clinaudit.audit.settings import AnalyzeSettings, ReadingOptions
 
 
 @click.command()
@@ -13,17 +13,7 @@ from clinaudit.audit.settings import DEFAULT_NGRAM, MAX_NGRAM, AnalyzeSettings
 @click.argument("corpus", type=PATH)
 @click.option("--tokenizer", type=PATH, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
 @click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run.")
-@template_option()
-@click.option(
-    "--ngram",
-    type=click.IntRange(1, MAX_NGRAM),
-    default=DEFAULT_NGRAM,
-    show_default=True,
-    help="Tokens a match must hold.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
-@ray_option()
-@click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
+@with_options(options_of(ReadingOptions))
 def analyze(**options: Any) -> int:
     """Analyse memorization and identifiers in GENERATIONS, made elsewhere.
 
@@ -40,7 +30,7 @@ def analyze(**options: Any) -> int:
     from clinaudit.audit.analyze_pipeline import analyze_file
     from clinaudit.audit.commands.summary import say_summary
 
-    settings = AnalyzeSettings(**options)
+    settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
     results = analyze_file(settings)
     say_summary(results, settings.out / "report.html", quiet=settings.quiet)
     return 0

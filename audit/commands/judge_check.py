@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, choice_of_judge, policy_option, with_options
+from clinaudit.audit.commands.options import PATH, options_of, policy_option, with_options
 from clinaudit.audit.console.streams import say
+from clinaudit.audit.settings import JudgeOptions, read_settings
 
 
 @click.command("judge-check")
 @click.argument("judge_labels", type=PATH, required=False, metavar="[LABELS]")
-@with_options(choice_of_judge())
+@with_options(options_of(JudgeOptions, but=("judge_note_tokens", "judge_labels", "second_judge")))
 @click.option(
     "--phi-approved",
     multiple=True,
@@ -55,7 +56,6 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.publication.exact_content import exact_results
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.sqlite_file import remove_sqlite
-    from clinaudit.audit.settings import read_settings
     from clinaudit.reports.exact.results import Results
     from clinaudit.reports.terminal.judge import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import click
 
-import clinaudit
 from clinaudit.audit.commands.analyze import analyze
 from clinaudit.audit.commands.audit import audit
 from clinaudit.audit.commands.check import check
@@ -40,6 +39,7 @@ from clinaudit.audit.console.streams import warn
 from clinaudit.audit.console.termination import ends_in_order
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.version import VERSION
 
 _INTERRUPTED = 130
 _USAGE = 2
@@ -101,7 +101,7 @@ def _one_line(text: str) -> str:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(clinaudit.__version__, message="clinaudit %(version)s")
+@click.version_option(VERSION, message="clinaudit %(version)s")
 def main() -> None:
     """Find out what a clinical language model gives away about the patients it was trained on.
 

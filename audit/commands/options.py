@@ -1,17 +1,20 @@
-"""Options that several commands take: the judge and its price, policy, cluster, note template, identity.
+"""The options of commands: made of the fields of the settings, with their types, bounds, defaults and help."""
 
-Owns their names, their help, and how a price is written. Loads no judge.
-"""
-
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from annotated_types import Ge, Gt, Le
+from pydantic.fields import FieldInfo
 
-from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice, JudgeDecoding
+from clinaudit.audit.choices import DEFAULT, SHIPPED
 from clinaudit.audit.served.cost import Price
-from clinaudit.reports.schema.identity import identity_problem
+from clinaudit.audit.settings import Options, ReadingOptions
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -31,7 +34,6 @@ class _Path(click.Path):
 
 # Not `readable`: a path that cannot be read is reported where it is opened, with another exit status than bad usage.
 PATH = _Path(path_type=Path, readable=False)
-_JUDGES = click.Choice(get_args(JudgeChoice))
 _POLICIES = ", ".join(SHIPPED)
 
 
@@ -42,50 +44,87 @@ def not_empty(_context: click.Context, _option: click.Parameter, value: str | No
     return value
 
 
-def choice_of_judge() -> list[Callable[[Command], Command]]:
-    """Return the options that choose the judge, in the order of the help."""
-    return [
-        click.option("--judge", type=_JUDGES, help="Who judges: the lexicon, or a served model.  [default: lexicon]"),
-        click.option(
-            "--judge-url", metavar="URL", help="Base URL of the judge openai, such as http://127.0.0.1:8000/v1."
-        ),
-        click.option(
-            "--judge-model", metavar="NAME", help="Model that the judge openai answers with, by its whole name."
-        ),
-        click.option("--judge-key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others."),
-        click.option(
-            "--judge-decoding",
-            type=click.Choice(get_args(JudgeDecoding)),
-            help="Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each "
-            "question is asked three times, and what two answers share counts.  [default: deterministic]",
-        ),
-        click.option(
-            "--judge-price",
-            metavar="IN,OUT",
-            callback=price_of,
-            help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
-        ),
-    ]
+class GroupedOption(click.Option):
+    """An option that the help lists under the title of a group."""
+
+    def __init__(self, *names: Any, group: str | None = None, **given: Any) -> None:
+        """Take the option's names, its group, and whatever click takes."""
+        super().__init__(*names, **given)
+        self.group = group
 
 
-def judge_options() -> list[Callable[[Command], Command]]:
-    """Return all options of an audit's judges, in the order of the help."""
-    return [
-        *choice_of_judge(),
-        click.option(
-            "--judge-note-tokens",
-            type=click.IntRange(min=1),
-            metavar="TOKENS",
-            help="A patient's notes that it is given at once, the latest kept.  [default: 100000]",
-        ),
-        click.option(
-            "--judge-labels",
-            type=PATH,
-            metavar="LABELS",
-            help="Labelled texts (JSONL) of your own to score the judge on.  [default: the set that ships]",
-        ),
-        click.option("--second-judge", type=_JUDGES, help="Compare the verdicts with those of this other judge."),
-    ]
+class GroupedCommand(click.Command):
+    """A command whose help lists its options in groups; those without a group come first."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, group by group."""
+        rows: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                rows[getattr(parameter, "group", None) or "Options"].append(record)
+        for title, records in rows.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def options_of(
+    group: type[Options], *only: str, but: Sequence[str] = (), title: str | None = None
+) -> list[Callable[[Command], Command]]:
+    """Return the options of a group of settings, or of some of its fields; None is the value that is not given."""
+    names = only or [name for name, field in group.model_fields.items() if field.description and name not in but]
+    return [_option_of(name, group.model_fields[name], title) for name in names]
+
+
+def _option_of(name: str, field: FieldInfo, title: str | None) -> Callable[[Command], Command]:
+    flag = f"--{name.replace('_', '-')}"
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    shown = extra.get("shown") or (
+        None if field.default is None or isinstance(field.default, bool | tuple) else str(field.default)
+    )
+    given: dict[str, Any] = {"cls": GroupedOption, "group": title, "default": None, "metavar": extra.get("metavar")}
+    annotation, bounds = _innermost(field)
+    if annotation is bool:
+        given["is_flag"] = True
+        if field.default:
+            flag, shown = f"{flag}/--no-{name.replace('_', '-')}", "on"
+    elif get_origin(annotation) is tuple:
+        given |= {"multiple": True, "type": click.Choice(TIER_IDS) if name == "tier" else str}
+    elif get_origin(annotation) is Literal:
+        given["type"] = click.Choice(get_args(annotation))
+    elif annotation is int:
+        given |= {"type": click.IntRange(bounds.get("ge"), bounds.get("le")), "metavar": extra.get("metavar", "N")}
+    elif annotation is float:
+        given["type"] = click.FloatRange(bounds.get("gt"), bounds.get("le"), min_open=True)
+    elif annotation is Path:
+        given["type"] = PATH
+    elif annotation is Price:
+        given["callback"] = price_of
+    elif name in IDENTITY_FIELDS:
+        given["callback"] = _identity
+    return click.option(flag, help=f"{field.description}{f'  [default: {shown}]' if shown else ''}", **given)
+
+
+def _innermost(field: FieldInfo) -> tuple[Any, dict[str, Any]]:
+    """Return the type of a field's value where it is given, and its bounds."""
+    annotation: Any = field.annotation
+    metadata = list(field.metadata)
+    if get_origin(annotation) in (Union, UnionType):
+        annotation = next(part for part in get_args(annotation) if part is not type(None))
+    if hasattr(annotation, "__metadata__"):
+        metadata += annotation.__metadata__
+        annotation = get_args(annotation)[0]
+    bounds: dict[str, Any] = {}
+    for bound in metadata:
+        for kind, name in ((Ge, "ge"), (Gt, "gt"), (Le, "le")):
+            if isinstance(bound, kind):
+                bounds[name] = getattr(bound, name)
+    return annotation, bounds
+
+
+def template_option() -> Callable[[Command], Command]:
+    """Return the option that names the layout of the notes."""
+    return options_of(ReadingOptions, "template")[0]
 
 
 def price_of(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
@@ -99,6 +138,13 @@ def price_of(_context: click.Context, _option: click.Parameter, value: str | Non
         raise click.BadParameter("it takes two numbers, 0 or more, such as 0.15,0.60") from None
 
 
+def _identity(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    problem = None if value is None else identity_problem(option.name or "", value)
+    if problem is not None:
+        raise click.BadParameter(f"it {problem}")
+    return value
+
+
 def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
     """Return the option that names the policy, which `clinaudit.audit.gate.policy` reads; the help says `default`."""
     return click.option(
@@ -107,40 +153,6 @@ def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
         metavar="FILE",
         help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]",
     )
-
-
-def ray_option() -> Callable[[Command], Command]:
-    """Return the option that names a Ray cluster for the work."""
-    return click.option(
-        "--ray-address", metavar="HOST:PORT", help="Ray cluster that takes the work: same results (docs/scale.md)."
-    )
-
-
-def template_option() -> Callable[[Command], Command]:
-    """Return the option that names the layout of the notes."""
-    return click.option(
-        "--template", type=PATH, help="Note-template profile: a file, or the name of one that ships.  [default: soap]"
-    )
-
-
-def identity_options() -> list[Callable[[Command], Command]]:
-    """Return the options that say which model was audited, by whom and when; they change no result."""
-    return [
-        click.option(
-            "--model-name", metavar="TEXT", callback=_identity, help="Name and version of the model, for the report."
-        ),
-        click.option("--institution", metavar="TEXT", callback=_identity, help="Whose audit this is, for the report."),
-        click.option(
-            "--date", metavar="YYYY-MM-DD", callback=_identity, help="Date of the audit; never taken from the clock."
-        ),
-    ]
-
-
-def _identity(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    problem = None if value is None else identity_problem(option.name or "", value)
-    if problem is not None:
-        raise click.BadParameter(f"it {problem}")
-    return value
 
 
 def with_options(options: Sequence[Callable[[Command], Command]]) -> Callable[[Command], Command]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from clinaudit.audit.commands.options import PATH, identity_options, with_options
+from clinaudit.audit.commands.options import PATH, options_of, with_options
 from clinaudit.audit.console.streams import say
+from clinaudit.audit.settings import IdentityOptions
 
 
 @click.command()
@@ -20,7 +21,7 @@ from clinaudit.audit.console.streams import say
 @click.option(
     "--exact", is_flag=True, help="Name RUN/evidence/report.html (PHI), too; an error where the run was purged."
 )
-@with_options(identity_options())
+@with_options(options_of(IdentityOptions))
 def report(
     run_directory: Path, pdf: bool, one_page: bool, model_card: bool, exact: bool, **identity: str | None
 ) -> int:

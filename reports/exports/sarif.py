@@ -10,12 +10,12 @@ import hashlib
 import json
 from typing import Any, Final
 
-import clinaudit
 from clinaudit.reports.exports.gate_file import lines_of_rules
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, Status
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.names import STATUSES
+from clinaudit.version import VERSION
 
 SARIF_VERSION: Final = "2.1.0"
 SCHEMA_URI: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -41,7 +41,7 @@ def _run(decision: PublishedDecision) -> dict[str, Any]:
         "tool": {
             "driver": {
                 "name": "clinaudit",
-                "version": clinaudit.__version__,
+                "version": VERSION,
                 "rules": [_verdict_rule(), *rules.values()],
             }
         },

@@ -10,7 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
@@ -33,6 +32,7 @@ from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import BenchResult, BenchSystem, PiiBench, SiteBench
 from clinaudit.templates.profile import load_profile
+from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.privacy.utility import Similarity, Utilities
@@ -135,7 +135,7 @@ def _assemble(
     scored = ScoredSystems(samples, predictions, seed=request.seed)
     results = list(scored.results())
     return PiiBench(
-        clinaudit_version=clinaudit.__version__,
+        clinaudit_version=VERSION,
         libraries=_library_versions(),
         seed=request.seed,
         conclusion=_conclude(shown, results),
@@ -216,7 +216,7 @@ def _conclude(systems: Sequence[BenchSystem], results: Sequence[BenchResult]) ->
 def _settings(request: BenchRequest) -> dict[str, object]:
     """Return what the samples depend on."""
     return {
-        "version": clinaudit.__version__,
+        "version": VERSION,
         "samples": "full" if request.samples is None else request.samples,
         "domain": list(request.domains),
         "subset": list(request.subsets),

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import clinaudit
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
@@ -30,6 +29,7 @@ from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
+from clinaudit.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
-    identity = {"clinaudit": clinaudit.__version__, "--policy": options.policy}
+    identity = {"clinaudit": VERSION, "--policy": options.policy}
     site: Detector | None = None
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer

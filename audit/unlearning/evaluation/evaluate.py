@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
@@ -40,6 +39,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.exports.unlearning import unlearning_files
 from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.version import VERSION
 
 _SETTINGS: Final = "evaluation.json"
 _PIECES: Final = "pieces"
@@ -157,7 +157,7 @@ def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, 
     """Return what every model's answers and scores depend on: it must not change when the evaluation goes on."""
     settings = {
         "format": FORMAT,
-        "clinaudit_version": clinaudit.__version__,
+        "clinaudit_version": VERSION,
         "bench_digest": bench.digest,
         "corpus_digest": bench.corpus_digest,
         "form": request.form,

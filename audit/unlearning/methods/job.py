@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.run.library_versions import library_versions
@@ -16,6 +15,7 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.notes_secret import draw_secret, keyed_digest
+from clinaudit.version import VERSION
 
 _PURPOSE: Final = b"clinaudit: digests of who is forgotten and retained"
 #: Of all libraries, those that change weights, and what a network says.
@@ -44,7 +44,7 @@ class Job:
         notes = (text for own in sorted(self.bench.notes) for text in self.bench.notes[own])
         key = draw_secret(notes, purpose=_PURPOSE)
         return {
-            "clinaudit_version": clinaudit.__version__,
+            "clinaudit_version": VERSION,
             "task": task,
             "model_digest": self.files.digest,
             "base_model_digest": self.files.base_digest,

@@ -11,7 +11,6 @@ from functools import cache
 from importlib.metadata import version
 from typing import Final
 
-import clinaudit
 from clinaudit.audit.pii.benchmark.generator.catalog import facts
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict
 from clinaudit.audit.pii.benchmark.generator.descriptions import Describer, Description
@@ -21,6 +20,7 @@ from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.samples.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
 from clinaudit.audit.pii.benchmark.samples.validation import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.version import VERSION
 
 _DRAWS: Final = 60
 
@@ -149,4 +149,4 @@ def category_of(key: str, text: str, domain: Domain) -> str:
 @cache
 def generator_name() -> str:
     """Return what made the samples, with the versions that the bytes depend on."""
-    return f"clinaudit {clinaudit.__version__}, faker {version('faker')}"
+    return f"clinaudit {VERSION}, faker {version('faker')}"

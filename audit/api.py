@@ -1,0 +1,131 @@
+"""What `import clinaudit` gives: the commands as functions, with the same settings and errors (docs/python.md).
+
+Owns their signatures, and what a notebook shows of a result. Each raises the errors of `clinaudit.errors`; a command
+makes exit statuses of them.
+"""
+
+import html
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, DetectionError, PromptMasker
+from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
+from clinaudit.audit.pii.relevance import needed_spans
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.reports.schema.results import PublishedResults
+
+
+class Results(PublishedResults):
+    """The published results of an audit, as in `results.json` (docs/results.md); a notebook shows the verdict."""
+
+    @classmethod
+    def of(cls, published: PublishedResults) -> Self:
+        """Return the same results."""
+        return cls.model_construct(**{name: getattr(published, name) for name in PublishedResults.model_fields})
+
+    def _repr_html_(self) -> str:
+        from clinaudit.reports.terminal.summary import summary_text
+
+        return _preformatted(summary_text(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What an audit of a corpus would cover: the text of `clinaudit check`, and the problems that it names."""
+
+    text: str
+    #: In order of weight; empty: none was found.
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return _preformatted(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A masked text; `unmask` puts the identifiers back into an answer to it."""
+
+    #: None: withheld, since a second look still found somebody, or a detector failed.
+    text: str | None
+    #: The question, masked as the text is; None where there is none.
+    question: str | None
+    #: How many tags stand in the text.
+    tags: int
+    #: Why the text is withheld.
+    withheld: str | None
+    #: What each tag stands for. PHI.
+    forms: Forms = field(repr=False)
+
+
+def run_audit(model: str | Path, corpus: str | Path, *, out: str | Path, **options: Any) -> Results:
+    """Audit a model against a corpus, or resume an audit that was stopped; return the published results.
+
+    `options` are those of `clinaudit audit`, with underscores: `tier=("public", "encounter")`, `policy="strict"`. The
+    report is `out/report.html`. Raises `UsageError` for a wrong option and `BadInputError` for input that cannot be
+    used.
+    """
+    from clinaudit.audit.pipeline import run_audit as run
+
+    return Results.of(run(AuditSettings.of(model=str(model), corpus=corpus, out=out, **options)))
+
+
+def load_results(run: str | Path) -> Results:
+    """Return the published results of a finished run; raises `IntegrityError` where a file or the verdict was changed.
+
+    The exact figures are in `run/evidence/results.json`, which is PHI.
+    """
+    from clinaudit.audit.publication.published_files import REPORT, read_published
+    from clinaudit.audit.publication.run_verdict import require_told
+    from clinaudit.audit.run.manifest import require_finished_run, verify
+
+    finished = require_finished_run(Path(run))
+    verify(finished, but=(REPORT,))
+    results = read_published(finished)
+    require_told(results)
+    return Results.of(results)
+
+
+def check(corpus: str | Path, **options: Any) -> Check:
+    """Return what an audit of a corpus would cover, without a model; `options` as of `run_audit`, such as `template`.
+
+    Raises `BadInputError` where the corpus cannot be read.
+    """
+    from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE
+    from clinaudit.audit.preview.survey import survey_corpus
+    from clinaudit.audit.preview.survey_text import survey_text
+
+    settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
+    survey = survey_corpus(settings, Progress(quiet=settings.quiet))
+    text = survey_text(survey, template=settings.template, minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE)
+    return Check(text, tuple(finding.text for finding in survey.fit.findings))
+
+
+def mask(text: str, question: str | None = None, *, policy: MaskingPolicy = "minimum-necessary") -> Masked:
+    """Mask the identifiers in a text, except those that its question needs (docs/mask.md says how many are missed).
+
+    Rules find them, no language model. Names of a site's own patients are known to `clinaudit mask --corpus` alone.
+    """
+    detector, second = filter_detectors()
+    masker = PromptMasker(detector, second=second, policy=policy)
+    try:
+        found = masker.find(text, question)
+        masked = masker.mask(found, needed_spans(found.text, found.spans, found.query))
+    except DetectionError:
+        return Masked(None, None, 0, DETECTOR_FAILED, {})
+    return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
+
+
+def unmask(answer: str, masked: Masked) -> str:
+    """Return an answer with its tags replaced by what they stand for (PHI); a tag of no prompt stays as it is."""
+    return unmask_text(answer, masked.forms)[0]
+
+
+def _preformatted(text: str) -> str:
+    return f"<pre>{html.escape(text)}</pre>"

@@ -1,0 +1,70 @@
+"""The commands as functions: every example of docs/python.md run in order, and what they raise."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.runs.tiny_demo import TinyDemo
+
+import clinaudit
+from clinaudit.errors import BadInputError, IntegrityError, UsageError
+from clinaudit.reports.schema.results import from_json, to_json
+
+_PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+#: The page audits with the defaults; the tiny model is audited in a hurry.
+_IN_A_HURRY = 'out="run/", engine="transformers", tier=("encounter",), max_new_tokens=40, patients_per_cell=2'
+
+
+@pytest.mark.slow
+def test_every_example_of_the_page_runs_as_it_stands(
+    tiny_demo: TinyDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "model").symlink_to(tiny_demo.model)
+    (tmp_path / "corpus").symlink_to(tiny_demo.corpus)
+    monkeypatch.chdir(tmp_path)
+    examples = re.findall(r"```python\n(.*?)```", _PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(examples) == 4
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(example.replace('out="run/"', _IN_A_HURRY), names)
+    results = names["results"]
+    assert to_json(results) == (tmp_path / "run" / "results.json").read_text(encoding="utf-8")
+    assert from_json(to_json(results)).decision == results.decision
+    assert "Verdict" in results._repr_html_()
+    assert "The corpus is valid." in str(names["looked_at"]) == names["looked_at"].text
+    printed = capsys.readouterr().out
+    assert "Tucker" in printed
+    assert "Tucker" not in names["masked"].text
+    assert "62" in names["masked"].text
+
+
+def test_what_is_wrong_is_raised_and_not_exited(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"ngram: .*; no_such"):
+        clinaudit.run_audit("m", "c", out=tmp_path / "run", ngram=0, no_such=1)
+    with pytest.raises(BadInputError):
+        clinaudit.check(tmp_path / "none")
+    with pytest.raises((BadInputError, IntegrityError)):
+        clinaudit.load_results(tmp_path)
+
+
+def test_importing_loads_nothing_and_lists_what_there_is() -> None:
+    code = "import sys, clinaudit; print(dir(clinaudit)); print(sorted(m for m in sys.modules if m[:9] == 'clinaudit'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed, loaded = done.stdout.splitlines()
+    assert set(clinaudit.__all__) <= set(listed[2:-2].split("', '"))
+    assert loaded == "['clinaudit', 'clinaudit.version']"
+    with pytest.raises(AttributeError):
+        getattr(clinaudit, "no_such")  # noqa: B009
+
+
+def test_without_a_question_all_that_is_found_is_masked_and_put_back() -> None:
+    text = "Mr. John Tucker, MRN 8812345, was seen."
+    masked = clinaudit.mask(text)
+    assert masked.text is not None
+    assert "Tucker" not in masked.text
+    assert "8812345" not in masked.text
+    assert clinaudit.unmask(masked.text, masked) == text
+    assert "Tucker" not in repr(masked)
