@@ -16,7 +16,7 @@ SampleDomain = Literal["general", "clinical"]
 SampleSubset = Literal["single", "multi", "hard", "distract"]
 #: How a served model is asked what a question needs (PII-Bench, F.6).
 AskingStrategy = Literal["naive", "with-choice", "self-cot", "auto-cot", "self-consistency", "plan-and-solve"]
-#: A method that unlearns (docs/unlearning-methods.md).
+#: A method that unlearns (docs/unlearning.md).
 UnlearningMethod = Literal["grad_diff", "kl_min", "sim_npo", "rmu"]
 DEFAULT: Final = "default"
 #: From the strictest to the least strict.

@@ -80,7 +80,7 @@ class ReadingOptions(Options):
     seed: Whole = option(0, "Of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(
-        None, "Ray cluster that takes the work: same results (docs/scale.md).", metavar="HOST:PORT"
+        None, "Ray cluster that takes the work: same results (docs/performance.md).", metavar="HOST:PORT"
     )
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 

@@ -7,7 +7,7 @@ and, with --megabytes, repeated up to that size, the digits of each copy changed
 they do in a large run. Printed are processor and wall seconds of each part of the stage, the peak of the process's
 memory before and after, and for the demo's own size the seconds of the memorization stage.
 
-Measured: docs/scale.md.
+Measured: docs/performance.md.
 """
 
 import argparse

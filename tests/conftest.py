@@ -10,7 +10,7 @@ import pytest
 from filelock import FileLock
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.runs.tiny_audit import FAST, audit_apart
-from support.runs.tiny_demo import TinyDemo, train_tiny_demo
+from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 
 # A thread of OpenMP that waits for the others keeps a processor busy, which here is another worker's: a training of
 # three seconds costs up to forty. Read when torch is loaded, in this process and in those started from it.
@@ -53,7 +53,7 @@ def tiny_demo(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> TinyD
     with shared_folder(tmp_path_factory, worker_id, "tiny-demo") as folder:
         tiny = TinyDemo(folder / "corpus", folder / "model")
         if not tiny.model.exists():
-            train_tiny_demo(tiny)
+            make_tiny_demo(tiny)
     return tiny
 
 

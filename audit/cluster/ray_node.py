@@ -1,4 +1,4 @@
-"""A node of a Ray cluster that may hold PHI, as `clinaudit ray-node` starts it (docs/scale.md).
+"""A node of a Ray cluster that may hold PHI, as `clinaudit ray-node` starts it (docs/performance.md).
 
 Owns the one way to start a node: with TLS and a token, no dashboard, no statistics, and all files in one private
 directory. Everything else of Ray keeps its default.

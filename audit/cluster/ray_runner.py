@@ -97,7 +97,7 @@ def connect(address: str, work: Path) -> Iterator["RayRunner"]:
         except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise UnsafeError(
                 f"the cluster at {address} lets nobody in with this token, or has no node on this machine "
-                f"({type(error).__name__}); give all nodes the same token and start one here; see docs/scale.md"
+                f"({type(error).__name__}); give all nodes the same token and start one here; see docs/performance.md"
             ) from None
     try:
         if context.dashboard_url:

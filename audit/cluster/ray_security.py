@@ -81,7 +81,7 @@ def require_secure_settings(address: str) -> None:
         raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")
     problems = security_problems(os.environ)
     if problems:
-        raise UnsafeError(f"PHI would travel unprotected: {'; '.join(problems)}; see docs/scale.md")
+        raise UnsafeError(f"PHI would travel unprotected: {'; '.join(problems)}; see docs/performance.md")
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -119,7 +119,7 @@ def require_tls(address: str) -> None:
     except OSError as error:  # ssl.SSLError is one
         raise UnsafeError(
             f"the cluster at {address} does not prove itself by TLS ({type(error).__name__}); it needs a certificate "
-            "of RAY_TLS_CA_CERT that names this address; see docs/scale.md"
+            "of RAY_TLS_CA_CERT that names this address; see docs/performance.md"
         ) from None
 
 

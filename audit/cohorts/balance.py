@@ -25,7 +25,7 @@ POOR_SMD = 0.25
 _CHUNK_CELLS = 2_000_000
 #: Least share of the patients first matched that is kept when patients are dropped to get under each limit [choice].
 #: A fifth of the patients is a fair price for a cohort without a flag, half of them for one whose rules can be decided
-#: (docs/decisions/balance-after-matching.md).
+#: (docs/decisions.md, "Balance is restored after matching").
 _KEPT_FOR_FLAGGED = 0.8
 _KEPT_FOR_POOR = 0.5
 #: Patients of one sex in a cell up to whom balance is judged by numbers.

@@ -27,7 +27,7 @@ from clinaudit.errors import StorageError
     help="Shared memory.  [default: Ray's]",
 )
 def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes: int | None) -> None:
-    """Start a node of a Ray cluster for `clinaudit audit --ray-address` (docs/scale.md).
+    """Start a node of a Ray cluster for `clinaudit audit --ray-address` (docs/performance.md).
 
     It stays in the foreground; stop it as you stop any program.
 

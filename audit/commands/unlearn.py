@@ -14,7 +14,7 @@ from clinaudit.audit.commands.unlearn_score import score
 
 @click.group()
 def unlearn() -> None:
-    """Make a model forget patients, and measure what is left and what it cost (docs/unlearning-benchmark.md).
+    """Make a model forget patients, and measure what is left and what it cost (docs/unlearning.md).
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`clinaudit unlearn build` (docs/unlearning-benchmark.md). Owns its options and what it prints; computes nothing."""
+"""`clinaudit unlearn build` (docs/unlearning.md). Owns its options and what it prints; computes nothing."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`clinaudit unlearn evaluate` (docs/unlearning-evaluation.md). Owns its options; evaluates nothing itself."""
+"""`clinaudit unlearn evaluate` (docs/unlearning.md). Owns its options; evaluates nothing itself."""
 
 from typing import Any
 

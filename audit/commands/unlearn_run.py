@@ -1,4 +1,4 @@
-"""`clinaudit unlearn run` and `finetune` (docs/unlearning-methods.md). Owns their options; trains nothing itself."""
+"""`clinaudit unlearn run` and `finetune` (docs/unlearning.md). Owns their options; trains nothing itself."""
 
 import math
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 Owns where the bytes of each note lie. Knows nothing of patients, tables or what a note says. The file is mapped once
 all texts are in it: its pages belong to the system's cache, which drops them where memory runs short. The file is gone
-when the process ends, however it ends (docs/decisions/nameless-note-file.md).
+when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file").
 """
 
 import io

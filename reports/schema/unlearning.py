@@ -1,4 +1,4 @@
-"""What `clinaudit unlearn evaluate` found, as its page and its CSV files show it (docs/unlearning-evaluation.md).
+"""What `clinaudit unlearn evaluate` found, as its page and its CSV files show it (docs/unlearning.md).
 
 Owns the shape. Figures of groups alone: no id of a patient or question and no text stands here. Counts and means are
 exact, so that whatever is made of these records is as private as the benchmark.

@@ -1,6 +1,6 @@
 """What the page of an unlearning evaluation says first: which models forgot, which broke down, what others lost.
 
-Owns the rules by which a figure is called so (docs/unlearning-evaluation.md, "The page"). They read the figures alone
+Owns the rules by which a figure is called so (docs/unlearning.md, "The page"). They read the figures alone
 and hardly their intervals: no verdict, which is the certificate's. Averages are over factual and reasoning questions
 alike, as in AMNESIA, Figure 4.
 """

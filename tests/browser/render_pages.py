@@ -17,6 +17,7 @@ from support.pii.planted_samples import planted_samples
 from support.results.filled_published import VARIANTS, content, published
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
+from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation
 
 from clinaudit.audit.commands.main import run as run_command
@@ -39,17 +40,10 @@ EXACT = {
 
 
 def write_demo_pages(folder: Path) -> None:
-    """Train a small model on invented patients, audit it, and write its report and its viewer to `folder`."""
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.demo.corpus import write_demo_corpus
-    from clinaudit.audit.demo.fitting import TrainingPlan
-    from clinaudit.audit.demo.training import train_demo_model
-
+    """Audit the small model that was trained on invented patients, and write its report and its viewer to `folder`."""
     with tempfile.TemporaryDirectory() as made:
         corpus, model, run = (Path(made) / name for name in ("corpus", "model", "run"))
-        write_demo_corpus(corpus, seed=3, patients_per_arm=24)
-        plan = TrainingPlan(vocabulary=700, layers=2, width=96, heads=2, hidden=256, epochs=14, validation_notes=4)
-        train_demo_model(corpus, model, seed=3, progress=Progress(quiet=True), plan=plan)
+        make_tiny_demo(TinyDemo(corpus, model))
         options = ["--quiet", "--engine", "transformers", "--patients-per-cell", "6", "--max-new-tokens", "100"]
         with redirect_stdout(io.StringIO()):
             status = run_command(["audit", str(model), str(corpus), "--out", str(run), *options])

@@ -1,6 +1,6 @@
 """One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
-Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning-evaluation.md). The note is
+Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is
 not in the prompt, and no repetition guard cuts an answer: it would hide a collapse. Knows nothing of scores, of files
 that are written, or of who is to be forgotten.
 """

@@ -12,7 +12,7 @@ from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, 
 from clinaudit.errors import BadInputError
 
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
-#: (docs/unlearning-robustness.md, "Relearning"). 4-bit weights take less.
+#: (docs/unlearning-scores.md, "Relearning"). 4-bit weights take less.
 _HELD_IN_TRAINING: Final = 5
 
 

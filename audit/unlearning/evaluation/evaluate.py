@@ -1,7 +1,7 @@
 """Models against a benchmark, from their directories to the documents of their scores: the door of this room.
 
 Read this first. Owns the order: what is given, who takes part, the documents, the page. A stopped evaluation goes on
-with the same command and gives the same bytes; a model more may be given then (docs/unlearning-evaluation.md).
+with the same command and gives the same bytes; a model more may be given then (docs/unlearning.md).
 """
 
 import json

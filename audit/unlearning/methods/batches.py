@@ -1,4 +1,4 @@
-"""Texts as rows of token ids with labels, and the order in which they are trained on (docs/unlearning-methods.md).
+"""Texts as rows of token ids with labels, and the order in which they are trained on (docs/unlearning.md).
 
 Owns how a note and a question become a row, and the seeded order of steps. A note is learned whole, of a question the
 answer alone, closed-book (AMNESIA, section 4.2). Knows nothing of losses.

@@ -1,7 +1,7 @@
 """Fine-tuning on the benchmark's notes and questions: the model that unlearning begins with (AMNESIA, section 4.1).
 
 Owns who is trained on. Without the patients of a split, and begun with a model that never saw them, it is the second
-half of the retrained reference (docs/unlearning-methods.md).
+half of the retrained reference (docs/unlearning.md).
 """
 
 from dataclasses import asdict

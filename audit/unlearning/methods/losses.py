@@ -1,4 +1,4 @@
-"""The parts that the losses of the methods are made of, each over one batch (docs/unlearning-methods.md).
+"""The parts that the losses of the methods are made of, each over one batch (docs/unlearning.md).
 
 Knows nothing of methods, nor of networks: it takes logits, activations and labels. Shapes: b rows, s tokens, v entries
 of the vocabulary, d numbers an activation. A label is the token itself, or `IGNORED` where nothing is to be learned.

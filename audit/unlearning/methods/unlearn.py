@@ -1,7 +1,7 @@
 """Unlearning, from a model and a split to a model: the door of this room, with `finetune.py`. Read this first.
 
 Owns the order: what the weights depend on, the texts, the training at one rate or at each of a grid, the result. A
-stopped run goes on from its last checkpoint with equal bytes (docs/unlearning-methods.md).
+stopped run goes on from its last checkpoint with equal bytes (docs/unlearning.md).
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Categories that a file gives, for `clinaudit unlearn build --categories FILE` (docs/unlearning-benchmark.md).
+"""Categories that a file gives, for `clinaudit unlearn build --categories FILE` (docs/unlearning.md).
 
 Owns the file's columns: `patient_id`, and `category` by its id or its name. A problem is named by file, row and column,
 never by what stands there.

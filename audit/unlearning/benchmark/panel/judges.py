@@ -1,4 +1,4 @@
-"""The judges of a panel, as a file names them (docs/unlearning-benchmark.md).
+"""The judges of a panel, as a file names them (docs/unlearning.md).
 
 Owns the file: TOML with three tables `[[judge]]`, each with a `name`, a `url`, a `model` and if need be a `key_file`.
 Knows nothing of what is asked.

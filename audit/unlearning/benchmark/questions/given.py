@@ -1,4 +1,4 @@
-"""Questions made elsewhere, read for `clinaudit unlearn build --qa FILE` (docs/unlearning-benchmark.md).
+"""Questions made elsewhere, read for `clinaudit unlearn build --qa FILE` (docs/unlearning.md).
 
 Owns what each line must hold. A problem is named by file, line and field, never by what stands there. Whether a
 question may be asked is checked as for any other, and counted.

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
 
-#: Rephrasings of a question (docs/unlearning-benchmark.md).
+#: Rephrasings of a question (docs/unlearning.md).
 REPHRASINGS: Final = 3
 
 

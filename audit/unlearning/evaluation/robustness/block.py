@@ -1,4 +1,4 @@
-"""The robustness block of one model and split: one document of all tests (docs/unlearning-robustness.md).
+"""The robustness block of one model and split: one document of all tests (docs/unlearning-scores.md).
 
 Owns the document's shape, and which model is compared with which. It asks nothing: parts.py has made the pieces. It
 holds no text and no question's id; `by_patient` holds patients' ids, and counts are exact: it stays below `evidence/`.

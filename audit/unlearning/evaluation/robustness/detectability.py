@@ -1,4 +1,4 @@
-"""Whether a reader of the model can tell who was forgotten from who was never there (docs/unlearning-robustness.md).
+"""Whether a reader of the model can tell who was forgotten from who was never there (docs/unlearning-scores.md).
 
 Owns the comparison of both groups, trait by trait. A model that was made to forget may give itself away by being too
 surprised by these patients, or by writing noise about them: then it discloses who asked to be deleted (Deepak et al.,

@@ -1,4 +1,4 @@
-"""Other words for the same question: whether what was forgotten answers to them (docs/unlearning-robustness.md).
+"""Other words for the same question: whether what was forgotten answers to them (docs/unlearning-scores.md).
 
 Owns which answers are compared. A question is compared with its own rephrasings, which no method trained on, and with
 itself in the other form: without what names the patient, or with it. Knows nothing of how questions are rephrased.

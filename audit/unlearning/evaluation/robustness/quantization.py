@@ -15,7 +15,7 @@ from clinaudit.errors import BadInputError
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Input weights that share a step (docs/unlearning-robustness.md).
+#: Input weights that share a step (docs/unlearning-scores.md).
 GROUP: Final = 128
 _LOWEST_LEVEL, _HIGHEST_LEVEL = -8, 7
 #: Half of the fifteen steps between the lowest and the highest level.

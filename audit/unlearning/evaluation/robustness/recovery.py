@@ -1,4 +1,4 @@
-"""How much of what a model was made to forget comes back, of what it had lost (docs/unlearning-robustness.md).
+"""How much of what a model was made to forget comes back, of what it had lost (docs/unlearning-scores.md).
 
 Owns the ratio, when it is none, and its interval. Knows nothing of what was done to the model meanwhile: it is the same
 ratio for a few steps of training and for rounded weights.

@@ -18,7 +18,7 @@ from clinaudit.audit.unlearning.metrics.text_overlap import rouge_l_recall
 from clinaudit.errors import UsageError
 from clinaudit.reports.exact.estimate import Estimate
 
-#: How often the model is asked, in what is reported (docs/unlearning-robustness.md).
+#: How often the model is asked, in what is reported (docs/unlearning-scores.md).
 LEAK_AT: Final = (1, 8, 32)
 SAMPLES: Final = 32
 #: Leakage of one answer, each from 0 to 1.
