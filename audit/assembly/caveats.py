@@ -1,8 +1,100 @@
 """The caveats of an audit: limitations that follow from its inputs and settings."""
 
-from clinaudit.audit.assembly.fit_caveats import find_fit_caveats
+from collections.abc import Collection, Mapping
+from typing import Final
+
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.inputs import AuditInputs
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind
+from clinaudit.priors.table_fit import measure_table_fit
+from clinaudit.priors.text_fit import measure_whole_fit
+from clinaudit.reports.exact.corpus import Identifiability
+from clinaudit.reports.schema.corpus import NOT_ASKED
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.suppression.classes import ARM_STEP, class_of
+from clinaudit.templates.profile import NoteProfile
+
+#: Share of the patients up to whom nothing is said: fewer would tell of single patients.
+_FEW: Final = 0.1
+
+
+def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> list[str]:
+    """Return the caveats, a sentence or two each."""
+    found = []
+    splits = identifiability.values()
+    tagged = sorted(
+        {style for of in splits for style, count in of.tagged.items() if _is_more_than_few(count, of.patients)}
+    )
+    if tagged:
+        removed = [
+            tier
+            for tier in next(iter(splits)).uniqueness
+            if all(of.uniqueness[tier][NOT_ASKED] == of.patients for of in splits)
+        ]
+        lost = f" Tiers at which nobody has a prompt: {', '.join(removed)}." if removed else ""
+        found.append(
+            f"The notes were de-identified: tags such as {', '.join(tagged)} stand in the place of names, dates or "
+            f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"
+        )
+    train = identifiability.get("train")
+    if train is not None and _is_more_than_few(train.longer_than_trained, train.patients):
+        found.append(
+            "Many train patients have a note that is longer than what the model was trained on (--training-length, or "
+            "its context). Such a note was left out of training or cut, so that these patients may count as trained on "
+            "and were not: what the model gives away of the others is watered down. Who they are: "
+            "evidence/long_notes.parquet."
+        )
+    if any(of.several_ids for of in splits):
+        found.append(
+            "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
+            "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
+            "they are: evidence/people.parquet."
+        )
+    return found
+
+
+def _is_more_than_few(count: int, of: int) -> bool:
+    """Whether every count within the published classes is: a threshold inside a class would tell a size."""
+    some, others = (class_of(patients, step=ARM_STEP) for patients in (count, of - count))
+    return some.low > _FEW * (some.low + others.high)
+
+
+_LESS: Final = "A model that is asked so may give less than it holds."
+_WORDS: Final[Mapping[Kind, str]] = {
+    Kind.TABLE_OF_OTHERS: (
+        "For many patients nothing shows that their row of the patients table is their own. Their notes have another "
+        "name, date of birth or sex, as where a table is joined to other patients, or have none of these. Prompts of "
+        "background facts may ask about somebody else, and then show nothing of what the model holds."
+    ),
+    Kind.TABLE_DIFFERS: "For many patients the notes have another value than the patients table, or none ({subjects}).",
+    Kind.NO_LAYOUT: "Many notes fit no layout of the note template, and were read under its last one. " + _LESS,
+    Kind.LAYOUT_UNUSED: "Some layout of the note template fits no note: its signature or required facts may be wrong.",
+    Kind.FACT_MISSING: "The note template does not find these facts in many notes: {subjects}. " + _LESS,
+    Kind.VALUE_UNREAD: "Many values that the note template finds are not what they should be: {subjects}. " + _LESS,
+    Kind.VALUE_REPEATED: "The note template finds one and the same value in most notes: {subjects}. " + _LESS,
+    Kind.DATE_ORDER_UNTOLD: "Whether day or month comes first in the notes' dates cannot be told: {subjects}.",
+    Kind.DATE_ORDER_OTHER: "Many dates can be read only with day and month exchanged: {subjects}. " + _LESS,
+    Kind.BIRTH_AFTER_VISIT: "Many dates of birth are after the visit: the note template may exchange the two.",
+    Kind.FACT_DENIED: (
+        "The note template says that these facts do not stand in the notes, and they do: {subjects}. Prompts may show "
+        "what their tier may not know."
+    ),
+    Kind.NOT_PLAIN: "Many notes are RTF or HTML, in which the note template finds few headers and facts. " + _LESS,
+    Kind.NO_HEADER: "Many notes have no header of the note template: sections and fragments of notes are few or wrong.",
+}
+
+
+def find_fit_caveats(facts: Collection[PatientFacts], profile: NoteProfile) -> list[str]:
+    """Return a caveat for each kind of problem that touches more than a tenth of what it is about."""
+    by_id = {known.patient_id: known for known in facts}
+    findings = [*measure_table_fit(facts).findings, *measure_whole_fit(by_id, profile).findings]
+    subjects: dict[Kind, list[str]] = {}
+    for finding in findings:
+        # Fewer would tell of single patients.
+        if finding.level == "problem" and finding.kind in _WORDS and finding.found < MINIMUM_SHARE * finding.of:
+            subjects.setdefault(finding.kind, []).append(finding.subject)
+    return [_WORDS[kind].format(subjects=", ".join(dict.fromkeys(named))) for kind, named in subjects.items()]
 
 
 def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:

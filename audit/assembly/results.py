@@ -6,8 +6,7 @@ Owns completeness, and which outcome goes into which field. Knows nothing of how
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from clinaudit.audit.assembly.caveats import find_caveats
-from clinaudit.audit.assembly.identity_caveats import find_identity_caveats
+from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id

@@ -10,7 +10,7 @@ from clinaudit.audit.commands.pii_score import score
 
 @click.group()
 def pii() -> None:
-    """Measure how well identifying text is found and masked (docs/pii-benchmark.md).
+    """Measure how well identifying text is found and masked (docs/pii.md).
 
     \b
     Example:

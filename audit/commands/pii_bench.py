@@ -1,4 +1,4 @@
-"""`clinaudit pii bench` (docs/pii-benchmark.md). Owns its options and what it prints; computes nothing."""
+"""`clinaudit pii bench` (docs/pii.md). Owns its options and what it prints; computes nothing."""
 
 from typing import TYPE_CHECKING, Any, get_args
 

@@ -1,4 +1,4 @@
-"""`clinaudit pii samples` (docs/pii-benchmark.md). Owns its options and what it prints and writes; draws nothing."""
+"""`clinaudit pii samples` (docs/pii.md). Owns its options and what it prints and writes; draws nothing."""
 
 from collections.abc import Mapping
 from pathlib import Path

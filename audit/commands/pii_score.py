@@ -1,4 +1,4 @@
-"""`clinaudit pii score` (docs/pii-benchmark.md). Owns its options and what it prints and writes; computes nothing."""
+"""`clinaudit pii score` (docs/pii.md). Owns its options and what it prints and writes; computes nothing."""
 
 import json
 from collections.abc import Sequence

@@ -15,7 +15,24 @@ from clinaudit.audit.memorization.summary import (
 )
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import OtherPatients, PatientFraction
+from clinaudit.reports.exact.memorization import OtherPatients, PatientFraction, Refusals
+
+
+def summarize_refusals(rows: Sequence[GenerationMetrics]) -> Refusals | None:
+    """Return the refusals among all generations that were asked for; None where they were not looked for."""
+    if all(row.refused is None for row in rows):
+        return None
+    patients = {row.patient_id for row in rows}
+    refused = [row for row in rows if row.refused]
+    refused_patients = {row.patient_id for row in refused}
+    return Refusals(
+        generations=len(rows),
+        refused=len(refused),
+        patients=len(patients),
+        refused_patients=len(refused_patients),
+        share=clopper_pearson(len(refused_patients), len(patients)),
+    )
+
 
 _NO_POOLS = "the splits leave no two groups of other patients to compare"
 

@@ -3,25 +3,24 @@
 Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.own_repeats import Recitations
 from clinaudit.audit.generation.record import Generation, as_unguarded
-from clinaudit.audit.memorization.evidence_rows import near_verbatim_rows, region_rows, segment_rows
 from clinaudit.audit.memorization.guard_summary import GuardedText, summarize_guard
+from clinaudit.audit.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.memorization.near_verbatim_summary import (
     NearVerbatimCounts,
     measure_near_verbatim,
     summarize_near_verbatim,
 )
 from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
-from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
+from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients, summarize_refusals
 from clinaudit.audit.memorization.patient_matching import match_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.refusal_summary import summarize_refusals
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
@@ -29,12 +28,74 @@ from clinaudit.audit.memorization.summary import (
     summarize_memorization,
     summarize_no_answers,
 )
-from clinaudit.audit.memorization.verbatim import analyze_attributed
+from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import ARMS, Arm
+
+
+def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `regions.parquet` of one generation, one for each piece."""
+    generation = analyzed.attributed.generation
+    numbered = zip(_numbered(analyzed), analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)
+    for (number, attributed), count, masked_count in numbered:
+        start, end = attributed.piece.span_tokens
+        yield {
+            "generation_id": generation.generation_id,
+            "region_id": attributed.region_id,
+            "piece": number,
+            "token_start": start,
+            "token_end": end,
+            "char_start": attributed.span_chars.start,
+            "char_end": attributed.span_chars.end,
+            "text": generation.text[slice(*attributed.span_chars)],
+            "stitched": attributed.stitched,
+            "source_note_id": attributed.note_id,
+            "copy_forward_count": attributed.piece.copy_forward_count,
+            "patient_count": count,
+            "masked_patient_count": masked_count,
+        }
+
+
+def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `segments.parquet` of one generation."""
+    attributed_generation = analyzed.attributed
+    for number, attributed in _numbered(analyzed):
+        first = attributed.piece.span_tokens.start
+        for segment in attributed.segments:
+            yield {
+                "generation_id": attributed_generation.generation.generation_id,
+                "region_id": attributed.region_id,
+                "piece": number,
+                "section": segment.section,
+                "char_start": segment.span_chars.start,
+                "char_end": segment.span_chars.end,
+                "tokens": len(segment.tokens),
+                "templated_tokens": sum(attributed.labels[token - first].templated for token in segment.tokens),
+                "echo_tokens": sum(attributed_generation.echo[token] for token in segment.tokens),
+            }
+
+
+def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
+    """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
+    for (start, end), note_id in text.longest:
+        yield {
+            "generation_id": generation_id,
+            "token_start": start,
+            "token_end": end,
+            "source_note_id": note_id,
+        }
+
+
+def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece]]:
+    """Yield each piece with its number in its region."""
+    region, number = -1, 0
+    for attributed in analyzed.attributed.pieces:
+        region, number = attributed.region_id, number + 1 if attributed.region_id == region else 0
+        yield number, attributed
+
 
 MemorizationResults = dict[str, dict[Arm, Memorization]]
 #: The counts of one generation.

@@ -1,4 +1,4 @@
-"""What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii-benchmark.md).
+"""What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii.md).
 
 Owns their shape. Knows nothing of how a system works nor of how a score is computed. Every figure is of generated
 samples, so it is exact; those of a site's own notes stand in `site`, as they may be published.

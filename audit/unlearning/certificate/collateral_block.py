@@ -7,15 +7,52 @@ Owns who is retained, by how far answers on each became worse, and how much of t
 from collections.abc import Collection, Sequence
 from typing import Final
 
+import numpy as np
+
 from clinaudit.audit.comparison.evidence import RunEvidence
+from clinaudit.audit.comparison.memorization import common_generations
+from clinaudit.audit.memorization.summary import GenerationMetrics, attributable_part
+from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
 from clinaudit.audit.unlearning.certificate.compared_answers import AFE, by_patient, part_means, utility_change
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import PURGED
-from clinaudit.audit.unlearning.certificate.retained_text import attributable_change
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
+
+
+def attributable_change(
+    evidence: tuple[RunEvidence, RunEvidence], patients: Collection[str], *, seed: int
+) -> tuple[Estimate, Estimate, Estimate]:
+    """Return the attributable fraction before, after, and the change, of those of `patients` whom both runs probed.
+
+    Of a patient it is the mean over the generations that both runs have, at all tiers.
+    """
+    by_run = [_by_patient(run.metrics, patients) for run in evidence]
+    pairs = [
+        common_generations(by_run[0][patient], by_run[1][patient])
+        for patient in sorted(by_run[0].keys() & by_run[1].keys())
+    ]
+    before, after = (np.array([_mean(pair[run]) for pair in pairs], dtype=np.float64) for run in (0, 1))
+    return (
+        mean_of_patients(before, seed=seed),
+        mean_of_patients(after, seed=seed),
+        paired_difference(before, after, seed=seed),
+    )
+
+
+def _by_patient(rows: Sequence[GenerationMetrics], patients: Collection[str]) -> dict[str, list[GenerationMetrics]]:
+    found: dict[str, list[GenerationMetrics]] = {}
+    for row in rows:
+        if row.patient_id in patients:
+            found.setdefault(row.patient_id, []).append(row)
+    return found
+
+
+def _mean(rows: Sequence[GenerationMetrics]) -> float:
+    return sum(attributable_part(row) for row in rows) / len(rows)
+
 
 SAME: Final = "same"
 OTHERS: Final = "others"

@@ -17,12 +17,13 @@ from clinaudit.audit.comparison.run_pair import ComparedRun, RunPair
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
-from clinaudit.audit.unlearning.certificate.bench_blocks import weigh_bench
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
+from clinaudit.audit.unlearning.certificate.collateral_block import measure_collateral
 from clinaudit.audit.unlearning.certificate.enough_patients import held_out_shortfalls
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
+    ANSWERS_COLLAPSED,
     CANARY,
     OF_THE_RUNS,
     PURGED,
@@ -33,7 +34,10 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     worst_of,
 )
 from clinaudit.audit.unlearning.certificate.held_out_level import PatientMeasures, read_measures
+from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
+from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
 from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import (
@@ -52,6 +56,56 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
+
+
+@dataclass(frozen=True, slots=True)
+class WeighedBench:
+    """The certificates of the named patients with what the benchmark says, and the blocks."""
+
+    patients: list[PatientCertificate]
+    blocks: BenchBlocks
+    shortfalls: list[Shortfall]
+
+
+def weigh_bench(
+    result: BenchResult,
+    patients: Sequence[PatientCertificate],
+    *,
+    evidence: tuple[RunEvidence, RunEvidence] | None = None,
+) -> WeighedBench:
+    """Weigh what the answers and the trials of the model after say of the named patients.
+
+    `evidence` is that of both runs: what they write of retained patients' notes is part of the price.
+    Raises `IntegrityError` where the document of the trials is not as it was written.
+    """
+    named = [patient.patient_id for patient in patients]
+    asked = weigh_answers(result, named)
+    try:
+        tried = weigh_trials(result, named)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise IntegrityError(
+            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
+        ) from None
+    weighed = []
+    for patient in patients:
+        one = patient.patient_id
+        # Trials are made of all whom the split forgets, and tell nothing of others.
+        is_tried = one in result.patients and result.patients[one].role == "forget"
+        rows = tried.rows.get(one, [])
+        leaks = asked.leaks.get(one, set()) | (tried.leaks if is_tried else set())
+        leaks |= {row.reason for row in rows if row.status == "still leaks" and row.reason is not None}
+        # Whom the benchmark does not ask about, its answers say nothing of.
+        collapses = {ANSWERS_COLLAPSED} if asked.block.collapsed and one in asked.rows else set()
+        own = weigh(patient, leaks=leaks, collapses=collapses, lacking=asked.lacking[one])
+        weighed.append(own.model_copy(update={"questions": [*asked.rows.get(one, []), *rows]}))
+    blocks = BenchBlocks(
+        questions=asked.block,
+        robustness=tried.robustness,
+        detectability=tried.detectability,
+        collateral=measure_collateral(result, named, evidence),
+    )
+    return WeighedBench(weighed, blocks, [*asked.shortfalls, *tried.shortfalls])
+
 
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 #: Of `beside`: what was weighed, in words.

@@ -8,11 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from clinaudit.audit.choices import UnlearningMethod
-from clinaudit.audit.unlearning.methods.grad_diff import GradDiff
-from clinaudit.audit.unlearning.methods.kl_min import KlMin
 from clinaudit.audit.unlearning.methods.objective import Objective
-from clinaudit.audit.unlearning.methods.rmu import Rmu
-from clinaudit.audit.unlearning.methods.sim_npo import SimNpo
+from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Rmu, SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
 from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
 from clinaudit.errors import UsageError

@@ -4,7 +4,9 @@ Owns which metric is computed from what, and why one is not there. Knows nothing
 to be forgotten.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -12,8 +14,24 @@ from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Questi
 from clinaudit.audit.unlearning.metrics.entailment import BY_RULES_ONE_WAY, Entailment
 from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
 from clinaudit.audit.unlearning.metrics.text_overlap import rouge_l_recall
-from clinaudit.audit.unlearning.metrics.token_entropy import token_entropy
 from clinaudit.audit.unlearning.metrics.words import words_of
+
+
+def token_entropy(tokens: Sequence[Hashable]) -> float | None:
+    """Return -sum(f log f) / log n over the distinct tokens' shares f of n tokens; 0 where all are equal, at most 1.
+
+    None below two tokens: log n is then 0, or there is nothing.
+    """
+    count = len(tokens)
+    if count < 2:
+        return None
+    times = Counter(tokens).values()
+    if len(times) == 1:
+        # Exactly 0, by which the degradation score counts.
+        return 0.0
+    # log n - (sum c log c) / n, the same sum with fewer roundings.
+    return min(1.0, 1.0 - sum(time * math.log(time) for time in times) / (count * math.log(count)))
+
 
 NO_LOGITS: Final = "exact memorization needs the model's own probabilities"
 NO_TOKENS: Final = "no token ids were given"

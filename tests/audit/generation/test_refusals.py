@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.generation.refusals import is_refusal
+from clinaudit.audit.generation.stage import is_refusal
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Which tokens of a piece are templated, and in which section they stand."""
 
 from clinaudit.audit.memorization.source_attribution import Piece, cut_region_text
-from clinaudit.audit.memorization.token_sections import compose_piece
+from clinaudit.audit.memorization.verbatim import compose_piece
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.spans import Span

@@ -12,7 +12,7 @@ import pytest
 from support.note_layouts import PROFILE, make_people
 from support.results.decided_results import POLICY, Run, decide
 
-from clinaudit.audit.assembly.fit_caveats import find_fit_caveats
+from clinaudit.audit.assembly.caveats import find_fit_caveats
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text

@@ -38,5 +38,5 @@ def iter_samples(
         if not len(problems):
             yield sample
     if header.unread and row_type.model_config.get("extra") == "forbid":
-        problems.add(name, "has keys that no sample has; take them out (docs/pii-benchmark.md lists those there are)")
+        problems.add(name, "has keys that no sample has; take them out (docs/pii.md lists those there are)")
     problems.raise_any(_ROLE)

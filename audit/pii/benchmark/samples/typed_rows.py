@@ -1,4 +1,4 @@
-"""Rows of a JSON Lines file as records of one type: samples, predictions (docs/pii-benchmark.md).
+"""Rows of a JSON Lines file as records of one type: samples, predictions (docs/pii.md).
 
 Owns how a row that is none is told: by row and field, in fixed words, never by what stands there. Knows no field.
 """

@@ -1,4 +1,4 @@
-"""Predictions made elsewhere, read for `clinaudit pii score` (docs/pii-benchmark.md).
+"""Predictions made elsewhere, read for `clinaudit pii score` (docs/pii.md).
 
 Owns which of them go together: one of each system on each known sample. They are read a row at a time; one is scored
 and let go.

@@ -1,4 +1,4 @@
-"""The document that `clinaudit pii score` writes (docs/pii-benchmark.md).
+"""The document that `clinaudit pii score` writes (docs/pii.md).
 
 Owns its shape; computes nothing. It holds the ids of samples and the names of systems, and no text.
 """

@@ -18,7 +18,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     enough_to_tell_nobody_apart,
     weigh_trials,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.worst_of_trials import WORST_METRICS
+from clinaudit.audit.unlearning.evaluation.robustness.block import WORST_METRICS
 from clinaudit.reports.schema.certificate import Shortfall
 
 

@@ -11,9 +11,9 @@ from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import FreeMemory
 from clinaudit.audit.model.files import ModelFiles, inspect_model
 from clinaudit.audit.model.safetensors_header import TensorHeader
-from clinaudit.audit.unlearning.methods import enough_memory, model_in_training
-from clinaudit.audit.unlearning.methods.enough_memory import require_training_memory
+from clinaudit.audit.unlearning.methods import model_in_training
 from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import BadInputError
 
@@ -30,7 +30,7 @@ def billion(tmp_path: Path) -> ModelFiles:
 
 def have(monkeypatch: pytest.MonkeyPatch, size: int, *, gpus: int = 0) -> None:
     """Let a machine have so much free memory, in bytes, and so many GPUs with as much."""
-    for module in (memory, enough_memory):
+    for module in (memory, model_in_training):
         monkeypatch.setattr(module, "count_gpus", lambda: gpus)
     monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size, "memory"))
     monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(size, "memory on 1 GPU"))

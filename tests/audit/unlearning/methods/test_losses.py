@@ -9,16 +9,13 @@ import pytest
 from support.unlearning.loss_batch import make_rows, make_trained
 
 from clinaudit.audit.unlearning.methods.batches import Example, pad_rows
-from clinaudit.audit.unlearning.methods.grad_diff import GradDiff
-from clinaudit.audit.unlearning.methods.kl_min import KlMin
 from clinaudit.audit.unlearning.methods.losses import (
     activation_distance,
     divergence,
     mean_token_loss,
     row_token_losses,
 )
-from clinaudit.audit.unlearning.methods.rmu import Rmu
-from clinaudit.audit.unlearning.methods.sim_npo import SimNpo
+from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Rmu, SimNpo
 
 _METHODS: dict[str, Any] = {"grad_diff": GradDiff, "kl_min": KlMin, "sim_npo": SimNpo, "rmu": Rmu}
 _SAVED = json.loads(Path(__file__).with_name("open_unlearning_losses.json").read_text(encoding="utf-8"))["cases"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.audit.unlearning.metrics.token_entropy import token_entropy
+from clinaudit.audit.unlearning.metrics.answer_scores import token_entropy
 
 
 def entropy_twin(tokens: list[int]) -> float:

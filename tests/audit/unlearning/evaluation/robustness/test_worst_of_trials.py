@@ -1,6 +1,6 @@
 """The most that any trial gets of a patient, by hand."""
 
-from clinaudit.audit.unlearning.evaluation.robustness.worst_of_trials import worst_by_patient
+from clinaudit.audit.unlearning.evaluation.robustness.block import worst_by_patient
 
 PATIENT_OF = {"a1": "A", "a2": "A", "b1": "B", "c1": "C"}
 
