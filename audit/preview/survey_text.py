@@ -26,8 +26,8 @@ _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SE
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
 _OWN_FORMS: Final = ("text", "opening")
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
-#: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
-_CARD, _PROCESSOR = 2_000, 50
+#: Tokens written a second, two examples: they rest on no measurement.
+_SLOW, _FAST = 50, 2_000
 
 
 def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share: float) -> str:
@@ -241,7 +241,13 @@ def _cohort_lines(survey: Survey) -> list[str]:
         "table": "labels of the diagnoses table",
         "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
     }[survey.work.label_source]
-    lines = [f"Patients by diagnosis, before matching (positive / negative), and matched sets of four; {source}:"]
+    lines = [
+        wrap(
+            "Patients by diagnosis, before matching (positive / negative), and the most matched sets of four that "
+            f"there can be, of which half or more stay so that age, sex and number of notes are alike; {source}:",
+            indent="  ",
+        )
+    ]
     unknown = sum(
         name not in survey.groups and name not in survey.sensitive for _, name in survey.corpus.diagnosis_labels or {}
     )
@@ -254,7 +260,7 @@ def _cohort_lines(survey: Survey) -> list[str]:
         lines.append(
             f"  {diagnosis:11} train {counts['train', True]} / {counts['train', False]}, "
             f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}; "
-            f"matched sets: {survey.work.matched_sets.get(diagnosis, 0)}"
+            f"matched sets: {f'at most {most}' if (most := survey.work.most_sets.get(diagnosis, 0)) else 'none'}"
         )
     return lines
 
@@ -264,12 +270,12 @@ def _work_lines(survey: Survey) -> list[str]:
     sampled = (
         f", {_pair(work.sampled)} of them a random sample beside the cohorts" if any(work.sampled.values()) else ""
     )
-    seconds = work.written_tokens / _CARD, work.written_tokens / _PROCESSOR
+    about = "about " if any(work.most_sets.values()) else ""
     return [
         "What an audit would ask, with the default settings:",
-        f"  targets (train / nontrain): {_pair(work.targets)}{sampled}",
+        f"  targets (train / nontrain): {about}{_pair(work.targets)}{sampled}",
         wrap(
-            f"  prompts to continue: {sum(work.generations.values())} "
+            f"  prompts to continue: {about}{sum(work.generations.values())} "
             f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
             indent="    ",
         ),
@@ -279,9 +285,9 @@ def _work_lines(survey: Survey) -> list[str]:
             indent="    ",
         ),
         wrap(
-            f"  time to write them all: {_duration(seconds[0])} at {_CARD:,} tokens a second (a small model on one "
-            f"graphics card), {_duration(seconds[1])} at {_PROCESSOR} (on a processor); models and machines differ, "
-            "and many texts end sooner",
+            "  time: the tokens to write by the tokens that your model writes a second on your machine, which nothing "
+            f"here measures; were it {_SLOW}, {_duration(work.written_tokens / _SLOW)}, were it {_FAST:,}, "
+            f"{_duration(work.written_tokens / _FAST)}",
             indent="    ",
         ),
         "  a model with a chat template is asked at each tier in a chat as well (--prompt-form)",

@@ -200,8 +200,8 @@ RULES: tuple[Rule, ...] = (
         before=r"\bpositive\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*)\s*(?:for|of)?\s*$|\b(?:screen|test)(?:s|ed"
         r"|ing)?\s+positive\s+for\s+$",
     ),
-    # British shorthand: "?PTSD", "Imp: ? anxiety", "?depression/anxiety", "query PTSD". Whatever answers it stands above.
-    # A drug that is asked about as a cause is taken ("? due to sertraline").
+    # British shorthand: "?PTSD", "Imp: ? anxiety", "?depression/anxiety", "query PTSD". Whatever answers it stands
+    # above. A drug that is asked about as a cause is taken ("? due to sertraline").
     Rule(
         QUERY_RULE,
         "ambiguous",

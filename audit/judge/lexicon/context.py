@@ -117,6 +117,8 @@ _LONE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?:{_ANY_NAME})[ \t]*[-–—,][
 _DASHED_SECTION = re.compile(
     rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
 )
+
+
 def context_tables() -> list[object]:
     """Return the tables of this module that decide a mention's context, for a digest."""
     patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST)

@@ -47,7 +47,7 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     work = survey(tmp_path).work
     assert work.targets == {"train": 5, "nontrain": 3}
     assert work.sampled == work.targets
-    assert set(work.matched_sets.values()) == {0}
+    assert set(work.most_sets.values()) == {0}
     forms = {tier: [form for of, form in work.generations if of == tier] for tier, _ in work.generations}
     assert forms["encounter"] == ["opening", "facts"]
     # One form's prompt of p0 is the other's: asked once.
