@@ -15,13 +15,13 @@ from clinaudit.audit.commands.options import (
     policy_option,
     ray_option,
     template_option,
+    tier_option,
     with_options,
 )
 from clinaudit.audit.console.streams import say
 from clinaudit.audit.settings import MAX_NGRAM, AuditSettings, read_settings
 from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, PromptFormChoice
-from clinaudit.priors.tiers import TIER_IDS
 
 
 def _audit_options(command: Command) -> Command:
@@ -64,12 +64,7 @@ def _audit_options(command: Command) -> Command:
         ),
         *judge_options(),
         policy_option(),
-        click.option(
-            "--tier",
-            type=click.Choice(TIER_IDS),
-            multiple=True,
-            help="Probe this tier only (repeatable).  [default: all]",
-        ),
+        tier_option(),
         click.option(
             "--fragment",
             type=click.Choice(get_args(Fragment)),

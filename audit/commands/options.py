@@ -11,6 +11,7 @@ import click
 
 from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice, JudgeDecoding
 from clinaudit.audit.served.cost import Price
+from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import identity_problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -106,6 +107,16 @@ def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
         type=PATH,
         metavar="FILE",
         help=f"TOML policy, or one that ships: {_POLICIES}.  [default: {default}]",
+    )
+
+
+def tier_option() -> Callable[[Command], Command]:
+    """Return the option that names the tiers to ask at, each once or more."""
+    return click.option(
+        "--tier",
+        type=click.Choice(TIER_IDS),
+        multiple=True,
+        help="Probe this tier only (repeatable).  [default: all]",
     )
 
 
