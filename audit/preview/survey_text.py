@@ -12,7 +12,7 @@ from clinaudit.audit.preview.survey import Survey
 from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import Finding, Kind, entries_of
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
 from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
@@ -107,29 +107,50 @@ def _table_lines(survey: Survey) -> list[str]:
 
 
 def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
-    findings = [*survey.fit.findings, *survey.table.findings]
+    layouts, findings = survey.fit.layouts, [*survey.fit.findings, *survey.table.findings]
     problems = [finding for finding in findings if finding.level == "problem"]
     notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
     unused = [finding for finding in findings if finding.kind in _UNUSED]
+    with_header, everyone = sum(fit.with_header for fit in layouts), sum(fit.patients for fit in layouts)
+    fits_badly = with_header < MINIMUM_SHARE * everyone
     unasked = [f"  {wrap(text, indent='    ')}" for text in _unasked_tiers(survey.prompts)]
     lines = []
     if problems or unasked:
         lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
+        if fits_badly:
+            share = f"{_percent(with_header, everyone)} of the notes ({with_header} of {everyone})"
+            lines.append(
+                wrap(
+                    f"  THE TEMPLATE finds a header in {share}: it is not of these notes. Change it first; whatever "
+                    "else is said here, of the patients table too, may be its fault.",
+                    indent="    ",
+                )
+            )
         lines += [*_said(problems, survey, template), *unasked]
     else:
         lines.append("No problem was found in how template and tables fit the notes.")
     if unasked or any(finding.kind not in _OF_TABLE for finding in problems):
-        learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out ours.toml"
-        lines.append(
-            "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have"
-        )
-        lines.append(f"    one proposed: {harmless_text(learn)}")
+        lines += _advice_lines(survey, template, is_own=template is not None and not fits_badly)
     lines += _said(notes, survey, template, prefix="note: ")
     if len(unused) > _MOST_UNUSED:
         lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
     else:
         lines += _said(unused, survey, template, prefix="note: ")
     return lines
+
+
+def _advice_lines(survey: Survey, template: Path | None, *, is_own: bool) -> list[str]:
+    """Return what to do about problems; `is_own`: the template in use was chosen, and finds the notes' headers."""
+    if is_own:
+        return ["  what to do: mend the template where it is named here (docs/note-templates.md)"]
+    names = ("ours.toml", *(f"ours-{number}.toml" for number in range(2, 100)))
+    # Not the template in use, nor any other file: none is overwritten.
+    free = next((name for name in names if not Path(name).exists() and Path(name) != template), "PROFILE")
+    learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out {free}"
+    return [
+        "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have",
+        f"    one proposed: {harmless_text(learn)}",
+    ]
 
 
 def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:

@@ -211,9 +211,7 @@ def test_rules_of_tiers_that_were_not_asked_are_counted_and_keep_a_run_from_pass
     assert [rule.status for rule in decision.rules] == ["pass", "pass"]
     assert decision.not_asked == dict.fromkeys(TIER_IDS[1:], 2)
     assert decision.status == "inconclusive"
-    sentence = (
-        "10 rules are not decided: 5 kinds of asker were not asked (left out by --tier, or nobody has a prompt)."
-    )
+    sentence = "10 rules are not decided: 5 kinds of asker were not asked (left out by --tier, or nobody has a prompt)."
     assert decision.reason == (
         f"The data show that the model keeps all of the 2 rules of the tiers that were asked. {sentence} "
         "This is not a pass."
