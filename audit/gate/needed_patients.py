@@ -39,7 +39,8 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
     Of the rules about the tiers that `coverage` has; of the others it says that they keep a run from passing.
     """
     asked = policy.about(coverage.tiers)
-    left_out = {tier for rule in (*policy.of_text, *policy.disclosure) for tier in rule.tiers} - coverage.tiers.keys()
+    limited = [rule.tiers for rule in policy.of_text] + [rule.tiers for rule in policy.disclosure]
+    left_out = {tier for tiers in limited for tier in tiers} - coverage.tiers.keys()
     notes = list(_NOTES)
     if left_out:
         kinds = counted(len(left_out), "kind")

@@ -66,9 +66,8 @@ class AskedRule:
 
 def was_asked(published: PublishedResults, tier: str) -> bool:
     """Whether a run asked about anybody at a tier, or its template kept it from doing so."""
-    return tier in published.prompts or any(
-        tier in shown.memorization for shown in (published, *published.renderings.values())
-    )
+    asked = {*published.prompts, *published.memorization}
+    return tier in asked or any(tier in other.memorization for other in published.renderings.values())
 
 
 def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:

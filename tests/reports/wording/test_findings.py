@@ -132,7 +132,9 @@ def test_patients_are_those_of_the_corpus_else_of_the_tiers() -> None:
 def test_a_frequency_of_a_handful_is_said_to_be_too_few(patients: CountRange) -> None:
     results = published(exact=True)
     nobody = CountRange(low=0, high=0)
-    counts = VerdictCounts.model_construct(positive=nobody, negative=patients, undecided=nobody, unjudged=nobody)
+    counts = VerdictCounts.model_construct(
+        positive=nobody, negative=patients, undecided=nobody, unjudged=nobody, ambiguous=nobody
+    )
     verdicts = {arm: dict.fromkeys(DIAGNOSIS_STATUSES, counts) for arm in ("train", "nontrain")}
     tiny = {"patients": patients, "verdicts": verdicts}
     tiers = {
