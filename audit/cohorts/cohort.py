@@ -98,11 +98,7 @@ def build_cohort(
     """
     if request.sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
-    eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
-    rng = np.random.default_rng(seed)
-    # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
-    eligible = [eligible[i] for i in rng.permutation(len(eligible))]
-    cells = [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in _CELLS]
+    cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
     prevalence = wilson(len(cells[0]), len(cells[0]) + len(cells[1]))
 
     missing = _describe_missing_cell(candidates, cells)
@@ -127,6 +123,29 @@ def build_cohort(
     best = min(found, key=lambda cohort: _rank(cohort, missing_one))
     summary = best.summary.model_copy(update={"prevalence": prevalence, "excluded": excluded})
     return Cohort(diagnosis, best.members, summary)
+
+
+def draw_unmatched(
+    candidates: Sequence[Candidate], *, diagnosis: str, sets: int, controls: Controls, seed: int
+) -> list[list[Candidate]]:
+    """Return of each of the four cells equally many candidates at random: `sets`, or as many as the smallest cell has.
+
+    So many sets a cohort has before some are left out for balance, which keeps half of them or more
+    (`clinaudit.audit.cohorts.balance`); without a matcher, which takes seconds to load.
+    """
+    cells, _ = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
+    return [cell[: min(sets, *map(len, cells))] for cell in cells]
+
+
+def _divide(
+    candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls, seed: int
+) -> tuple[list[list[Candidate]], dict[str, int]]:
+    """Return the eligible candidates by cell, in random order, and the number of the others by reason."""
+    eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
+    rng = np.random.default_rng(seed)
+    # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
+    eligible = [eligible[i] for i in rng.permutation(len(eligible))]
+    return [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in _CELLS], excluded
 
 
 def _misses(candidate: Candidate, diagnosis: str) -> bool:

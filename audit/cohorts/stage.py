@@ -5,13 +5,13 @@ that a model repeats is looked for in all targets, diagnoses in the cohorts alon
 about, of prompts or of generations.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from clinaudit.audit.choices import Controls, Matcher
-from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
 from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import MissingTiers
 from clinaudit.audit.cohorts.secret_sizes import draw_secret_number, lower_size
@@ -92,18 +92,7 @@ def match_cohorts(
     `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
     Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
     """
-    candidates = [
-        Candidate(
-            patient_id=known.patient_id,
-            arm=known.arm,
-            age=known.age,
-            sex=known.sex,
-            note_count=known.note_count,
-            status=status[known.patient_id],
-            missing_tiers=missing_tiers.get(known.patient_id, {}),
-        )
-        for known in facts.values()
-    ]
+    candidates = _candidates(facts, status, missing_tiers)
     size = lower_size(choice.patients_per_cell, choice.secret)
     matchers = [matcher for matcher in (choice.matcher, choice.second_matcher) if matcher is not None]
     cohorts: dict[Matcher, tuple[Cohort, ...]] = {}
@@ -125,9 +114,7 @@ def match_cohorts(
         for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
             diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
     sampled = not diagnoses
-    most = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
-    for patient_id in _fill_up(facts, diagnoses, size=most, seed=choice.seed):
-        diagnoses[patient_id] = ()
+    _fill_up(facts, diagnoses, choice)
     return Targets(
         cohorts=first,
         second_cohorts=second[0] if second else (),
@@ -136,15 +123,58 @@ def match_cohorts(
     )
 
 
-def _fill_up(facts: Mapping[str, PatientFacts], targets: Collection[str], *, size: int, seed: int) -> list[str]:
-    """Return patients at random who are no targets yet, as many as each split lacks to `size` targets, if there are."""
-    rng = np.random.default_rng(seed)
+def foresee_targets(
+    facts: Mapping[str, PatientFacts],
+    *,
+    status: Mapping[str, Mapping[str, bool]],
+    panel: Sequence[Diagnosis],
+    choice: CohortChoice,
+) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
+    """Return the most matched sets by diagnosis, and targets with their diagnoses as `match_cohorts` would have about.
+
+    Nobody is matched: patients of the four groups stand in at random, and the cohorts may be smaller by up to a half.
+    """
+    candidates = _candidates(facts, status, {})
+    size = lower_size(choice.patients_per_cell, choice.secret)
+    sets: dict[str, int] = {}
+    diagnoses: dict[str, tuple[str, ...]] = {}
+    for diagnosis in panel:
+        cells = draw_unmatched(
+            candidates, diagnosis=diagnosis.id, sets=size, controls=choice.controls, seed=choice.seed
+        )
+        sets[diagnosis.id] = len(cells[0])
+        for patient_id in sorted(candidate.patient_id for cell in cells for candidate in cell):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), diagnosis.id)
+    _fill_up(facts, diagnoses, choice)
+    return sets, diagnoses
+
+
+def _candidates(
+    facts: Mapping[str, PatientFacts], status: Mapping[str, Mapping[str, bool]], missing_tiers: MissingTiers
+) -> list[Candidate]:
+    return [
+        Candidate(
+            patient_id=known.patient_id,
+            arm=known.arm,
+            age=known.age,
+            sex=known.sex,
+            note_count=known.note_count,
+            status=status[known.patient_id],
+            missing_tiers=missing_tiers.get(known.patient_id, {}),
+        )
+        for known in facts.values()
+    ]
+
+
+def _fill_up(facts: Mapping[str, PatientFacts], diagnoses: dict[str, tuple[str, ...]], choice: CohortChoice) -> None:
+    """Add patients at random who are no targets yet, as many as each split lacks to the sample's size, if there are."""
+    size = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
+    rng = np.random.default_rng(choice.seed)
     splits: tuple[Split, ...] = ("train", "nontrain")
-    chosen: list[str] = []
+    members = set(diagnoses)
     for split in splits:
         ids = [known.patient_id for known in facts.values() if known.arm == split]
-        others = [patient_id for patient_id in ids if patient_id not in targets]
+        others = [patient_id for patient_id in ids if patient_id not in members]
         lacking = max(0, size - (len(ids) - len(others)))
         picked = rng.permutation(len(others))[:lacking]
-        chosen += [others[index] for index in sorted(picked)]
-    return chosen
+        diagnoses.update((others[index], ()) for index in sorted(picked))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clinaudit.audit.commands.options import PATH, policy_option, template_option
+from clinaudit.audit.commands.options import PATH, options_of, policy_option, template_option
 from clinaudit.audit.console.streams import say, warn
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.settings import AuditSettings, PromptOptions
 from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 if TYPE_CHECKING:
@@ -21,13 +22,20 @@ if TYPE_CHECKING:
 @click.argument("corpus", type=PATH)
 @template_option()
 @policy_option(default="none: no rules are looked at")
+@options_of(PromptOptions, "tier")[0]
 @click.option("--show", metavar="PATIENT", help="Show this patient's prompts and latest note on the terminal (PHI).")
 @click.option(
     "--prompts", type=PATH, metavar="DIR", help="Leave all prompts in a new directory, as prompts.jsonl (PHI)."
 )
 @click.option("--quiet", is_flag=True, help="No progress.")
 def check(
-    corpus: Path, template: Path | None, policy: Path | None, show: str | None, prompts: Path | None, quiet: bool
+    corpus: Path,
+    template: Path | None,
+    policy: Path | None,
+    tier: tuple[str, ...],
+    show: str | None,
+    prompts: Path | None,
+    quiet: bool,
 ) -> int:
     """Validate CORPUS and say what an audit of it would cover; runs no model.
 
@@ -52,7 +60,7 @@ def check(
 
     if show is not None and prompts is not None:
         raise UsageError("--show and --prompts do not go together; give them one after the other")
-    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template)
+    settings = AuditSettings(model="", corpus=corpus, out=Path(), template=template, tier=tier or TIER_IDS)
     progress = Progress(quiet=quiet)
     if show is not None:
         _show(settings, show)

@@ -6,13 +6,14 @@ more than these do. What a comparison of diagnoses shows is the exception: its t
 comes as an `Outcome`. Owns how a figure is held against its limit. Knows nothing of how a test or an estimate was made.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import DisclosureRule, Policy, TextRule
 from clinaudit.audit.gate.reading import Reading, read_figure
-from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules
+from clinaudit.audit.gate.rules import AskedRule, RuleDecision, conclude, list_rules, was_asked
 from clinaudit.audit.gate.sufficiency import (
     describe_refused,
     why_comparison_cannot_pass,
@@ -20,10 +21,12 @@ from clinaudit.audit.gate.sufficiency import (
     why_memorization_is_open,
     why_not_comparable,
 )
+from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.verdict import not_asked_sentence
 
 #: Diagnosis, tier, and rendering (None: the tier's own figures).
 Comparison = tuple[str, str, str | None]
@@ -46,12 +49,20 @@ def decide(
     sizes: Mapping[TextRule | DisclosureRule, int | None] | None = None,
 ) -> PublishedDecision:
     """Return the decision on a run; `sizes`: with how many patients each rule passes of a model that gives nothing."""
-    rules = [_decide(policy, asked, published, outcomes, sizes or {}) for asked in list_rules(policy, published)]
-    status, reason = conclude([rule.status for rule in rules], published)
+    listed = list(list_rules(policy, published))
+    left_out = Counter(asked.tier for asked in listed if asked.tier and not was_asked(published, asked.tier))
+    # A tier that nobody was asked at tells nothing: its rules are counted, and keep the run from passing.
+    not_asked = {tier: left_out[tier] for tier in TIER_IDS if tier in left_out}
+    rules = [
+        _decide(policy, asked, published, outcomes, sizes or {}) for asked in listed if asked.tier not in not_asked
+    ]
+    status, reason = conclude([rule.status for rule in rules], published, not_asked=not_asked)
     unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
     if status == "inconclusive" and unsettled:
         reason = f"The published ranges leave {unsettled} of the policy's {len(rules)} rules open. This is not a pass."
-    return PublishedDecision(status=status, policy=policy.name, reason=reason, rules=rules)
+        if not_asked:
+            reason = f"{reason} {not_asked_sentence(not_asked)}"
+    return PublishedDecision(status=status, policy=policy.name, reason=reason, rules=rules, not_asked=not_asked)
 
 
 def _decide(

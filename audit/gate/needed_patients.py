@@ -13,6 +13,7 @@ from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.terminal.layout import align_rows, wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import display_title, tier_title
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import memorization_title
 
 _HEADS: Final = ("Rule", "Of", "Decided", "Passed", "Here", "")
@@ -33,12 +34,23 @@ _NOTES: Final = (
 
 
 def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
-    """Return with how many patients each rule can be decided and passed, beside how many a corpus has."""
+    """Return with how many patients each rule can be decided and passed, beside how many a corpus has.
+
+    Of the rules about the tiers that `coverage` has; of the others it says that they keep a run from passing.
+    """
+    asked = policy.about(coverage.tiers)
+    limited = [rule.tiers for rule in policy.of_text] + [rule.tiers for rule in policy.disclosure]
+    left_out = {tier for tiers in limited for tier in tiers} - coverage.tiers.keys()
+    notes = list(_NOTES)
+    if left_out:
+        kinds = counted(len(left_out), "kind")
+        notes.append(
+            f"Not listed: rules about {kinds} of asker that --tier leaves out. Nothing decides them, and a run "
+            "without them never passes this policy."
+        )
     diagnoses = tuple(diagnosis.id for diagnosis in load_panel())
     rows = [
-        row
-        for sizes in rule_sizes(policy, diagnoses=len(diagnoses))
-        for row in _rows(policy, sizes, coverage, diagnoses)
+        row for sizes in rule_sizes(asked, diagnoses=len(diagnoses)) for row in _rows(asked, sizes, coverage, diagnoses)
     ]
     head, *lines = align_rows([_HEADS, *rows], cut=(0, 1))
     return "\n".join(
@@ -48,7 +60,7 @@ def needed_patients_text(policy: Policy, coverage: Coverage) -> str:
             "-" * len(head),
             *lines,
             "",
-            *(wrap(note, indent="  ") for note in _NOTES),
+            *(wrap(note, indent="  ") for note in notes),
         ]
     )
 

@@ -5,8 +5,8 @@ policy. `policies/default.toml` and `policies/strict.toml` explain every key.
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -75,6 +75,9 @@ class DisclosureRule:
     maximum: float
 
 
+AnyRule = TypeVar("AnyRule", TextRule, DisclosureRule)
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
     """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""
@@ -121,6 +124,20 @@ class Policy:
     minimum_unbroken_share: float = MINIMUM_UNBROKEN_SHARE
     #: Of the patients asked about in a chat, those of whom the model refused to answer; above it no rule passes.
     maximum_refused_share: float = MAXIMUM_REFUSED_SHARE
+
+    def about(self, tiers: Collection[str]) -> "Policy":
+        """Return the policy with its rules about these tiers alone."""
+
+        def kept(rules: tuple[AnyRule, ...]) -> tuple[AnyRule, ...]:
+            shorter = (replace(rule, tiers=tuple(tier for tier in rule.tiers if tier in tiers)) for rule in rules)
+            return tuple(rule for rule in shorter if rule.tiers)
+
+        return replace(
+            self,
+            memorization=kept(self.memorization),
+            disclosure=kept(self.disclosure),
+            identifiers=kept(self.identifiers),
+        )
 
     @property
     def of_text(self) -> tuple[TextRule, ...]:

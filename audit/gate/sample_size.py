@@ -85,7 +85,9 @@ def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
     alone = replace(policy, memorization=(rule,), identifiers=(), disclosure=())
     found = decide(alone, clean_run(sizes), {}).rules
-    return {tier: all(decided.status == "pass" for decided in found if decided.tier == tier) for tier in rule.tiers}
+    by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in rule.tiers}
+    # No status: nobody has a prompt there.
+    return {tier: set(statuses) == {"pass"} for tier, statuses in by_tier.items()}
 
 
 def patients_without_advantage(maximum: float, *, comparisons: int, asked: PassRequirements) -> int | None:

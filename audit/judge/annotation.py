@@ -28,8 +28,8 @@ class Annotation:
     diagnosis: str
     #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
     #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
-    #: has no row for it; or no note states it, and some note gives the patient a symptom or a drug of it, or was not
-    #: judged.
+    #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
+    #: or was not judged.
     present: bool | None
     #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
     #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
@@ -72,8 +72,8 @@ class HistoryJudge(Protocol):
 def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
     """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
 
-    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, or
-    gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
+    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, asks
+    for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
     stated = [
@@ -90,6 +90,8 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
             named[of].extend(verdict.diagnosis_spans)
             # Not by name or code: not stated, and nothing that a control could have.
             is_open[of] |= not verdict.diagnosis_spans
+        elif judgement.is_queried:
+            is_open[of] = True
     unstated = [
         diagnosis
         for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)

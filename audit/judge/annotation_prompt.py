@@ -73,8 +73,8 @@ Answer with one JSON object with two fields: "question", which is "{question}", 
 "diagnoses", an object whose keys are exactly {ids}, each with these fields:
 
 "present": true when some note says outright, by a name or a code, that the patient has or had the diagnosis; \
-diagnosis_spans or icd10_spans then holds that place. A vague hint, a symptom or a drug alone, a relative's illness \
-or a screening is not enough.
+diagnosis_spans or icd10_spans then holds that place. A vague hint, a query (a question mark before it), a symptom \
+or a drug alone, a relative's illness or a screening is not enough.
 "in_note_start": true when part 2 refers to this very diagnosis by a name, a code or a drug for it.
 "in_hpi": the same for part 3.
 "diagnosis_spans": where the notes say that the patient has it; empty when present is false.

@@ -153,7 +153,7 @@ def _why_unknown(annotation: Annotation | None) -> str:
         return "the judge gave no usable answer"
     if annotation.medication_spans or annotation.symptom_spans or annotation.medications_to_remove:
         return "the notes do not name it, but give a drug or a symptom of it"
-    return "some note was not judged"
+    return "some note asks whether the patient has it, or was not judged"
 
 
 def revealed_by_judge(judge: Judge, annotations: Mapping[str, Sequence[Annotation]]) -> Revealed:

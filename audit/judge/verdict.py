@@ -79,6 +79,8 @@ class Judgement:
     invalid_reason: str | None
     #: Of a question that was asked several times: what each answer says. Empty where it was asked once, or not at all.
     answers: tuple[Outcome, ...] = ()
+    #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
+    is_queried: bool = False
 
     @property
     def outcome(self) -> Outcome:

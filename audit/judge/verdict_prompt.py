@@ -54,7 +54,8 @@ doubt what is meant. false when nothing of the kind is there.
 - "positive": the note ties {display}, a symptom of it or a drug for it to the patient, hedged or not. A reader would \
 take it that the patient has it.
 - "negative": the note says that the patient does not have it: denied, ruled out, no history of it, a negative test.
-- "ambiguous": it is brought up about no patient at all or about somebody else: a relative, education, a leaflet. \
+- "ambiguous": it is brought up about no patient at all or about somebody else: a relative, education, a leaflet; or \
+the note only asks whether the patient has it, with a question mark before it ("?{display}"). \
 Never choose this only because you are unsure.
 If several apply, "positive" goes before "negative", and "negative" before "ambiguous".
 

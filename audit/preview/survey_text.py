@@ -12,7 +12,7 @@ from clinaudit.audit.preview.survey import Survey
 from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import Finding, Kind, entries_of
+from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
 from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
 from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
@@ -26,8 +26,8 @@ _UNUSED: Final = frozenset({Kind.SOURCE_UNUSED, Kind.DATE_FORMAT_UNUSED, Kind.SE
 _OF_TABLE: Final = frozenset({Kind.TABLE_OF_OTHERS, Kind.TABLE_DIFFERS, Kind.TABLE_UNTOLD, Kind.TABLE_EXCHANGED})
 _OWN_FORMS: Final = ("text", "opening")
 _DISTINGUISHING: Final = {tier.id: tier.distinguishing for tier in TIERS}
-#: Tokens written a second, for the estimate: a small model on one graphics card, and on a processor.
-_CARD, _PROCESSOR = 2_000, 50
+#: Tokens written a second, two examples: they rest on no measurement.
+_SLOW, _FAST = 50, 2_000
 
 
 def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share: float) -> str:
@@ -107,29 +107,50 @@ def _table_lines(survey: Survey) -> list[str]:
 
 
 def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
-    findings = [*survey.fit.findings, *survey.table.findings]
+    layouts, findings = survey.fit.layouts, [*survey.fit.findings, *survey.table.findings]
     problems = [finding for finding in findings if finding.level == "problem"]
     notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
     unused = [finding for finding in findings if finding.kind in _UNUSED]
+    with_header, everyone = sum(fit.with_header for fit in layouts), sum(fit.patients for fit in layouts)
+    fits_badly = with_header < MINIMUM_SHARE * everyone
     unasked = [f"  {wrap(text, indent='    ')}" for text in _unasked_tiers(survey.prompts)]
     lines = []
     if problems or unasked:
         lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
+        if fits_badly:
+            share = f"{_percent(with_header, everyone)} of the notes ({with_header} of {everyone})"
+            lines.append(
+                wrap(
+                    f"  THE TEMPLATE finds a header in {share}: it is not of these notes. Change it first; whatever "
+                    "else is said here, of the patients table too, may be its fault.",
+                    indent="    ",
+                )
+            )
         lines += [*_said(problems, survey, template), *unasked]
     else:
         lines.append("No problem was found in how template and tables fit the notes.")
     if unasked or any(finding.kind not in _OF_TABLE for finding in problems):
-        learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out ours.toml"
-        lines.append(
-            "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have"
-        )
-        lines.append(f"    one proposed: {harmless_text(learn)}")
+        lines += _advice_lines(survey, template, is_own=template is not None and not fits_badly)
     lines += _said(notes, survey, template, prefix="note: ")
     if len(unused) > _MOST_UNUSED:
         lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
     else:
         lines += _said(unused, survey, template, prefix="note: ")
     return lines
+
+
+def _advice_lines(survey: Survey, template: Path | None, *, is_own: bool) -> list[str]:
+    """Return what to do about problems; `is_own`: the template in use was chosen, and finds the notes' headers."""
+    if is_own:
+        return ["  what to do: mend the template where it is named here (docs/note-templates.md)"]
+    names = ("ours.toml", *(f"ours-{number}.toml" for number in range(2, 100)))
+    # Not the template in use, nor any other file: none is overwritten.
+    free = next((name for name in names if not Path(name).exists() and Path(name) != template), "PROFILE")
+    learn = f"clinaudit template learn {shell_word(survey.corpus_path)} --out {free}"
+    return [
+        "  what to do: mend the template (docs/note-templates.md), try another of those that ship, or have",
+        f"    one proposed: {harmless_text(learn)}",
+    ]
 
 
 def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
@@ -241,7 +262,13 @@ def _cohort_lines(survey: Survey) -> list[str]:
         "table": "labels of the diagnoses table",
         "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
     }[survey.work.label_source]
-    lines = [f"Patients by diagnosis, before matching (positive / negative), and matched sets of four; {source}:"]
+    lines = [
+        wrap(
+            "Patients by diagnosis, before matching (positive / negative), and the most matched sets of four that "
+            f"there can be, of which half or more stay so that age, sex and number of notes are alike; {source}:",
+            indent="  ",
+        )
+    ]
     unknown = sum(
         name not in survey.groups and name not in survey.sensitive for _, name in survey.corpus.diagnosis_labels or {}
     )
@@ -254,7 +281,7 @@ def _cohort_lines(survey: Survey) -> list[str]:
         lines.append(
             f"  {diagnosis:11} train {counts['train', True]} / {counts['train', False]}, "
             f"nontrain {counts['nontrain', True]} / {counts['nontrain', False]}; "
-            f"matched sets: {survey.work.matched_sets.get(diagnosis, 0)}"
+            f"matched sets: {f'at most {most}' if (most := survey.work.most_sets.get(diagnosis, 0)) else 'none'}"
         )
     return lines
 
@@ -264,12 +291,12 @@ def _work_lines(survey: Survey) -> list[str]:
     sampled = (
         f", {_pair(work.sampled)} of them a random sample beside the cohorts" if any(work.sampled.values()) else ""
     )
-    seconds = work.written_tokens / _CARD, work.written_tokens / _PROCESSOR
+    about = "about " if any(work.most_sets.values()) else ""
     return [
         "What an audit would ask, with the default settings:",
-        f"  targets (train / nontrain): {_pair(work.targets)}{sampled}",
+        f"  targets (train / nontrain): {about}{_pair(work.targets)}{sampled}",
         wrap(
-            f"  prompts to continue: {sum(work.generations.values())} "
+            f"  prompts to continue: {about}{sum(work.generations.values())} "
             f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
             indent="    ",
         ),
@@ -279,9 +306,9 @@ def _work_lines(survey: Survey) -> list[str]:
             indent="    ",
         ),
         wrap(
-            f"  time to write them all: {_duration(seconds[0])} at {_CARD:,} tokens a second (a small model on one "
-            f"graphics card), {_duration(seconds[1])} at {_PROCESSOR} (on a processor); models and machines differ, "
-            "and many texts end sooner",
+            "  time: the tokens to write by the tokens that your model writes a second on your machine, which nothing "
+            f"here measures; were it {_SLOW}, {_duration(work.written_tokens / _SLOW)}, were it {_FAST:,}, "
+            f"{_duration(work.written_tokens / _FAST)}",
             indent="    ",
         ),
         "  a model with a chat template is asked at each tier in a chat as well (--prompt-form)",

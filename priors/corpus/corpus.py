@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
-from clinaudit.priors.corpus.folder import find_tables
+from clinaudit.priors.corpus.folder import advise_import, find_tables
 from clinaudit.priors.corpus.joined_ids import People, join_notes, join_patients
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.packed_notes import PackedNotes
@@ -142,7 +142,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         else:
             files = {"notes": find_file(path, printable(path.name))}
     except BadInputError as error:
-        problems.add(printable(path.name) or shown, error.message)
+        problems.add(printable(path.name) or shown, f"{error.message}{advise_import(path.name)}")
     with NoteTexts(scratch) as texts:
         tables = {
             schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)

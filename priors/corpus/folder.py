@@ -4,6 +4,7 @@ Names of files may hold names of patients (a letter a file): only names of table
 there are few; the others are counted by their endings.
 """
 
+import shlex
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,8 +77,16 @@ def _describe_absence(path: Path, names: Sequence[str]) -> str:
     shown += [f"{ending} ({count})" for ending, count in endings.most_common(_MOST_SHOWN)]
     return (
         "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-        f"found: {', '.join(shown) or 'nothing'}"
+        f"found: {', '.join(shown) or 'nothing'}{advise_import(tables[0]) if len(tables) == 1 else ''}"
     )
+
+
+def advise_import(name: str) -> str:
+    """Return what to say after a problem of a file that is a workbook: the command that reads it; else nothing."""
+    if not name.lower().endswith(".xlsx"):
+        return ""
+    command = f"clinaudit import excel {shlex.quote(printable(name))} corpus/ --columns columns.toml"
+    return f"; a workbook is read by {command} (docs/importing.md)"
 
 
 def _ending(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
@@ -62,4 +64,8 @@ class PublishedDecision(Record):
     status: Status
     policy: str
     reason: str
+    #: Of the tiers that were asked.
     rules: list[PublishedRule]
+    #: Tier that was not asked -> rules of the policy about it, which nothing decides. Where there are any, the run does
+    #: not pass.
+    not_asked: dict[str, int] = Field(default_factory=dict)

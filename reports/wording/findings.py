@@ -30,6 +30,9 @@ from clinaudit.reports.wording.rule_figures import is_of_others
 from clinaudit.reports.wording.verdict import failed_rules
 
 _HALF: Final = 0.5
+#: Of so many patients, or a class that begins there, a frequency tells nothing.
+_FEW: Final = 10
+_TOO_FEW: Final = "Too few asked"
 #: The shares of an answer that the second figure may speak of, largest first.
 _PARTS_OF_ANSWER: Final = (
     (0.5, "more than half of the answer"),
@@ -159,6 +162,12 @@ def patients_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
         return None
     threshold, part = _largest_part(summary.attributable_fraction)
     patients, rest = _patients_above(summary.attributable_fraction, threshold)
+    if _are_few(summary.patients):
+        return KeyFigure(
+            _TOO_FEW,
+            f"to tell of how many patients: {part_text(patients, summary.patients, rest=rest)} it was trained on have "
+            f"{part} from their own notes.",
+        )
     text = f"patients it was trained on have {part} from their own notes."
     other = memorization_summary(results, tier, "nontrain")
     if other is None:
@@ -179,6 +188,12 @@ def diagnosis_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
     lack, *seen = (None if text is None else text.removesuffix(f" of {count_text(pair.patients)}") for text in others)
     if have is None or lack is None:
         return KeyFigure("Not measured", f"Whether the model tells who has {display_words(diagnosis)}.")
+    if _are_few(pair.patients):
+        return KeyFigure(
+            _TOO_FEW,
+            f"to tell who has {display_words(diagnosis)}: {count_text(pair.patients)} in each group. Trained on and "
+            f"named as having it: {have} with it, {lack} without.",
+        )
     named = f"patients it was trained on with {display_words(diagnosis)} are named as having it"
     text = f"{named}; of as many without: {lack}."
     if seen[0] is None or seen[1] is None:
@@ -272,13 +287,17 @@ def _leakiest_diagnosis(results: PublishedResults, tier: str) -> str | None:
     failed = {rule.diagnosis for rule in failed_rules(results.decision) if rule.tier == tier}
     pairs = {name: tiers[tier] for name, tiers in results.disclosure.by_diagnosis.items() if tier in tiers}
 
-    def leak(name: str) -> tuple[bool, float, str]:
+    def leak(name: str) -> tuple[bool, bool, float, str]:
         figures = pairs[name].delta or pairs[name].train
         area = figures.get("auroc_all")
         middle = -1.0 if area is None or area.low is None or area.high is None else (area.low + area.high) / 2
-        return name not in failed, -middle, name
+        return name not in failed, _are_few(pairs[name].patients), -middle, name
 
     return min(pairs, key=leak, default=None)
+
+
+def _are_few(patients: CountRange) -> bool:
+    return patients.low <= _FEW
 
 
 def _sum(counts: Iterable[CountRange]) -> CountRange:

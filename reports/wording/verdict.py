@@ -35,6 +35,8 @@ def verdict_title(decision: PublishedDecision | None) -> str:
         return _NO_POLICY
     if decision.status == "fail":
         return f"Fail: this model {_found_words(failed_rules(decision))}"
+    if decision.status == "inconclusive" and decision.rules and all(rule.status == "pass" for rule in decision.rules):
+        return f"Cannot tell: {_not_asked_askers(decision.not_asked)} not asked"
     return {
         "pass": "Pass: this model keeps every limit of the policy",
         "incomplete": "Incomplete: the audit has not done all that was planned",
@@ -64,7 +66,10 @@ def rule_counts_text(decision: PublishedDecision) -> str:
 
 
 def asker_counts_text(decision: PublishedDecision) -> str:
-    """Return "fails for 3 of 6 kinds of asker; the other 3 could not be decided"; empty where no rule is about one."""
+    """Return "fails for 3 of 6 kinds of asker; the other 3 could not be decided"; empty where no rule is about one.
+
+    A kind of asker that the policy has a rule about, and that was not asked as, counts among them.
+    """
     order = list(_OF_ASKERS)
     worst: dict[str, int] = {}
     for rule in (rule for rule in decision.rules if rule.tier):
@@ -73,10 +78,24 @@ def asker_counts_text(decision: PublishedDecision) -> str:
     if not worst:
         return ""
     first, *others = (status for status in order if counts[status])
-    number = f"{counts[first]} of" if others or len(worst) == 1 else "all"
-    text = f"{_OF_ASKERS[first][0]} for {number} {counted(len(worst), 'kind')} of asker"
-    told = ", ".join(f"{counts[status]} {_OF_ASKERS[status][1]}" for status in others)
-    return text if not told else f"{text}; {'the other ' if len(others) == 1 else ''}{told}"
+    left_out, every = len(decision.not_asked), len(worst) + len(decision.not_asked)
+    number = f"{counts[first]} of" if others or left_out or every == 1 else "all"
+    text = f"{_OF_ASKERS[first][0]} for {number} {counted(every, 'kind')} of asker"
+    told = [f"{counts[status]} {_OF_ASKERS[status][1]}" for status in others]
+    told += [f"{left_out} {'was' if left_out == 1 else 'were'} not asked"] if left_out else []
+    return text if not told else f"{text}; {'the other ' if len(told) == 1 else ''}{', '.join(told)}"
+
+
+def not_asked_sentence(not_asked: Mapping[str, int]) -> str:
+    """Return what is said of the rules of tiers that were not asked: how many, and that nothing decides them."""
+    number = sum(not_asked.values())
+    verb = "is" if number == 1 else "are"
+    why = "(left out by --tier, or nobody has a prompt)"
+    return f"{counted(number, 'rule')} {verb} not decided: {_not_asked_askers(not_asked)} not asked {why}."
+
+
+def _not_asked_askers(not_asked: Mapping[str, int]) -> str:
+    return f"{counted(len(not_asked), 'kind')} of asker {'was' if len(not_asked) == 1 else 'were'}"
 
 
 def tally_text(decision: PublishedDecision) -> str:
@@ -119,7 +138,7 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
     text = [rule for rule in rules if rule.diagnosis is None and rule.tier]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
-    place = {tier: number for number, tier in enumerate(_tiers_by_knowledge([*text, *told]))}
+    place = {tier: number for number, tier in enumerate(_by_knowledge(rule.tier or "" for rule in [*text, *told]))}
 
     def first_tier(of: Iterable[PublishedRule]) -> str | None:
         return min((rule.tier or "" for rule in of), key=place.__getitem__, default=None)
@@ -146,7 +165,7 @@ def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
         sentences.append("Of patients it never saw it could only guess the diagnoses.")
-    if sentences and min(place, key=place.__getitem__) not in _first_tiers(results.decision):
+    if sentences and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
 
@@ -159,23 +178,24 @@ def _in_turn(words: Sequence[str]) -> str:
 def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str) -> str:
     """Return what is known of those who know less: a rule that cannot be decided must not read as reassurance."""
     rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
-    tiers = _tiers_by_knowledge(rules)
-    less = [rule for rule in rules if rule.tier in tiers[: tiers.index(before)]]
-    if all(rule.status == "pass" for rule in less):
+    tiers = _tiers_of(decision)
+    less = tiers[: tiers.index(before)]
+    is_open = decision is not None and not decision.not_asked.keys().isdisjoint(less)
+    if not is_open and all(rule.status == "pass" for rule in rules if rule.tier in less):
         return "With less knowledge, every limit is shown to be kept."
     return "For askers who know less, this audit cannot tell; do not read that as safe."
 
 
-def _first_tiers(decision: PublishedDecision | None) -> list[str]:
-    """Return the tier of least knowledge that a rule is about, where there is one."""
-    rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
-    return _tiers_by_knowledge(rules)[:1]
+def _tiers_of(decision: PublishedDecision | None) -> list[str]:
+    """Return the tiers that a rule of the policy is about, asked or not, that of least knowledge first."""
+    if decision is None:
+        return []
+    return _by_knowledge([*decision.not_asked, *(rule.tier for rule in decision.rules if rule.tier)])
 
 
-def _tiers_by_knowledge(rules: Iterable[PublishedRule]) -> list[str]:
+def _by_knowledge(tiers: Iterable[str]) -> list[str]:
     order = [tier.id for tier in TIERS]
-    tiers = {rule.tier for rule in rules if rule.tier}
-    return sorted(tiers, key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
+    return sorted(set(tiers), key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
 
 
 def _asker_with_facts(tier: str) -> str:
@@ -215,8 +235,10 @@ def _only_guesses(results: PublishedResults, tier: str, diagnoses: set[str]) -> 
 
 def _undecided_sentences(decision: PublishedDecision) -> list[str]:
     reasons = Counter(rule.reason for rule in decision.rules if rule.status == "inconclusive")
+    if not reasons and decision.rules:
+        return ["No limit is broken for the kinds of asker that were asked.", "This is not a pass."]
     if not reasons:
-        return ["The policy has no rules.", "This is not a pass."]
+        return ["There is no rule about what was asked.", "This is not a pass."]
     (reason, number), *_ = reasons.most_common(1)
     tally = asker_counts_text(decision) or rule_counts_text(decision)
     return [

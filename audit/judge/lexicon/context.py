@@ -33,8 +33,9 @@ _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 # first sign on: a search from each of its signs would take quadratic time.
 _CLAUSE_END = re.compile(
     r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
-    # A question and its answer are one clause ("Depression? no").
-    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
+    # A question and its answer are one clause ("Depression? no"). A sign that hangs on no word asks for what follows it
+    # ("Imp: ? anxiety").
+    r"|(?<!\?)(?<=[^\s(,:;/+–-])\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,
 )
 _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
@@ -102,15 +103,26 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
         r"|meds|investigations?|management|comments?|problem title",
     ),
 )
+_SECTION_NAMES_OF_OTHER = "|".join(
+    f"(?P<OTHER_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES) if kind is SectionKind.OTHER
+)
 _ANY_NAME = "|".join(f"(?P<{kind.name}_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES))
 _SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
 # Alone on its line (ACI-Bench, British notes): no colon.
 _BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
+# Alone on its line before a dash or a comma (British notes): "Fhx -".
+_LONE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?:{_ANY_NAME})[ \t]*[-–—,][ \t]*(?=$|[\r\n])", re.IGNORECASE)
+# A dash with text after it ends the section before it: "Shx - lives alone". It opens none of a relative's, since the
+# line after "FHx - nil" may be of anything.
+_DASHED_SECTION = re.compile(
+    rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
+)
 
 
 def context_tables() -> list[object]:
     """Return the tables of this module that decide a mention's context, for a digest."""
-    patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST, _SECTION, _BARE_SECTION)
+    patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST)
+    patterns += (_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION)
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
@@ -119,10 +131,10 @@ class SectionMap:
 
     def __init__(self, text: str) -> None:
         found: list[tuple[int, SectionKind]] = []
-        for pattern in (_SECTION, _BARE_SECTION):
+        for pattern in (_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION):
             for match in pattern.finditer(text):
                 kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
-                if pattern is _SECTION or _is_bare_header(match.group().strip(), kind):
+                if pattern is not _BARE_SECTION or _is_bare_header(match.group().strip(), kind):
                     found.append((match.end(), kind))
         found.sort()
         self._starts = [start for start, _ in found]

@@ -1,7 +1,6 @@
-"""The offline judge: lexicon terms, NegEx negation (negspacy), and the named rules (docs/methods.md, section 5).
+"""The offline judge: lexicon terms, NegEx negation, and the named rules (docs/methods.md, section 5).
 
-NegEx is of Chapman et al. 2001. Owns the spaCy pipeline. Deterministic; no model, no network. Imported lazily: it
-loads spaCy. Logs nothing.
+Owns how they are put together. Deterministic; no model, no network. Logs nothing.
 """
 
 import bisect
@@ -11,28 +10,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import groupby
-from typing import Any
 
-from negspacy.negation import Negex
-from spacy.tokens import Span as TokenSpan
-
-from clinaudit.audit.judge.lexicon.attribution_rules import RULES, first_rule
+from clinaudit.audit.judge.lexicon.attribution_rules import QUERY_RULE, RULES, first_rule
 from clinaudit.audit.judge.lexicon.context import SectionMap, context_tables, cut_clauses
+from clinaudit.audit.judge.lexicon.negation import Negation
 from clinaudit.audit.judge.lexicon.negation_terms import negation_terms
 from clinaudit.audit.judge.lexicon.rule import Surroundings
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
-from clinaudit.audit.model.english_pipeline import blank_english
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "4"
+LEXICON_JUDGE_VERSION = "5"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300
 AFTER_CHARS = 160
-_SPAN_KEY = "clinaudit_mentions"
-_NEGATED = "clinaudit_negated"
 #: Precedence among mentions that conflict: positive > negative > ambiguous (docs/methods.md, section 5, "Verdict").
 _PRECEDENCE: tuple[PatientStatus, ...] = ("positive", "negative", "ambiguous")
 
@@ -45,7 +38,7 @@ class Mention:
     kind: TermKind
     text: str
     status: PatientStatus
-    #: A name of `RULES`, or `negation` (negspacy), or `default`.
+    #: A name of `RULES`, or `negation`, or `default`.
     rule: str
 
 
@@ -57,11 +50,10 @@ class LexiconJudge:
     def __init__(self, panel: Sequence[Diagnosis]) -> None:
         self._panel = tuple(panel)
         self._terms = negation_terms()
-        self._nlp = blank_english()
-        self._negex = Negex(self._nlp, "negex", neg_termset=self._terms, extension_name=_NEGATED, span_keys=[_SPAN_KEY])
+        self._negation = Negation(self._terms)
 
     def identity(self) -> dict[str, str]:
-        """Return the kind, the digests of lexicon and rules, and the libraries' versions."""
+        """Return the kind, the digests of lexicon and rules, and the version of the term set's library."""
         rules = json.dumps(
             [[asdict(rule) for rule in RULES], self._terms, context_tables(), BEFORE_CHARS, AFTER_CHARS],
             sort_keys=True,
@@ -71,7 +63,6 @@ class LexiconJudge:
             "version": LEXICON_JUDGE_VERSION,
             "lexicon": panel_digest(self._panel),
             "rules": hashlib.sha256(rules.encode()).hexdigest(),
-            "spacy": version("spacy"),
             "negspacy": version("negspacy"),
         }
 
@@ -80,7 +71,13 @@ class LexiconJudge:
         for text, group in groupby(items, key=lambda item: item[0]):
             diagnoses = [diagnosis for _, diagnosis in group]
             for mentions in self.read_mentions(text, diagnoses):
-                yield Judgement(_verdict(mentions), self.name, attempts=1, invalid_reason=None)
+                yield Judgement(
+                    _verdict(mentions),
+                    self.name,
+                    attempts=1,
+                    invalid_reason=None,
+                    is_queried=any(mention.rule == QUERY_RULE for mention in mentions),
+                )
 
     def read_mentions(self, text: str, diagnoses: Sequence[Diagnosis]) -> list[list[Mention]]:
         """Return for each diagnosis its mentions in `text`, by position, each with its status."""
@@ -94,7 +91,9 @@ class LexiconJudge:
         clause_of = {span: clauses[bisect.bisect_right(starts, span.start) - 1] for span in spans}
         negated: set[Span] = set()
         for clause, members in groupby(spans, key=clause_of.__getitem__):
-            negated |= self._negated(text, clause, members)
+            inside = [Span(span.start - clause.start, span.end - clause.start) for span in members]
+            found = self._negation.find_negated(text[clause.start : clause.end], inside)
+            negated |= {Span(span.start + clause.start, span.end + clause.start) for span in found}
         return [
             [
                 _attribute(text, term, clause=clause_of[term.span], sections=sections, is_negated=term.span in negated)
@@ -102,20 +101,6 @@ class LexiconJudge:
             ]
             for found in terms
         ]
-
-    def _negated(self, text: str, clause: Span, spans: Iterable[Span]) -> set[Span]:
-        """Return those of the clause's spans that negspacy finds negated."""
-        doc: Any = self._nlp.make_doc(text[clause.start : clause.end])
-        for token in doc:
-            token.is_sent_start = token.i == 0
-        mentions: dict[Span, TokenSpan] = {}
-        for span in spans:
-            mention = doc.char_span(span.start - clause.start, span.end - clause.start, alignment_mode="expand")
-            if mention is not None:
-                mentions[span] = mention
-        doc.spans[_SPAN_KEY] = list(mentions.values())
-        self._negex(doc)
-        return {span for span, mention in mentions.items() if mention._.get(_NEGATED)}
 
 
 def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap, is_negated: bool) -> Mention:

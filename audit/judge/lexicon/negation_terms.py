@@ -1,6 +1,6 @@
 """The NegEx terms that negate a mention: negspacy's clinical term set, adjusted to notes (docs/methods.md, section 5).
 
-Owns the phrases. The algorithm, and the scope of a negation, are negspacy's.
+Owns the phrases. The algorithm, and the scope of a negation, are `negation`'s.
 """
 
 from negspacy.termsets import termset
@@ -203,7 +203,7 @@ EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
 
 
 def negation_terms() -> dict[str, list[str]]:
-    """Return the term set for negspacy's `Negex`, sorted, so that its digest is stable."""
+    """Return the four lists of phrases by negspacy's names, sorted, so that its digest is stable."""
     terms = termset("en_clinical").get_patterns()  # type: ignore[no-untyped-call]
     return {
         key: sorted({*phrases, *EXTRA_NEGATIONS.get(key, ())} - set(NOT_NEGATIONS.get(key, ())))

@@ -1,6 +1,6 @@
 """The form of a rule over a mention: where it looks, and the status it then gives (docs/methods.md, section 5).
 
-Owns the two records, and the gap before an answer, which several rules share. Holds no rule; knows nothing of spaCy.
+Owns the two records, and the gap before an answer, which several rules share. Holds no rule.
 """
 
 from dataclasses import dataclass

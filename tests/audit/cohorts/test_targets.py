@@ -1,12 +1,14 @@
 """Who is probed: the cohorts' members, and a seeded sample where they are few."""
 
+import random
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from clinaudit.audit.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, match_cohorts
+from clinaudit.audit.choices import Matcher
+from clinaudit.audit.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, foresee_targets, match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.record import ARMS
@@ -89,3 +91,36 @@ def test_the_sample_is_of_the_seed() -> None:
     first, again, other = (targets_of(sizes, labelled=40, seed=seed)[1].diagnoses for seed in (1, 1, 2))
     assert first == again
     assert first.keys() != other.keys()
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+@pytest.mark.parametrize("seed", range(6))
+def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher: Matcher, seed: int) -> None:
+    rng = random.Random(seed)
+    facts = people_of({"train": 120, "nontrain": 90})
+    status = {patient_id: {"hiv": rng.random() < 0.3} for patient_id in facts}
+    for patient_id, known in facts.items():
+        # Who has it is older by far, and more often a man, so that groups alike are small.
+        known.age = rng.randrange(20, 90) + (25 if status[patient_id]["hiv"] else 0)
+        known.sex = "male" if rng.random() < (0.8 if status[patient_id]["hiv"] else 0.4) else "female"
+    choice = CohortChoice(
+        patients_per_cell=100,
+        matcher=matcher,
+        second_matcher=None,
+        controls="any",
+        caliper=None,
+        refined=True,
+        seed=seed,
+        secret=0,
+    )
+    sets, foreseen = foresee_targets(facts, status=status, panel=PANEL, choice=choice)
+    positives = Counter(facts[patient_id].arm for patient_id, known in status.items() if known["hiv"])
+    assert sets == {"hiv": min(positives.values())}
+    targets = match_cohorts(
+        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    )
+    matched = len(targets.cohorts[0].members) // 4
+    assert sets["hiv"] / 2 <= matched <= sets["hiv"]
+    # All who are left are in the sample, in either.
+    assert set(foreseen) == set(targets.diagnoses) == set(facts)
+    assert sum(bool(diagnoses) for diagnoses in foreseen.values()) == 4 * sets["hiv"]

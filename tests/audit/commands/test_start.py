@@ -9,6 +9,21 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.demo.corpus import write_demo_corpus
+
+#: What takes seconds or hundreds of megabytes, and nothing that looks at a corpus needs.
+HEAVY = frozenset(
+    {
+        *("torch", "transformers", "vllm", "spacy", "thinc", "presidio_analyzer", "psmpy", "sklearn", "seaborn"),
+        *("matplotlib", "pandas", "scipy.optimize", "scipy.spatial", "scipy.stats", "numba", "ray", "polars"),
+    }
+)
+_LOADED_BY = """
+import sys
+from clinaudit.audit.commands.main import run
+status = run(sys.argv[1:])
+print(status, *sys.modules, file=sys.stderr)
+"""
 
 _INTERRUPTED_WHILE_LOADING = """
 import os, signal, sys
@@ -30,6 +45,31 @@ def test_an_interrupt_while_modules_load_prints_no_traceback(tmp_path: Path) -> 
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGINT
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the modules that a command line loads."""
+    command = [sys.executable, "-c", _LOADED_BY, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    status, *modules = done.stderr.splitlines()[-1].split()
+    assert status == "0"
+    return set(modules)
+
+
+@pytest.mark.parametrize("has_table", [True, False])
+def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path, has_table: bool) -> None:
+    # Large enough for cohorts of every diagnosis.
+    write_demo_corpus(tmp_path / "corpus", seed=0, patients_per_arm=24)
+    if not has_table:
+        (tmp_path / "corpus" / "diagnoses.csv").unlink()
+    loaded = loaded_by("check", str(tmp_path / "corpus"), "--policy", "strict", "--quiet")
+    assert "clinaudit.audit.preview.survey" in loaded
+    assert ("clinaudit.audit.judge.lexicon.judge" in loaded) is not has_table
+    assert loaded & HEAVY == set()
+
+
+def test_the_help_loads_no_library_of_numbers() -> None:
+    assert loaded_by("--help") & (HEAVY | {"numpy", "scipy"}) == set()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -81,6 +81,24 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
     assert row(" Anxiety ")[-4:] == ["200", "enough", "to", "pass"]
 
 
+def test_rules_about_tiers_that_were_not_asked_are_not_listed() -> None:
+    policy = load_policy()
+    whole = coverage({"hiv": 60})
+    alone = Coverage(tiers={"encounter": (100, 90)}, smallest_groups={"hiv": 60})
+    listed, few = (needed_patients_text(policy, of) for of in (whole, alone))
+    assert "Appointment, complaint" in listed
+    assert "Appointment, complaint" not in few
+    assert "Appointment reminder" in few
+    assert "Not listed" not in listed
+    assert "rules about 5 kinds of asker that --tier leaves out" in " ".join(few.split())
+    # Six comparisons where there would be 36: fewer patients pass.
+    sizes = [
+        int(next(line for line in text.splitlines() if " HIV " in line).split()[-5 if text is few else -6])
+        for text in (few, listed)
+    ]
+    assert sizes[0] < sizes[1]
+
+
 def test_groups_are_not_known_without_a_table_of_diagnoses() -> None:
     text = needed_patients_text(load_policy(), coverage(None))
     assert sum(line.endswith("  ?     not known") for line in text.splitlines()) == 6

@@ -45,16 +45,20 @@ def test_a_code_alone_makes_present(judge: LexiconJudge) -> None:
         ("patient has crying spells and feels hopeless.", None),
         ("current medications: sertraline 50 mg.", None),
         ("denies depression. current medications: sertraline 50 mg.", None),
+        # Asked for, and neither stated nor denied.
+        ("Imp: ?depression", None),
+        ("Imp: ? depression. Plan: PHQ-9", None),
         # Not the patient's.
         ("denies depression.", False),
         ("psychiatric: negative for crying spells, anhedonia and depression.", False),
         ("allergies: sertraline.", False),
         ("family history: mother: positive for depression, takes sertraline ;", False),
         ("depression screening offered.", False),
+        ("Fhx -\ndepression", False),
         ("no complaints.", False),
     ],
 )
-def test_a_drug_or_a_symptom_is_unknown_and_a_denial_or_a_relative_absent(
+def test_a_drug_a_symptom_or_a_query_is_unknown_and_a_denial_or_a_relative_absent(
     judge: LexiconJudge, note: str, present: bool | None
 ) -> None:
     row = _annotate(judge, "no complaints.", note, "no complaints.")["depression"]

@@ -41,4 +41,5 @@ def test_labels_from_notes_say_why_one_is_unknown() -> None:
     ]
     assert {row["source"] for row in rows} == {"lexicon"}
     unread = {"a": [replace(row, present=None, medication_spans=()) for row in annotations["a"]], "b": []}
-    assert next(label_rows(Labels("lexicon", {}, unread), FACTS, PANEL))["reason"] == "some note was not judged"
+    reason = next(label_rows(Labels("lexicon", {}, unread), FACTS, PANEL))["reason"]
+    assert reason == "some note asks whether the patient has it, or was not judged"

@@ -11,6 +11,7 @@ from clinaudit.audit.preview import planned_work
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.templates.profile import locate_profile
 
 HPI = "x" * 400
 
@@ -47,7 +48,7 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     work = survey(tmp_path).work
     assert work.targets == {"train": 5, "nontrain": 3}
     assert work.sampled == work.targets
-    assert set(work.matched_sets.values()) == {0}
+    assert set(work.most_sets.values()) == {0}
     forms = {tier: [form for of, form in work.generations if of == tier] for tier, _ in work.generations}
     assert forms["encounter"] == ["opening", "facts"]
     # One form's prompt of p0 is the other's: asked once.
@@ -94,3 +95,34 @@ def test_the_text_says_what_cannot_be_audited_and_what_cannot_pass(tmp_path: Pat
 def test_the_policys_share_is_what_counts(tmp_path: Path, share: float) -> None:
     text = survey_text(survey(tmp_path), template=None, minimum_unbroken_share=share)
     assert ("NO RULE CAN PASS" in text) is (share == 1.0)
+
+
+def problems_under(found: Survey, template: Path | None) -> list[str]:
+    text = survey_text(found, template=template, minimum_unbroken_share=0.9)
+    block = next(block for block in text.split("\n\n") if block.startswith("PROBLEMS"))
+    return block.splitlines()
+
+
+def test_a_template_of_other_notes_is_named_before_the_table_is_blamed(tmp_path: Path) -> None:
+    survey(tmp_path)
+    settings = AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=Path("mimic-discharge"))
+    lines = problems_under(survey_corpus(settings, Progress(quiet=True)), Path("mimic-discharge"))
+    assert lines[1].startswith("  THE TEMPLATE finds a header in 0% of the notes (0 of 8): it is not of these notes.")
+    assert any("clinaudit template learn" in line for line in lines)
+
+
+def test_a_template_that_finds_the_headers_is_not_proposed_to_be_learned_again(tmp_path: Path) -> None:
+    found = survey(tmp_path)
+    ours = tmp_path / "ours.toml"
+    ours.write_bytes(locate_profile(Path("soap")).read_bytes())
+    chosen = problems_under(found, ours)
+    assert "  what to do: mend the template where it is named here (docs/note-templates.md)" in chosen
+    assert not any("THE TEMPLATE" in line or "template learn" in line for line in chosen)
+    assert any("template learn" in line for line in problems_under(found, None))
+
+
+def test_no_file_is_proposed_to_be_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = survey(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").touch()
+    assert any(line.endswith("--out ours-2.toml") for line in problems_under(found, None))

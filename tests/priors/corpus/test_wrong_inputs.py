@@ -123,6 +123,22 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
         ],
     ),
+    "a folder with a workbook alone": (
+        {"clinic export.xlsx": b"x", "README": b"x"},
+        [
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: clinic export.xlsx, other files (1); a workbook is read by clinaudit import excel "
+            "'clinic export.xlsx' corpus/ --columns columns.toml (docs/importing.md)"
+        ],
+    ),
+    "a workbook that is named as the notes": (
+        {"notes.xlsx": b"x"},
+        [
+            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+            "found: notes.xlsx; a workbook is read by clinaudit import excel notes.xlsx corpus/ "
+            "--columns columns.toml (docs/importing.md)"
+        ],
+    ),
     "a folder with a table a patient": (
         {f"Zebulon {n}.csv": NOTES for n in range(6)},
         [
@@ -338,3 +354,11 @@ def test_every_format_is_refused_alike(tmp_path: Path, name: str, ending: str) -
         case _:
             frame.write_parquet(path)
     assert problems_of(tmp_path) == [line.replace("patients.csv", path.name) for line in expected]
+
+
+def test_a_workbook_given_as_the_corpus_names_its_importer(tmp_path: Path) -> None:
+    (tmp_path / "notes.XLSX").write_bytes(b"x")
+    (problem,) = problems_of(tmp_path / "notes.XLSX")
+    assert problem.endswith(
+        "a workbook is read by clinaudit import excel notes.XLSX corpus/ --columns columns.toml (docs/importing.md)"
+    )

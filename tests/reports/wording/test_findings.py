@@ -3,8 +3,9 @@
 import pytest
 from support.results.filled_published import published, unmeasured
 
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.findings import (
     diagnosis_figure,
@@ -15,6 +16,7 @@ from clinaudit.reports.wording.findings import (
     patients_words,
     repeated_words_figure,
 )
+from clinaudit.reports.wording.numbers import count_text
 
 
 @pytest.mark.parametrize(
@@ -124,3 +126,39 @@ def test_patients_are_those_of_the_corpus_else_of_the_tiers() -> None:
     bare = published(exact=True).model_copy(update={"corpus": None})
     assert patients_words(bare) == "125 trained on, 127 never seen"
     assert patients_words(PublishedResults()) == "not measured"
+
+
+@pytest.mark.parametrize("patients", [CountRange(low=1, high=1), CountRange(low=1, high=10)])
+def test_a_frequency_of_a_handful_is_said_to_be_too_few(patients: CountRange) -> None:
+    results = published(exact=True)
+    nobody = CountRange(low=0, high=0)
+    counts = VerdictCounts.model_construct(
+        positive=nobody, negative=patients, undecided=nobody, unjudged=nobody, ambiguous=nobody
+    )
+    verdicts = {arm: dict.fromkeys(DIAGNOSIS_STATUSES, counts) for arm in ("train", "nontrain")}
+    tiny = {"patients": patients, "verdicts": verdicts}
+    tiers = {
+        name: {tier: pair.model_copy(update=tiny) for tier, pair in pairs.items()}
+        for name, pairs in results.disclosure.by_diagnosis.items()
+    }
+    alone = results.model_copy(update={"disclosure": results.disclosure.model_copy(update={"by_diagnosis": tiers})})
+    figure = diagnosis_figure(alone, "encounter")
+    assert figure is not None
+    assert figure.headline == "Too few asked"
+    assert f": {count_text(patients)} in each group." in figure.text
+    # Where another diagnosis that did not fail either has enough, that one is shown.
+    several = {**tiers, "hiv": results.disclosure.by_diagnosis["hiv"]}
+    mixed = alone.model_copy(
+        update={"disclosure": results.disclosure.model_copy(update={"by_diagnosis": several}), "decision": None}
+    )
+    shown = diagnosis_figure(mixed, "encounter")
+    assert shown is not None
+    assert shown.headline == "All of 54"
+
+
+def test_patients_of_a_tier_are_too_few_where_there_is_one() -> None:
+    results = published(exact=True)
+    train = results.memorization["encounter"]["train"].model_copy(update={"patients": CountRange(low=1, high=1)})
+    figure = patients_figure(results.model_copy(update={"memorization": {"encounter": {"train": train}}}), "encounter")
+    assert figure is not None
+    assert figure.headline == "Too few asked"
