@@ -12,7 +12,6 @@ from typing import Any, get_args
 
 from clinaudit.audit.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
 from clinaudit.audit.served.access import EndpointOptions
-from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
@@ -43,8 +42,6 @@ class AuditSettings:
     judge_decoding: JudgeDecoding = "deterministic"
     #: Most tokens of one patient's notes that a served judge is given at once; about what a context of 128k takes.
     judge_note_tokens: int = 100_000
-    #: The price of its tokens, for display. No result depends on it, so that a resumed run may change it.
-    judge_price: Price | None = None
     #: Labelled texts (JSONL) on which the judge is scored; None: those that ship.
     judge_labels: Path | None = None
     #: A judge whose verdicts are compared with the first one's; it decides nothing.
@@ -129,7 +126,6 @@ class AuditSettings:
             model=self.judge_model,
             key_file=self.judge_key_file,
             note_tokens=self.judge_note_tokens,
-            price=self.judge_price,
             decoding=self.judge_decoding,
         )
 
@@ -226,8 +222,6 @@ def _read_file(path: Path) -> dict[str, Any]:
             if is_name and (path.parent / value).exists():
                 problems.append(f"{key}: {value} ships, and a file beside this one has that name too; rename the file")
             values[name] = Path(value) if is_name else path.parent / value
-        elif name == "judge_price":
-            values[name] = Price(*value)
         else:
             values[name] = tuple(value) if name in _LISTS else value
     if problems:
@@ -250,8 +244,6 @@ def _problem(name: str, value: object) -> str | None:
         return "must be true or false"
     if name in _LISTS and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
         return "must be a list of texts"
-    if name == "judge_price" and not _is_price(value):
-        return "must be two numbers, 0 or more: what a million prompt and a million answer tokens cost"
     if name in IDENTITY_FIELDS:
         return identity_problem(name, value)
     if name in _TEXTS and not isinstance(value, str):
@@ -263,13 +255,3 @@ def _problem(name: str, value: object) -> str | None:
     if name == "diagnoses" and not isinstance(value, dict):
         return "must be a table of diagnoses"
     return None
-
-
-def _is_price(value: object) -> bool:
-    if not isinstance(value, list) or any(isinstance(price, bool) for price in value):
-        return False
-    try:
-        Price(*value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True

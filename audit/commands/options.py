@@ -1,6 +1,6 @@
-"""Options that several commands take: the judge and its price, policy, cluster, note template, identity.
+"""Options that several commands take: the judge, policy, cluster, note template, identity.
 
-Owns their names, their help, and how a price is written. Loads no judge.
+Owns their names and their help. Loads no judge.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,6 @@ from typing import Any, TypeVar, get_args
 import click
 
 from clinaudit.audit.choices import DEFAULT, SHIPPED, JudgeChoice, JudgeDecoding
-from clinaudit.audit.served.cost import Price
 from clinaudit.reports.schema.identity import identity_problem
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -59,12 +58,6 @@ def choice_of_judge() -> list[Callable[[Command], Command]]:
             help="Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each "
             "question is asked three times, and what two answers share counts.  [default: deterministic]",
         ),
-        click.option(
-            "--judge-price",
-            metavar="IN,OUT",
-            callback=price_of,
-            help="What a million prompt and a million answer tokens cost it, to be told what judging costs.",
-        ),
     ]
 
 
@@ -86,17 +79,6 @@ def judge_options() -> list[Callable[[Command], Command]]:
         ),
         click.option("--second-judge", type=_JUDGES, help="Compare the verdicts with those of this other judge."),
     ]
-
-
-def price_of(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
-    """Return the price that a value states; another form is bad usage."""
-    if value is None:
-        return None
-    try:
-        prompt, completion = map(float, value.split(","))
-        return Price(prompt, completion)
-    except ValueError:
-        raise click.BadParameter("it takes two numbers, 0 or more, such as 0.15,0.60") from None
 
 
 def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:

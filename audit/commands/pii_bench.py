@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.choices import AskingStrategy, SampleDomain, SampleSubset
-from clinaudit.audit.commands.options import PATH, price_of, template_option
+from clinaudit.audit.commands.options import PATH, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
@@ -74,12 +74,6 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 @click.option("--url", metavar="URL", help="Base URL of a served model, such as http://127.0.0.1:8000/v1.")
 @click.option("--model", metavar="NAME", help="The served model, by its whole name.")
 @click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
-@click.option(
-    "--price",
-    metavar="IN,OUT",
-    callback=price_of,
-    help="What a million prompt and a million answer tokens cost, to be told what asking costs.",
-)
 @click.option(
     "--strategy",
     type=click.Choice(get_args(AskingStrategy)),
@@ -152,12 +146,11 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
             model,
             approved_hosts=options["phi_approved"],
             key_file=options["key_file"],
-            price=options["price"],
             strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
             embeddings=options["embeddings"],
         )
-    elif any(options[name] for name in ("key_file", "price", "strategy", "embeddings")):
-        raise UsageError("--key-file, --price, --strategy and --embeddings go with --url and --model")
+    elif any(options[name] for name in ("key_file", "strategy", "embeddings")):
+        raise UsageError("--key-file, --strategy and --embeddings go with --url and --model")
     if systems is None:
         systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
     return BenchRequest(

@@ -102,8 +102,7 @@ class Plan:
 
     def announce(self, estimate: AskingEstimate) -> None:
         """Say how much a served model is about to be asked."""
-        price = None if self.request.served is None else self.request.served.price
-        self._progress.say(f"served model: {estimate.describe(price)}")
+        self._progress.say(f"served model: {estimate.describe()}")
 
     def _detecting(self, row: SystemRow) -> PlannedSystem:
         settings: dict[str, str] = {}

@@ -10,7 +10,6 @@ from clinaudit.audit.pii.benchmark.samples.sample import Domain, Subset
 from clinaudit.audit.pii.systems.served_wording import STRATEGIES, Strategy
 from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
-from clinaudit.audit.served.cost import Price
 from clinaudit.errors import UsageError
 
 #: Relevance by rules that is told every entity.
@@ -32,7 +31,6 @@ class ServedOptions:
     model: str
     approved_hosts: Collection[str] = ()
     key_file: Path | None = None
-    price: Price | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
     #: Directory of an encoder that tells how alike two answers are; None: the packaged one.
     embeddings: Path | None = None
