@@ -88,9 +88,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     with (
         open_store(run) as store,
         open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
-        cache_answers(
-            [inputs.judge, inputs.second_judge], progress, price=settings.judge_price, keep_in=open_answer_cache(run)
-        ) as judge_usage,
+        cache_answers([inputs.judge, inputs.second_judge], progress, keep_in=open_answer_cache(run)) as judge_usage,
     ):
         refuse_purged(run)
         store.bind_settings(fingerprint(inputs) | named_patients(inputs))

@@ -14,7 +14,6 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from clinaudit.audit.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
 from clinaudit.audit.served.access import EndpointOptions
-from clinaudit.audit.served.cost import Price
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.chat import ChatRequest
 from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
@@ -51,17 +50,6 @@ def _identity_text(name: str) -> Callable[[object], object]:
     return check
 
 
-def _price(value: object) -> object:
-    if not isinstance(value, list | tuple):
-        return value
-    try:
-        if any(isinstance(price, bool) for price in value):
-            raise TypeError
-        return Price(*value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError("must be two numbers, 0 or more: what a million prompt and answer tokens cost") from None
-
-
 Whole = Annotated[int, Ge(0)]
 Positive = Annotated[int, Ge(1)]
 
@@ -69,7 +57,7 @@ Positive = Annotated[int, Ge(1)]
 class Options(BaseModel):
     """A group of options: frozen, and unknown ones are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
 
 class ReadingOptions(Options):
@@ -173,12 +161,6 @@ class JudgeOptions(Options):
         "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
         "asked three times, and what two answers share counts.",
     )
-    #: No result depends on it, so that a resumed run may change it.
-    judge_price: Annotated[Price | None, BeforeValidator(_price)] = option(
-        None,
-        "What a million prompt and a million answer tokens cost it, to be told what judging costs.",
-        metavar="IN,OUT",
-    )
     #: About what a context of 128k takes.
     judge_note_tokens: Positive = option(
         100_000, "A patient's notes that it is given at once, the latest kept.", metavar="TOKENS"
@@ -199,7 +181,6 @@ class JudgeOptions(Options):
             model=self.judge_model,
             key_file=self.judge_key_file,
             note_tokens=self.judge_note_tokens,
-            price=self.judge_price,
             decoding=self.judge_decoding,
         )
 

@@ -11,7 +11,6 @@ from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
 from clinaudit.audit.choices import DEFAULT, SHIPPED
-from clinaudit.audit.served.cost import Price
 from clinaudit.audit.settings import Options, ReadingOptions
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
@@ -98,8 +97,6 @@ def _option_of(name: str, field: FieldInfo, title: str | None) -> Callable[[Comm
         given["type"] = click.FloatRange(bounds.get("gt"), bounds.get("le"), min_open=True)
     elif annotation is Path:
         given["type"] = PATH
-    elif annotation is Price:
-        given["callback"] = price_of
     elif name in IDENTITY_FIELDS:
         given["callback"] = _identity
     return click.option(flag, help=f"{field.description}{f'  [default: {shown}]' if shown else ''}", **given)
@@ -125,17 +122,6 @@ def _innermost(field: FieldInfo) -> tuple[Any, dict[str, Any]]:
 def template_option() -> Callable[[Command], Command]:
     """Return the option that names the layout of the notes."""
     return options_of(ReadingOptions, "template")[0]
-
-
-def price_of(_context: click.Context, _option: click.Parameter, value: str | None) -> Price | None:
-    """Return the price that a value states; another form is bad usage."""
-    if value is None:
-        return None
-    try:
-        prompt, completion = map(float, value.split(","))
-        return Price(prompt, completion)
-    except ValueError:
-        raise click.BadParameter("it takes two numbers, 0 or more, such as 0.15,0.60") from None
 
 
 def _identity(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.choices import AskingStrategy, SampleDomain, SampleSubset
-from clinaudit.audit.commands.options import PATH, price_of, template_option
+from clinaudit.audit.commands.options import PATH, template_option
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--systems",
     metavar="NAMES",
     callback=_names,
-    help="Of rules, presidio, spacy, tagger, bilstm_crf, gliner, gold, served, with commas between.  [default: all "
-    "that need neither weights nor a server, and those whose weights or server are named]",
+    help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, and served where "
+    "its --url is given]",
 )
 @click.option(
     "--corpus",
@@ -66,22 +66,14 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--epochs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Passes of the trained systems over their samples.  [default: 4 of the tagger, 10 of the BiLSTM-CRF; the "
-    "paper has 50]",
+    help="Passes of the BiLSTM-CRF over its samples.  [default: 10; the paper has 50]",
 )
 @click.option(
     "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."
 )
-@click.option("--gliner", type=PATH, metavar="DIR", help="Folder of GLiNER's weights; needs the package gliner.")
 @click.option("--url", metavar="URL", help="Base URL of a served model, such as http://127.0.0.1:8000/v1.")
 @click.option("--model", metavar="NAME", help="The served model, by its whole name.")
 @click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
-@click.option(
-    "--price",
-    metavar="IN,OUT",
-    callback=price_of,
-    help="What a million prompt and a million answer tokens cost, to be told what asking costs.",
-)
 @click.option(
     "--strategy",
     type=click.Choice(get_args(AskingStrategy)),
@@ -118,7 +110,7 @@ def bench(quiet: bool, **options: Any) -> int:
     \b
     Example:
       clinaudit pii bench --out bench/
-      clinaudit pii bench --out bench/ --samples full --systems rules,tagger
+      clinaudit pii bench --out bench/ --samples full --systems rules,bilstm_crf
       clinaudit pii bench --out bench/ --corpus corpus/ --systems rules,spacy
       clinaudit pii bench --out bench/ --url http://127.0.0.1:8000/v1 --model NAME --strategy naive
     """
@@ -140,7 +132,7 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
         ServedOptions,
     )
     from clinaudit.audit.pii.systems.served_wording import STRATEGIES
-    from clinaudit.audit.pii.systems.table import SystemOptions
+    from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
     from clinaudit.errors import UsageError
 
     if options["template"] is not None and options["corpus"] is None:
@@ -154,16 +146,13 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
             model,
             approved_hosts=options["phi_approved"],
             key_file=options["key_file"],
-            price=options["price"],
             strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
             embeddings=options["embeddings"],
         )
-    elif any(options[name] for name in ("key_file", "price", "strategy", "embeddings")):
-        raise UsageError("--key-file, --price, --strategy and --embeddings go with --url and --model")
+    elif any(options[name] for name in ("key_file", "strategy", "embeddings")):
+        raise UsageError("--key-file, --strategy and --embeddings go with --url and --model")
     if systems is None:
-        named = (*(["gliner"] if options["gliner"] else []), *([SERVED] if served else []))
-        systems = (*DEFAULT_SYSTEMS, *named)
-    epochs = options["epochs"]
+        systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
     return BenchRequest(
         out=options["out"],
         samples=options["samples"],
@@ -172,7 +161,7 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
         systems=systems,
         seed=options["seed"],
         training_samples=options["training_samples"],
-        options=SystemOptions({} if epochs is None else {"tagger": epochs, "bilstm_crf": epochs}, options["gliner"]),
+        epochs=options["epochs"] or DEFAULT_EPOCHS,
         served=served,
         corpus=options["corpus"],
         template=options["template"],

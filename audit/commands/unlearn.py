@@ -7,7 +7,6 @@ import click
 
 from clinaudit.audit.commands.unlearn_build import build
 from clinaudit.audit.commands.unlearn_evaluate import evaluate
-from clinaudit.audit.commands.unlearn_requests import requests
 from clinaudit.audit.commands.unlearn_run import finetune, run
 from clinaudit.audit.commands.unlearn_score import score
 
@@ -23,7 +22,6 @@ def unlearn() -> None:
       clinaudit unlearn run tuned/ bench/ --method sim_npo --forget random:10 --out forgot/
       clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
       clinaudit unlearn score bench/ answers.jsonl --out scores.json
-      clinaudit unlearn requests q3/request-1 q3/request-2 --out q3-page/
     """
 
 
@@ -32,4 +30,3 @@ unlearn.add_command(finetune)
 unlearn.add_command(run)
 unlearn.add_command(evaluate)
 unlearn.add_command(score)
-unlearn.add_command(requests)

@@ -3,7 +3,6 @@
 Owns which file holds what. Knows nothing of how an estimate came about.
 """
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ CERTIFICATE: Final = "certificate.json"
 CERTIFICATE_PAGE: Final = "certificate.html"
 _PUBLISHED: Final = (COMPARISON, PAGE)
 _EVIDENCE: Final = (COMPARISON, PAGE, CERTIFICATE, CERTIFICATE_PAGE)
+_HINT: Final = "name a new or an earlier comparison's"
 
 
 def prepare_directory(out: Path, *, exact: bool) -> None:
@@ -30,22 +30,14 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
     An exact comparison writes under `evidence/` alone: it neither replaces a published one nor stands beside one, which
     may be of other runs.
     """
-    require_own_directory(out, published=_PUBLISHED, evidence=_EVIDENCE, hint="name a new or an earlier comparison's")
-    if exact and any((out / name).exists() for name in _PUBLISHED):
-        raise UsageError("--out holds a published comparison; name another directory for the exact one")
-
-
-def require_own_directory(out: Path, *, published: Collection[str], evidence: Collection[str], hint: str) -> None:
-    """Raise `UsageError` where `out` lies in a run, is no directory, or holds other files than these.
-
-    `evidence` are those under `evidence/`; `hint` says which directory would do.
-    """
     if any(map(is_run, (out.resolve(), *out.resolve().parents))):
         raise UsageError("--out lies in a run, whose files are fixed; name a directory of its own")
     if out.exists() and not out.is_dir():
-        raise UsageError(f"--out names something that is not a directory; {hint}")
-    if out.is_dir() and any(not _is_ours(path, published, evidence) for path in out.iterdir()):
-        raise UsageError(f"--out names a directory that holds other things; {hint}")
+        raise UsageError(f"--out names something that is not a directory; {_HINT}")
+    if out.is_dir() and any(not _is_ours(path) for path in out.iterdir()):
+        raise UsageError(f"--out names a directory that holds other things; {_HINT}")
+    if exact and any((out / name).exists() for name in _PUBLISHED):
+        raise UsageError("--out holds a published comparison; name another directory for the exact one")
 
 
 def write_comparison(out: Path, comparison: PublishedComparison, certificate: Certificate | None) -> None:
@@ -86,11 +78,11 @@ def _write_certificate(evidence: Path, certificate: Certificate | None) -> None:
         write_atomically(evidence / CERTIFICATE_PAGE, render_certificate(certificate))
 
 
-def _is_ours(path: Path, published: Collection[str], evidence: Collection[str]) -> bool:
-    """Whether this file or folder is one of those, or one that was stopped while it was written."""
+def _is_ours(path: Path) -> bool:
+    """Whether this file or folder is a comparison's, or one that was stopped while it was written."""
     if path.name == "evidence" and path.is_dir() and not path.is_symlink():
-        return all(_without_partial(child) in evidence for child in path.iterdir())
-    return _without_partial(path) in published
+        return all(_without_partial(child) in _EVIDENCE for child in path.iterdir())
+    return _without_partial(path) in _PUBLISHED
 
 
 def _without_partial(path: Path) -> str:

@@ -13,36 +13,6 @@ from clinaudit.audit.demo.diagnoses import DIAGNOSES, Diagnosis
 from clinaudit.audit.demo.population import ChronicCondition, Patient, SensitiveDiagnosis
 from clinaudit.audit.demo.vocabulary import PROVIDERS
 
-#: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.
-HEADERS: tuple[str, ...] = (
-    "patient",
-    "dob",
-    "visit date",
-    "provider",
-    "location",
-    "cc",
-    "hpi",
-    "ros",
-    "past medical history / family history / social history",
-    "past medical history",
-    "surgical history",
-    "family history",
-    "social history",
-    "marital status",
-    "occupation",
-    "children",
-    "tobacco/alcohol/supplements",
-    "gynecological history",
-    "mental health history",
-    "current problems",
-    "current medications",
-    "allergies",
-    "vitals",
-    "physical exam",
-    "assessment",
-    "plan",
-)
-OPTIONAL_HEADERS = frozenset({"gynecological history", "mental health history"})
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
 SENSITIVE_VISIT = 0.35

@@ -18,7 +18,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.access import Access, EndpointOptions
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.audit.served.cost import AskingEstimate, Price, Usage
+from clinaudit.audit.served.cost import AskingEstimate, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -74,34 +74,29 @@ def make_judge(
 
 def require_no_endpoint(endpoint: EndpointOptions) -> None:
     """Raise `UsageError` where options of a served judge are given, although no judge is served."""
-    given = (endpoint.url, endpoint.model, endpoint.key_file, endpoint.price)
+    given = (endpoint.url, endpoint.model, endpoint.key_file)
     if any(value is not None for value in given) or endpoint.decoding != "deterministic":
         raise UsageError(
-            "--judge-url, --judge-model, --judge-key-file, --judge-decoding and --judge-price go with --judge openai "
-            "or --second-judge openai only"
+            "--judge-url, --judge-model, --judge-key-file and --judge-decoding go with --judge openai or "
+            "--second-judge openai only"
         )
 
 
 class JudgeUsage:
-    """The usage (calls, tokens, cost) of served judges; zero where no judge is served."""
+    """The usage (calls, tokens) of served judges; zero where no judge is served."""
 
-    def __init__(self, cache: AnswerCache | None, price: Price | None) -> None:
+    def __init__(self, cache: AnswerCache | None) -> None:
         self._cache = cache
-        self._price = price
 
     def usage(self) -> Usage:
         """Return the usage of all cached answers: of a run, over every time that the audit was run."""
         return Usage() if self._cache is None else self._cache.usage()
 
     def write_usage(self, evidence: Path) -> None:
-        """Write the usage beside the evidence, with its cost where a price is given."""
-        if self._cache is None:
-            return
-        usage = self.usage()
-        record: dict[str, object] = dict(asdict(usage))
-        if self._price is not None:
-            record |= {"price_of_a_million_tokens": asdict(self._price), "cost": round(usage.cost(self._price), 6)}
-        write_atomically(evidence / USAGE_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        """Write the usage beside the evidence, where a judge is served."""
+        if self._cache is not None:
+            usage = json.dumps(asdict(self.usage()), indent=1, sort_keys=True)
+            write_atomically(evidence / USAGE_FILE, usage + "\n")
 
 
 @contextmanager
@@ -109,7 +104,6 @@ def cache_answers(
     judges: Iterable[object],
     progress: Progress,
     *,
-    price: Price | None,
     keep_in: AbstractContextManager[AnswerCache],
 ) -> Iterator[JudgeUsage]:
     """Cache the answers of served judges within the block; report the estimated usage before, the counted one after.
@@ -118,14 +112,14 @@ def cache_answers(
     """
     served = [judge for judge in judges if isinstance(judge, CachingJudge)]
     if not served:
-        yield JudgeUsage(None, price)
+        yield JudgeUsage(None)
         return
 
     def announce(estimate: AskingEstimate) -> None:
-        progress.say(f"judge: {estimate.describe(price)}")
+        progress.say(f"judge: {estimate.describe()}")
 
     with keep_in as cache:
-        judge_usage = JudgeUsage(cache, price)
+        judge_usage = JudgeUsage(cache)
         for judge in served:
             judge.use_cache(cache, announce=announce)
         try:
@@ -134,4 +128,4 @@ def cache_answers(
             for judge in served:
                 judge.use_cache(None)
             if judge_usage.usage() != Usage():
-                progress.say(f"judge: {judge_usage.usage().describe(price)}")
+                progress.say(f"judge: {judge_usage.usage().describe()}")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clinaudit.audit.choices import JudgeDecoding
-from clinaudit.audit.served.cost import Price
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +46,4 @@ class EndpointOptions:
     key_file: Path | None
     #: Most tokens of one patient's notes in one question.
     note_tokens: int
-    price: Price | None
     decoding: JudgeDecoding = "deterministic"

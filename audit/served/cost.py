@@ -1,9 +1,5 @@
-"""The cost of a served model: tokens estimated before asking, counted while asking; in money where a price is given.
+"""What a served model takes: tokens estimated before asking, and counted while asking."""
 
-Owns the estimate and the count. The user gives the price, in any currency: it differs by contract and by day.
-"""
-
-import math
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -13,25 +9,6 @@ from clinaudit.reports.wording.numbers import counted
 CHARS_PER_TOKEN = 4
 #: No call takes more tokens; a larger count of the server is ignored.
 _MAX_TOKENS_OF_A_CALL = 10_000_000
-#: Providers state prices for this many tokens.
-_TOKENS_PRICED = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """The price of a million tokens, in the user's currency."""
-
-    prompt: float
-    completion: float
-
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for a negative or infinite price."""
-        if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
-            raise ValueError("a price is two numbers, 0 or more")
-
-    def of(self, *, prompt_tokens: int = 0, completion_tokens: int = 0) -> float:
-        """Return the cost of the tokens."""
-        return (self.prompt * prompt_tokens + self.completion * completion_tokens) / _TOKENS_PRICED
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +25,14 @@ class AskingEstimate:
     #: How many answers each question is asked for; each is one of `questions`.
     answers_each: int = 1
 
-    def describe(self, price: Price | None = None) -> str:
+    def describe(self) -> str:
         """Return one line for stderr."""
         several = f" (each question {self.answers_each} times)" if self.answers_each > 1 else ""
-        line = (
+        return (
             f"{counted(self.questions, 'question')} to ask{several}, about {self.prompt_tokens:,} prompt tokens "
             f"(at {CHARS_PER_TOKEN} characters a token) and at most {self.most_answer_tokens:,} answer tokens, "
-            "asked once each"
-        )
-        repeated = (
-            f"an answer that cannot be used is asked for again, at most {self.repeated_prompt_tokens:,} and "
-            f"{self.repeated_answer_tokens:,} tokens in all"
-        )
-        if price is None:
-            return f"{line}; {repeated}"
-        prompts = price.of(prompt_tokens=self.prompt_tokens)
-        answers = price.of(completion_tokens=self.most_answer_tokens)
-        most = price.of(prompt_tokens=self.repeated_prompt_tokens, completion_tokens=self.repeated_answer_tokens)
-        return (
-            f"{line}: about {_money(prompts)} for the prompts, at most {_money(answers)} for the answers; {repeated}: "
-            f"at most {_money(most)}"
+            f"asked once each; an answer that cannot be used is asked for again, at most "
+            f"{self.repeated_prompt_tokens:,} and {self.repeated_answer_tokens:,} tokens in all"
         )
 
 
@@ -89,17 +54,12 @@ class Usage:
             self.uncounted_calls + other.uncounted_calls,
         )
 
-    def cost(self, price: Price) -> float:
-        """Return the cost of the counted tokens; calls without a count are not in it."""
-        return price.of(prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens)
-
-    def describe(self, price: Price | None = None) -> str:
+    def describe(self) -> str:
         """Return one line for stderr."""
-        cost = "" if price is None else f"; {_money(self.cost(price))} at the price given"
         unknown = f" ({self.uncounted_calls} calls did not say)" if self.uncounted_calls else ""
         return (
             f"{self.calls:,} calls answered, {self.prompt_tokens:,} prompt and {self.completion_tokens:,} "
-            f"answer tokens by the server's count{unknown}{cost}"
+            f"answer tokens by the server's count{unknown}"
         )
 
 
@@ -119,8 +79,3 @@ def count_usage(said: object) -> Usage:
 
 def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= _MAX_TOKENS_OF_A_CALL
-
-
-def _money(amount: float) -> str:
-    """Return an amount without its currency; a cheap model costs hundredths of a cent."""
-    return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"

@@ -67,7 +67,7 @@ def measure_agreement(table: Table, *, seed: int, resamples: int = RESAMPLES) ->
     )
 
 
-def measure_alpha(ratings: Table, *, seed: int, resamples: int = RESAMPLES) -> Estimate:
+def measure_alpha(ratings: Table, *, seed: int) -> Estimate:
     """Return Krippendorff's alpha of `(texts, k)` counts of the ratings of each text by class, with its 95% interval.
 
     A text with one rating or none says nothing of agreement and is left out; `n` counts the others. The interval is the
@@ -81,7 +81,7 @@ def measure_alpha(ratings: Table, *, seed: int, resamples: int = RESAMPLES) -> E
     kinds, of_kind = np.unique(ratings, axis=0, return_counts=True)
     pairs = kinds[:, :, None] * kinds[:, None, :] - kinds[:, :, None] * np.eye(kinds.shape[1])
     pairs /= (kinds.sum(axis=1) - 1)[:, None, None]
-    drawn = np.random.default_rng((seed, 4)).multinomial(count, of_kind / count, size=resamples)
+    drawn = np.random.default_rng((seed, 4)).multinomial(count, of_kind / count, size=RESAMPLES)
     coincidences = (np.asarray(np.tensordot(texts, pairs, axes=1), dtype=np.float64) for texts in (of_kind, drawn))
     value, resampled = map(_alpha_of_coincidences, coincidences)
     return _estimate(float(value), resampled, count)

@@ -26,7 +26,6 @@ AnswerGroup = Literal["forget", "retain", "never_trained", "same", "others"]
 TrialName = Literal[
     "quantization", "questions_1", "questions_5", "retained_notes", "rephrased", "other_form",
 ]  # fmt: skip
-TRIALS: Final[tuple[TrialName, ...]] = get_args(TrialName)
 
 
 class EvaluatedModel(Record):

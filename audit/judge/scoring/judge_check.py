@@ -40,7 +40,7 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
         require_no_endpoint(endpoint)
     judge = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
-    with cache_answers([judge], progress, price=settings.judge_price, keep_in=keep_in):
+    with cache_answers([judge], progress, keep_in=keep_in):
         quality, outcomes = score_judge(judge, labelled, MemoryLedger(), progress, seed=settings.seed)
     return CheckedJudge(quality, labelled, outcomes, judge.identity())
 

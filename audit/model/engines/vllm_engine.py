@@ -43,9 +43,7 @@ class VllmEngine:
 
     name = "vllm"
 
-    def __init__(
-        self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions, seed: int = 0
-    ) -> None:
+    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
         """Load the model; `context_length` may be less than the model's to save memory.
 
         Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
@@ -95,7 +93,7 @@ class VllmEngine:
                             enable_prefix_caching=False,
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
-                            seed=seed,
+                            seed=0,
                             **_on_gpus(options),
                         )
                     )

@@ -1,4 +1,4 @@
-"""The samples of a benchmark, and those that systems are trained on: other seeds, so that no sample is in both.
+"""The samples of a benchmark, and those that a system is trained on: other seeds, so that no sample is in both.
 
 Owns how many of each subset are drawn. Values are composed of closed vocabularies, so that single values do recur in
 both; which ones do is told (`seen_texts`), and figures are given apart for them.
@@ -20,7 +20,7 @@ DOMAINS: Final[tuple[Domain, ...]] = get_args(Domain)
 TRAINING_SAMPLES: Final = 2000
 #: Of the training samples: long ones teach as much as several short ones, and take as long.
 _TRAINING_SHARES: Final[Mapping[Subset, float]] = {"single": 0.46, "multi": 0.46, "hard": 0.04, "distract": 0.04}
-#: Added to the seed of the samples that systems are trained on; no user's seed is likely to differ from another by it.
+#: Added to the seed of the samples that a system is trained on; no user's seed is likely to differ from another by it.
 _TRAINING_SEED: Final = 7_919_000_003
 
 

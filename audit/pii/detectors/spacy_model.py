@@ -44,8 +44,8 @@ class SpacyDetector:
 
     name = "rules + spaCy"
 
-    def __init__(self, rules: RuleDetector | None = None) -> None:
-        self._rules = rules or RuleDetector()
+    def __init__(self) -> None:
+        self._rules = RuleDetector()
         self._model = _load_model()
 
     def detect(self, text: str) -> list[EntitySpan]:

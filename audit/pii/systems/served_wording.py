@@ -106,7 +106,6 @@ The question:
 The right "entities": {entities}
 """
 _TEXT = {"type": "string"}
-_TEXTS = {"type": "array", "items": _TEXT}
 _MOST_ANSWER_TOKENS = 8192
 #: For what an answer holds beside copies of the text: its fields, and thoughts where a strategy asks for them.
 _FIELD_TOKENS = 512

@@ -4,7 +4,7 @@ Knows nothing of methods, nor of networks: it takes logits, activations and labe
 of the vocabulary, d numbers an activation. A label is the token itself, or `IGNORED` where nothing is to be learned.
 """
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -14,7 +14,6 @@ IGNORED: Final = -100
 #: Which positions a divergence is a mean over: those that predict a label, or all, padding included, as in
 #: open-unlearning.
 Positions = Literal["label", "all"]
-POSITIONS: Final[tuple[Positions, ...]] = get_args(Positions)
 
 #: How activations are averaged: over the tokens of each row, then over rows; or `crossed`, as in open-unlearning at
 #: commit d3d7cf9, where each row's sum is divided by the number of tokens of every row, since one of the two has a

@@ -1,7 +1,7 @@
 """The seed terms that tell which phrases are of a patient's disease (AMNESIA, appendix E, Table 7).
 
-Owns where they come from: AMNESIA's lists of three categories (`seeds.toml`), those that the benchmark's taxonomy
-names, and else the terms of the sensitive diagnoses to which the notes refer. Knows nothing of phrases or scores.
+Owns where they come from: AMNESIA's lists of three categories (`seeds.toml`), else the terms of the sensitive
+diagnoses to which the notes refer. Knows nothing of phrases or scores.
 """
 
 import tomllib
@@ -45,14 +45,11 @@ class Seeds:
         return frozenset(listed) | {term for diagnosis in self.panel for term in _terms_of(diagnosis)}
 
 
-def load_seeds(more: Mapping[str, Iterable[str]] | None = None) -> Seeds:
-    """Return the seeds; `more` holds terms by category of the taxonomy, beside AMNESIA's lists."""
+def load_seeds() -> Seeds:
+    """Return AMNESIA's lists, and what stands in for them."""
     table = tomllib.loads(_PATH.read_text(encoding="utf-8"))
-    by_category = {category: set(entry["terms"]) for category, entry in table["categories"].items()}
-    for category, terms in (more or {}).items():
-        by_category.setdefault(category, set()).update(terms)
     return Seeds(
-        by_category={category: _as_words(terms) for category, terms in by_category.items()},
+        by_category={category: _as_words(entry["terms"]) for category, entry in table["categories"].items()},
         panel=load_panel(),
         generic=_as_words(table["generic"]),
     )

@@ -4,12 +4,6 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.cohorts import balance
-from clinaudit.reports.exact.cohorts import BalanceRow
-
-
-def sex_row(cells: list[np.ndarray]) -> BalanceRow:
-    rows = balance.measure_balance(cells)
-    return next(row for row in rows if row.contrast == "pos-train vs. neg-train" and row.covariate == "sex")
 
 
 @pytest.mark.parametrize(

@@ -149,9 +149,7 @@ def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes
     config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
     labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
     with fault_server.running() as server:
-        config.write_text(
-            f'second-judge = "openai"\njudge-url = "{server.url}"\njudge-model = "{MODEL}"\njudge-price = [2, 10]\n'
-        )
+        config.write_text(f'second-judge = "openai"\njudge-url = "{server.url}"\njudge-model = "{MODEL}"\n')
         assert run(["judge-check", str(labels), "--config", str(config)]) == 0
         assert "questions to ask" not in capsys.readouterr().err
         assert server.seen == []
@@ -161,10 +159,9 @@ def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes
     estimate, usage = (line for line in lines if line.startswith("judge: "))
     assert usage == (
         f"judge: {calls:,} calls answered, {100 * calls:,} prompt and {10 * calls:,} answer tokens by the server's "
-        f"count; {calls * 300 / 1e6:.4f} at the price given"
+        "count"
     )
     assert estimate.startswith(f"judge: {calls:,} questions to ask, about ")
-    assert " for the prompts, at most " in estimate
 
 
 def test_the_lexicon_judge_can_fail_a_model_under_the_strict_policy_but_not_pass_one(capsys) -> None:

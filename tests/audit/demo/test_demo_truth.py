@@ -5,8 +5,39 @@ import re
 import pytest
 
 from clinaudit.audit.demo.diagnoses import DIAGNOSES
-from clinaudit.audit.demo.notes import HEADERS, OPTIONAL_HEADERS, write_notes
+from clinaudit.audit.demo.notes import write_notes
 from clinaudit.audit.demo.population import draw_population
+
+#: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.
+HEADERS: tuple[str, ...] = (
+    "patient",
+    "dob",
+    "visit date",
+    "provider",
+    "location",
+    "cc",
+    "hpi",
+    "ros",
+    "past medical history / family history / social history",
+    "past medical history",
+    "surgical history",
+    "family history",
+    "social history",
+    "marital status",
+    "occupation",
+    "children",
+    "tobacco/alcohol/supplements",
+    "gynecological history",
+    "mental health history",
+    "current problems",
+    "current medications",
+    "allergies",
+    "vitals",
+    "physical exam",
+    "assessment",
+    "plan",
+)
+OPTIONAL_HEADERS = frozenset({"gynecological history", "mental health history"})
 
 
 def charts(seed: int):

@@ -1,4 +1,4 @@
-"""What asking costs: tokens estimated before, counted over all runs, and priced."""
+"""What asking takes: tokens estimated before, and counted over all runs."""
 
 import json
 
@@ -7,7 +7,7 @@ from support.servers.fault_server import says, verdict_of
 from support.servers.served_judging import DEPRESSION, judge_at
 
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict
-from clinaudit.audit.served.cost import AskingEstimate, Price, Usage, count_usage
+from clinaudit.audit.served.cost import AskingEstimate, Usage, count_usage
 from clinaudit.audit.served.question import OF_ANOTHER_QUESTION
 
 
@@ -35,27 +35,12 @@ def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
     )
 
 
-def test_tokens_cost_what_the_price_of_a_million_says():
-    # 2 a million of 1.5 million and 10 a million of a quarter of a million.
-    assert Usage(7, 1_500_000, 250_000).cost(Price(2, 10)) == 5.5
-    assert Usage(7, 1_500_000, 250_000, 1).describe(Price(2, 10)) == (
-        "7 calls answered, 1,500,000 prompt and 250,000 answer tokens by the server's count (1 calls did not say); "
-        "5.50 at the price given"
-    )
-    # 2.1 million of 0.15, and 1.2288 million of 0.6, a million.
-    estimate = AskingEstimate(1200, 1_000_000, 614_400, 2_100_000, 1_228_800)
-    assert estimate.describe(Price(0.15, 0.6)) == (
+def test_the_estimate_is_told_in_one_line():
+    assert AskingEstimate(1200, 1_000_000, 614_400, 2_100_000, 1_228_800).describe() == (
         "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
-        "tokens, asked once each: about 0.1500 for the prompts, at most 0.3686 for the answers; an answer that cannot "
-        "be used is asked for again, at most 2,100,000 and 1,228,800 tokens in all: at most 1.05"
+        "tokens, asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 "
+        "tokens in all"
     )
-    assert estimate.describe().endswith(
-        "asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 tokens in "
-        "all"
-    )
-    for wrong in (-1.0, float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="two numbers"):
-            Price(1.0, wrong)
 
 
 def test_the_estimate_holds_where_every_answer_has_to_be_asked_for_again(server, cache):

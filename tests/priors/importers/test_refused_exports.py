@@ -91,10 +91,6 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
     assert SECRET not in str(listed)
 
 
-def _damage(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize(
     ("content", "expected"),
     [

@@ -1,4 +1,4 @@
-"""The report on paper: `clinaudit report --pdf`. Skipped where WeasyPrint, Pango or HarfBuzz-Subset is not installed."""
+"""The report on paper: `clinaudit report --pdf`. Skipped without WeasyPrint, Pango or HarfBuzz-Subset."""
 
 import json
 import os

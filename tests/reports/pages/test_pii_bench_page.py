@@ -90,7 +90,7 @@ def test_every_system_stands_in_one_table_on_every_task_with_intervals() -> None
     ours = [row for row in table.rows if "from the paper" not in row[0]]
     assert [row[0] for row in ours] == [
         "Rules and the site's own list",
-        "Trained tagger",
+        "BiLSTM-CRF",
         "Rules",
         "Tiny model, naive",
         "Tiny model, with choice (oracle)",
@@ -159,7 +159,7 @@ def test_without_a_model_that_answers_there_is_no_utility_and_the_page_says_why(
 
 def test_curves_are_drawn_where_the_numbers_are() -> None:
     curves = factor_curves(filled_bench(), "masking", "clinical")
-    assert curves.lines == ("Rules and the site's own list", "Trained tagger", "Rules", "Tiny model, naive")
+    assert curves.lines == ("Rules and the site's own list", "BiLSTM-CRF", "Rules", "Tiny model, naive")
     assert [panel.title for panel in curves.panels] == [
         "By persons in the text",
         "By identifiers in the text",

@@ -29,7 +29,7 @@ from clinaudit.reports.schema.pii_bench import (
 _SYSTEMS = (
     ("rules", "Rules", "rules", None, 0.72),
     ("gazetteer", "Rules and the site's own list", "rules", None, 0.93),
-    ("tagger", "Trained tagger", "trained", None, 0.88),
+    ("bilstm_crf", "BiLSTM-CRF", "trained", None, 0.88),
     ("tiny-naive", "Tiny model, naive", "model", "naive", 0.04),
     ("tiny-choice", "Tiny model, with choice", "oracle", "with-choice", 0.30),
 )

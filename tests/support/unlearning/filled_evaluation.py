@@ -4,11 +4,11 @@ What each method does is as the paper has it: two hardly forget, two break down;
 """
 
 from collections.abc import Mapping
+from typing import get_args
 
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.unlearning import (
     KINDS,
-    TRIALS,
     USES,
     AnswerFigures,
     AnswerGroup,
@@ -25,6 +25,7 @@ from clinaudit.reports.schema.unlearning import (
     RobustnessFigures,
     Sampling,
     TrialFigures,
+    TrialName,
     UnlearningEvaluation,
 )
 
@@ -130,7 +131,7 @@ def robustness_figures(left: float, *, comes_back: float, told_apart: bool | Non
     return RobustnessFigures(
         sampling=Sampling(forget=leaks, never_trained=leaks, above=leaks),
         trials={
-            **dict.fromkeys(TRIALS, trial),
+            **dict.fromkeys(get_args(TrialName), trial),
             "quantization": weighed,
             "questions_5": TrialFigures(reason="the training diverged: the loss is no finite number any more"),
         },

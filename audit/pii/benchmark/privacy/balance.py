@@ -4,7 +4,7 @@ Owns both formulas. Knows nothing of who masks, nor of how utility is measured (
 information: what can be guessed from what is left is measured in residual_inference.py.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.privacy.masked_text import find_occurrences
@@ -30,6 +30,6 @@ def balance_score(privacy: float, utility: float, *, alpha: float = ALPHA) -> fl
     return alpha * privacy + (1 - alpha) * utility
 
 
-def balance_curve(privacy: float, utility: float, *, alphas: Sequence[float] = ALPHAS) -> list[tuple[float, float]]:
+def balance_curve(privacy: float, utility: float) -> list[tuple[float, float]]:
     """Return (alpha, B) for each weight: which strategy is best depends on it."""
-    return [(alpha, balance_score(privacy, utility, alpha=alpha)) for alpha in alphas]
+    return [(alpha, balance_score(privacy, utility, alpha=alpha)) for alpha in ALPHAS]

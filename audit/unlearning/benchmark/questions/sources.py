@@ -27,7 +27,6 @@ from clinaudit.priors.diagnoses import Diagnosis, load_panel
 TRUTH_FILE: Final = "truth.jsonl"
 #: Lists of problems hold a name and a code, which is no detail.
 _IN_PROSE: Final = frozenset({"hpi", "mental health history", "past medical history", "gynecological history"})
-Mentions = Mapping[str, list[Mapping[str, str]]]
 
 
 def read_truth(corpus: Path) -> Mapping[str, list[Mapping[str, str]]]:

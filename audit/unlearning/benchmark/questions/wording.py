@@ -9,12 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
-
-#: Rephrasings of a question (docs/unlearning.md).
-REPHRASINGS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _LEVELS_EACH_SIDE: Final = 7.5
 
 
 @contextmanager
-def quantized(network: Any, *, group: int = GROUP) -> Iterator[dict[str, int]]:
+def quantized(network: Any) -> Iterator[dict[str, int]]:
     """Round the weights of a network's linear layers for as long as the context lasts; then put back every byte.
 
     Yields how many numbers were rounded (`quantized`) of how many there are (`numbers`). Embeddings, the output layer,
@@ -46,7 +46,7 @@ def quantized(network: Any, *, group: int = GROUP) -> Iterator[dict[str, int]]:
     try:
         with torch.no_grad():
             for weight, is_transposed in weights.values():
-                rounded = round_to_nearest(weight.T if is_transposed else weight, group=group)
+                rounded = round_to_nearest(weight.T if is_transposed else weight)
                 weight.copy_(rounded.T if is_transposed else rounded)
         yield counts
     finally:

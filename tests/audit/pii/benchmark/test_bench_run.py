@@ -135,10 +135,9 @@ def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
         (["--url", "http://127.0.0.1:1/v1"], 2, "--url and --model go together"),
         (["--strategy", "naive"], 2, "go with --url and --model"),
         (["--systems", "served"], 2, "needs --url and --model"),
-        (["--systems", "gliner"], 2, "needs --gliner DIR"),
+        (["--systems", "gliner"], 2, "there are rules, presidio, spacy, bilstm_crf, gold, served"),
         (["--systems", "rules", "--url", "http://127.0.0.1:1/v1", "--model", "m"], 2, "add served to it"),
         (["--url", "http://models.example.org/v1", "--model", "m"], 5, "nothing was sent"),
-        (["--systems", "gliner", "--gliner", "."], 3, "holds no GLiNER model"),
         (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Trained systems: they learn what they are shown, the same each time, and are read back from their folder."""
+"""The trained system: it learns what it is shown, the same each time, and is read back from its folder."""
 
 import random
 
@@ -25,27 +25,25 @@ def toy_texts(number: int, *, seed: int) -> list[LabelledText]:
     return texts
 
 
-@pytest.mark.parametrize(("system", "epochs"), [("tagger", 8), ("bilstm_crf", 30)])
-def test_it_learns_a_toy_language_and_is_read_back(system, epochs, tmp_path) -> None:
+def test_it_learns_a_toy_language_and_is_read_back(tmp_path) -> None:
     texts = toy_texts(60, seed=1)
     folder = TrainingFolder(tmp_path / "trained", seed=3, progress=Progress(quiet=True))
-    first = folder.ready(system, texts, epochs=epochs)
+    first = folder.ready(texts, epochs=30)
     held = [[(span.start, span.end, span.category) for span in first.detector.detect(text.text)] for text in texts]
     assert held == [[(span.start, span.end, span.category) for span in text.spans] for text in texts]
     kept = sorted(path.name for path in (tmp_path / "trained").iterdir())
-    again = folder.ready(system, texts, epochs=epochs)
+    again = folder.ready(texts, epochs=30)
     assert again.seconds == first.seconds
     assert sorted(path.name for path in (tmp_path / "trained").iterdir()) == kept
     assert [again.detector.detect(text.text) for text in texts] == [first.detector.detect(t.text) for t in texts]
 
 
-@pytest.mark.parametrize("system", ["tagger", "bilstm_crf"])
-def test_one_epoch_on_thirty_samples_is_the_same_each_time(system, tmp_path) -> None:
+def test_one_epoch_on_thirty_samples_is_the_same_each_time(tmp_path) -> None:
     texts = toy_texts(30, seed=1)
     found = []
     for name in ("a", "b"):
         folder = TrainingFolder(tmp_path / name, seed=3, progress=Progress(quiet=True))
-        detector = folder.ready(system, texts, epochs=1).detector
+        detector = folder.ready(texts, epochs=1).detector
         found.append([detector.detect(text.text) for text in toy_texts(20, seed=2)])
     assert found[0] == found[1]
     assert [path.name for path in (tmp_path / "a").iterdir()] == [path.name for path in (tmp_path / "b").iterdir()]
@@ -53,15 +51,15 @@ def test_one_epoch_on_thirty_samples_is_the_same_each_time(system, tmp_path) -> 
 
 @pytest.mark.parametrize("change", ["texts", "epochs", "seed"])
 def test_what_was_trained_otherwise_is_trained_anew(change, tmp_path) -> None:
-    TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True)).ready("tagger", toy_texts(5, seed=1), epochs=1)
+    TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True)).ready(toy_texts(5, seed=1), epochs=1)
     other = TrainingFolder(tmp_path, seed=4 if change == "seed" else 3, progress=Progress(quiet=True))
     texts = toy_texts(5, seed=2 if change == "texts" else 1)
-    other.ready("tagger", texts, epochs=2 if change == "epochs" else 1)
+    other.ready(texts, epochs=2 if change == "epochs" else 1)
     assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_an_interrupted_training_leaves_nothing_that_counts(tmp_path, monkeypatch) -> None:
-    from clinaudit.audit.pii.systems import training
+    from clinaudit.audit.pii.systems import bilstm_crf
 
     texts = toy_texts(5, seed=1)
     folder = TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True))
@@ -70,24 +68,15 @@ def test_an_interrupted_training_leaves_nothing_that_counts(tmp_path, monkeypatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(training, "_train_into", stop)
+        patched.setattr(bilstm_crf, "train_bilstm_crf", stop)
         with pytest.raises(KeyboardInterrupt):
-            folder.ready("tagger", texts, epochs=1)
+            folder.ready(texts, epochs=1)
     assert all(path.name.startswith(".") for path in tmp_path.iterdir())
-    assert folder.ready("tagger", texts, epochs=1).detector.name == "tagger"
+    assert folder.ready(texts, epochs=1).detector.name == "bilstm_crf"
 
 
 def test_a_text_of_blanks_or_none_has_no_entities(tmp_path) -> None:
     folder = TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True))
-    texts = toy_texts(10, seed=1)
-    for system in ("tagger", "bilstm_crf"):
-        detector = folder.ready(system, texts, epochs=1).detector
-        assert detector.detect("") == []
-        assert detector.detect(" \n\t ") == []
-
-
-def test_the_tagger_reads_offsets_through_odd_blanks(tmp_path) -> None:
-    texts = toy_texts(60, seed=1)
-    detector = TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True)).ready("tagger", texts, epochs=8).detector
-    text = "  My friend Dora\n\nturned  41 today. "
-    assert {text[span.start : span.end] for span in detector.detect(text)} <= {"Dora", "41"}
+    detector = folder.ready(toy_texts(10, seed=1), epochs=1).detector
+    assert detector.detect("") == []
+    assert detector.detect(" \n\t ") == []

@@ -13,7 +13,7 @@ from clinaudit.audit.unlearning.benchmark.questions.checks import OWN_ANSWER, ho
 from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, read_findings
 from clinaudit.audit.unlearning.benchmark.questions.selection import choose_questions, shared_holdouts
-from clinaudit.audit.unlearning.benchmark.questions.wording import REPHRASINGS, rephrase, templates
+from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase, templates
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.profile import load_profile
@@ -226,7 +226,7 @@ def test_a_fact_must_stand_in_notes_and_answer() -> None:
 
 def test_every_template_has_a_question_and_three_rephrasings_all_different() -> None:
     for template in templates().values():
-        assert len(set(template.wordings)) == 1 + REPHRASINGS
+        assert len(set(template.wordings)) == 1 + 3
         assert all("{who}" in wording.lower() and wording[-1] in "?." for wording in template.wordings)
-    assert len(set(rephrase("What was found?"))) == REPHRASINGS
+    assert len(set(rephrase("What was found?"))) == 3
     assert rephrase("HIV load?")[0].endswith(": HIV load?")

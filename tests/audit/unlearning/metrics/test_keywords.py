@@ -12,11 +12,16 @@ from support.hand_made_bench import hand_made_bench, question
 from clinaudit.audit.unlearning.benchmark.records import Keyword
 from clinaudit.audit.unlearning.metrics.keywords import best_of_notes, extract_keywords, relevance
 from clinaudit.audit.unlearning.metrics.phrase_parser import packaged_parser, parser_of_directory
-from clinaudit.audit.unlearning.metrics.seeds import load_seeds
+from clinaudit.audit.unlearning.metrics.seeds import Seeds, load_seeds
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.errors import BadInputError, UnsafeError
 
 SEEDS = frozenset({("lung", "cancer"), ("cancer",), ("a", "b", "c", "d", "e")})
+
+
+def kidney_seeds(*terms: str) -> Seeds:
+    """The seeds, with a list for a category that has none."""
+    return replace(load_seeds(), by_category={"kidney": frozenset(map(words_of, terms))})
 
 
 class EveryRun:
@@ -91,7 +96,7 @@ def test_keywords_of_the_hand_made_benchmark(tmp_path: Path) -> None:
 def test_generic_short_and_long_phrases_are_dropped(tmp_path: Path) -> None:
     bench = hand_made_bench(tmp_path)
     asked = question("q4", "P3", "Is there no history of it?", "is to be drunk now: a lot of water")
-    seeds = load_seeds({"kidney": ["history", "no", "a", "is", "water"]})
+    seeds = kidney_seeds("history", "no", "a", "is", "water")
     found = extract_keywords(replace(bench, questions=(asked,)), EveryRun(), seeds=seeds)
     phrases = {keyword.phrase for keyword in found}
     assert {"water", "a lot of water", "be drunk now a lot of", "no history"} <= phrases
@@ -103,7 +108,7 @@ def test_generic_short_and_long_phrases_are_dropped(tmp_path: Path) -> None:
 def test_frequency_adds_at_most_five_times(tmp_path: Path) -> None:
     bench = hand_made_bench(tmp_path)
     bench = replace(bench, notes={**bench.notes, "P3": ("water. " * 5, "water. " * 4)})
-    found = extract_keywords(bench, EveryRun(), seeds=load_seeds({"kidney": ["water"]}))
+    found = extract_keywords(bench, EveryRun(), seeds=kidney_seeds("water"))
     assert {keyword.weight for keyword in found if keyword.phrase == "water"} == {1.25}
 
 
