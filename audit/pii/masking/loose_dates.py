@@ -37,7 +37,7 @@ _TESTED: Final = (
     r"|RSV|strep|hCG)"
 )
 NO_AMOUNT: Final = (
-    r"(?![\w/-]|[.,]\d|[\s-]?(?:mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
+    r"(?![\w/-]|[.,]\d|[\s-]?(?:ago\b|mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
     r"|vision|scale|ns\b|normal|ppd|mile|glass|bottle|can\b|block|gallon|pint|oz|tbsp|l\b|lit(?:er|re)|(?:minute|hour|day|week|month|year|time|visit|episode|pillow)s?\b))"
 )
 _ROMAN: Final = r"(?:X(?:I{1,2})?|IX|IV|V(?:I{1,3})?|I{1,3})"

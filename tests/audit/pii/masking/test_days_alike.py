@@ -65,6 +65,8 @@ def test_each_day_of_a_list_has_its_tag(text: str, expected: str) -> None:
         "MoCA 26/30, MMSE 12/30",
         "4/5 strength, 3/5, 5/5",
         "CT 2/2 trauma",
+        # Months, as British notes write them.
+        "BP at path 3/12 ago",
         "Took 1/2 tablet and 1/4 tablet",
     ],
 )
