@@ -46,12 +46,13 @@ _STYLES: dict[str, str] = {
     ),
     # "- Plan: rest", "• PLAN"
     "bulleted": r"^[ \t]*(?P<mark>[-*•·▪◦][ \t]+(?P<header>(?i:{any}))(?::|" + _END + "))",
-    # "HPC 3/7 cough", "Plan rest", "History : cough": the header leads its line; "History of asthma" is prose
+    # "HPC 3/7 cough", "Plan rest", "History : cough": the header leads its line; "Plan of care", "Ex smoker" are prose
     "lead_in": (
-        rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*[:–—-])?)(?=[ \t]|$)(?![ \t]+(?:of|with)\b)"
+        rf"^[ \t]*(?P<mark>{_CAPITAL}(?P<header>(?i:{{long}}))(?:[ \t]*[:;–—-])?)(?=[ \t]|$)"
+        r"(?![ \t]+(?:of|with|reviews?|smokers?|drinkers?)\b)"
     ),
-    # "… since Monday. PLAN: rest", in the middle of dictated text
-    "inline": r"(?:^[ \t]*|(?<=[ \t.,;]))(?P<mark>(?P<header>{capitals}):)",
+    # "… since Monday. PLAN: rest", in the middle of dictated text; "BIRTH HISTORY:" holds no "HISTORY:"
+    "inline": r"(?:^[ \t]*|(?<=[ \t.,;])(?<![A-Z&/][ \t]))(?P<mark>(?P<header>{capitals}):)",
 }
 
 #: Names of all styles.
@@ -90,6 +91,19 @@ class HeaderFinder:
         for match in self._regex.finditer(plain_blanks(text)):
             style = next(style for style in self._styles if match[style] is not None)
             yield known_as(match[f"{style}_header"], self._headers), Span(*match.span(style))
+
+
+#: What is set off as headers in capitals are, whether a profile knows it: with a colon, or alone between blank lines.
+_UNLISTED = {
+    "capitals": r"(?:\A|(?<=\n\n))[ \t]*[A-Z](?:[A-Z/&'’()-]|[ ](?=[A-Z/&(])){2,59}" + _END,
+    "capitals_colon": r"^[ \t]*[A-Z](?:[A-Z0-9/&.,'’()-]|[ ](?=[A-Z0-9/&(])){1,59}[ \t]*:",
+}
+
+
+def find_unlisted(text: str, styles: Sequence[str]) -> Iterator[int]:
+    """Yield where a header may begin that no profile lists, where one of `styles` sets headers off in capitals."""
+    for style in _UNLISTED.keys() & set(styles):
+        yield from (match.start() for match in re.finditer(_UNLISTED[style], plain_blanks(text), re.MULTILINE))
 
 
 class CandidateFinder:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from clinaudit.templates.header_styles import find_unlisted
 from clinaudit.templates.headings import Heading
 from clinaudit.templates.names import BANNER_FACTS, known_as
 from clinaudit.templates.profile import Layout, Position
@@ -92,8 +93,11 @@ class FieldFinder:
         found |= {fact: field for fact, field in labelled.items() if field.source.startswith("label")}
         for fact, field in self._by_position(text, banner):
             found.setdefault(fact, field)
+        # A value ends at any header, also at one that the profile does not list.
         starts = sorted(
-            {item.span_chars.start for item in headings} | {field.span_chars.start for field in by_label.values()}
+            {item.span_chars.start for item in headings}
+            | {field.span_chars.start for field in by_label.values()}
+            | set(find_unlisted(text, self._layout.header_styles))
         )
         for fact, source in self._layout.fields.items():
             for wanted in source.headers:

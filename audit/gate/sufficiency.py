@@ -65,18 +65,15 @@ def _describe_splits(published: PublishedResults) -> str | None:
 
 
 def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
-    """Return a complaint where too few prompts of the tier's own rendering are about the patient asked about.
+    """Return a complaint where too few prompts of the tier are about the patient asked about.
 
     One that quotes a note is to quote it as it begins; background facts are to be of that patient; and most prompts are
-    to be nobody else's.
+    to be nobody else's. That holds of a further form, too: it is made of what the tier's own prompts hold.
     """
-    arms = published.prompts.get(asked.tier or "", {})
-    if asked.rendering is not None or not arms:
-        return None
-    for prompts in arms.values():
-        if prompts.unbroken_share.low is None:
+    for prompts in published.prompts.get(asked.tier or "", {}).values():
+        if asked.rendering is None and prompts.unbroken_share.low is None:
             return reasons.PROMPTS_NOT_KNOWN
-        if prompts.unbroken_share.low < policy.minimum_unbroken_share:
+        if asked.rendering is None and (prompts.unbroken_share.low or 0.0) < policy.minimum_unbroken_share:
             describe = reasons.too_few_unbroken if asked.tier in FRAGMENT_TIERS else reasons.too_few_own_facts
             return describe(policy.minimum_unbroken_share)
         # Demographics fit several patients by their nature; a fragment of a note is to be of one.

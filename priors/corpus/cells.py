@@ -20,8 +20,8 @@ _FORMULA_ERROR = re.compile(r"#(?:N/A|REF!|VALUE!|NAME\?|DIV/0!|NUM!|NULL!|#+)")
 _ABBREVIATED = re.compile(r"[0-9][.,][0-9]+E\+[0-9]+", re.IGNORECASE)
 _WHOLE = re.compile(r"([0-9]+)(?:\.0+|,0{1,2})")
 _SEXES = {
-    **dict.fromkeys(("f", "female", "woman", "w", "girl"), "female"),
-    **dict.fromkeys(("m", "male", "man", "boy"), "male"),
+    **dict.fromkeys(("f", "female", "woman", "w", "girl", "lady"), "female"),
+    **dict.fromkeys(("m", "male", "man", "boy", "gentleman"), "male"),
     **dict.fromkeys(("u", "unk", "unknown", "not known", "not stated", "not recorded", "n/a", "?", "-"), None),
     **{
         word: word

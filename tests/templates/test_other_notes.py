@@ -238,6 +238,8 @@ NOTES = [
             "provider": "Jo Ek, MD",
             "chief_complaint": "Chest pain.",
             "hpi": "A 44-year-old woman with pain since Monday.",
+            "age": "44",
+            "sex": "woman",
         },
         [
             *("Signature", "Chief Complaint", "History of Present Illness", "Past Medical History", "Surgical History"),

@@ -125,6 +125,7 @@ NOTES = [
             "visit_date": "03/04/2024",
             "provider": "Jo Ek, MD",
             "chief_complaint": "Cough.",
+            "age": "44",
             "hpi": "This is a 44-year-old who coughs. No other Plan: none.",
             "medications": "Salbutamol, as needed.",
         },

@@ -1,15 +1,24 @@
 """Days that are written as one that a word tells: where "visit 7/11" is a day, so is "rash 6/3" in that text.
 
+A list of days is known by one that is no share of anything ("10/28, 11/05").
+
 Scores and grades look the same ("strength 4/5", "murmur 2/6", "pain 3/10"): beside their own words, and out of what
 they are told of, they are none. Whatever else can be a day is taken for one. Knows nothing of masking.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.loose_dates import DAY_FIGURES, NO_AMOUNT, is_after_time, is_day_and_month
+from clinaudit.audit.pii.masking.loose_dates import (
+    DAY_FIGURES,
+    NO_AMOUNT,
+    is_after_test,
+    is_after_time,
+    is_day_and_month,
+)
 from clinaudit.audit.pii.recognizers.rule import Source, words
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 
@@ -17,6 +26,8 @@ _DAY: Final = words(rf"(?<!\d )(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO
 #: Words before a day by which the audit tells one, too (`values.dates_in_text`).
 _AFTER_WORD: Final = words(r"(?<![\w/])(?:from|through|thru|by|as of|before|after|between|around)[:\s]{1,2}$")
 _CUE_CHARS: Final = 12
+#: Between two days of a list.
+_LISTED: Final = re.compile(r"[ ]?(?:,|;|&|\+|,?[ ](?:and|or))[ ]?")
 #: Words of scores, and what these are told out of; None: of any number.
 _SCORES: Final = (
     (
@@ -65,9 +76,18 @@ class DaysAlike:
     def find(self, source: Source) -> Iterator[EntitySpan]:
         """Yield the days; nothing where no word tells one."""
         days = [match for match in source.matches(_DAY, ("/",)) if is_day_and_month(match) and not _is_no_day(match)]
-        if any(is_after_time(match) or _is_after_word(match) for match in days):
+        if any(is_after_time(one) or is_after_test(one) or _is_after_word(one) for one in days) or _are_listed(days):
             for match in days:
                 yield EntitySpan(*match.span(), "date", self.name)
+
+
+def _are_listed(days: "list[re.Match[str]]") -> bool:
+    """Whether two of some days stand side by side, of which one is no share of anything: "10/28, 11/05"."""
+    return any(
+        _LISTED.fullmatch(former.string, former.end(), latter.start()) is not None
+        and any(int(one["first"]) > int(one["second"]) for one in (former, latter))
+        for former, latter in pairwise(days)
+    )
 
 
 def _is_after_word(match: "re.Match[str]") -> bool:

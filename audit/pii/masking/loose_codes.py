@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
 from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 #: Labels that stand before a number of somebody and little else: category, label, and how its first word begins.
 _SURE: Final = (
@@ -53,9 +54,15 @@ _SURE: Final = (
 #: Labels that are words of a note as well: they count before a sign or a word for a number, or before a long number.
 _LESS_SURE: Final = tuple(sorted(read_words("number_labels")))
 _NUMBER_WORD: Final = r"(?:numbers?|num|nbr|nos?|nr|id|ident(?:ifier)?|identification|card|holder|code|digits?)\b\.?"
+#: Whose a number is: "SSN of mom", "MRN (baby)", "policy number for his wife".
+_SOMEBODY: Final = rf"(?:{KIN}(?:[ ]in[ ]law)?|{CLOSE}|patient|pt|client|twin|baby|infant|child)"
+_WHOSE: Final = (
+    rf"(?:,[ ])?\(?(?:(?:of|for)[ ])?(?:(?:the|his|her|their|my|{_SOMEBODY})(?:['’]s)?[ ]){{0,2}}"
+    rf"{_SOMEBODY}\b(?:['’]s\b)?\)?"
+)
 #: Between a sure label and its number: words for a number, another label in capitals ("Medicaid CIN"), signs.
 _AFTER_SURE: Final = (
-    rf"(?:[ \t]{{0,2}}(?:{_NUMBER_WORD}|(?:is|was|on\sfile|reads?|says?|being)\b|(?-i:CIN|MBI|HICN?|MRN|SSN)\b"
+    rf"(?:[ \t]{{0,2}}(?:{_NUMBER_WORD}|{_WHOSE}|(?:is|was|on\sfile|reads?|says?|being)\b|(?-i:CIN|MBI|HICN?|MRN|SSN)\b"
     r"|(?-i:[A-Z]{2,5})\b(?![ ]?[-/.]?\d)|[:#=–-]|\()){0,4}[ \t]{0,3}"
 )
 _AFTER_LESS_SURE: Final = (
@@ -165,8 +172,10 @@ _LABEL_BARE: Final = words(
 )
 _FIRST_WORDS: Final = (*(prefix for _, prefixes, _, _ in _PATTERNS for prefix in prefixes), *_LESS_SURE)
 _LONGEST_CHARS: Final = max(map(len, _FIRST_WORDS))
-#: "00123456 is her MRN", "00123456 (MRN)".
-_CONNECTED: Final = words(r"(?:[ ]\([ ]?|[ ](?:is|was|as|being)[ ](?:his|her|their|my|the|patient['’]?s)[ ])$")
+#: "00123456 is her MRN", "00123456 is her mom's MRN", "00123456 (MRN)".
+_CONNECTED: Final = words(
+    rf"(?:[ ]\([ ]?|[ ](?:is|was|as|being)[ ](?:(?:his|her|their|my|the|{_SOMEBODY}['’]?s)[ ]){{1,2}})$"
+)
 _VALUE_BEFORE: Final = words(
     rf"(?<![\w.-])(?P<value>[A-Z]{{0,3}}\d[\dA-Z]*(?:[-/. ]{{1,2}}\d[\dA-Z]*){{0,12}}){_CONNECTED.pattern}"
 )
@@ -241,6 +250,8 @@ def loose_codes() -> RuleTable:
                 ("car", "truck", "van", "suv", "jeep", "vehicle", "motor", "plate", "tag"),
                 lambda match: len(re.sub(r"\W", "", match["value"])) >= _FEWEST_OF_PLATE,
             ),
+            # What is written so is nothing else, be it of a kind that nobody was ever given.
+            Rule("ssn", re.compile(r"(?<![\w./–-])\d{3}(?P<mark>[-–])\d{2}(?P=mark)\d{4}(?![\w/–-]|\.\d)")),
             # National insurance numbers of the United Kingdom.
             Rule(
                 "ssn",

@@ -29,8 +29,15 @@ _TIME_WORD: Final = (
     rf"|presented|transferred|returned|{_WEEKDAY})"
 )
 _AFTER_WORD: Final = r"(?:\s(?:on|was|is|the|of))?[\s:]{1,2}(?:the\s)?"
+#: A test or what it showed, after which a day stands: "HIV neg 10/28", "labs 10/28", "A1c 7.2 (10/28)".
+_TESTED: Final = (
+    r"(?:neg(?:ative)?|pos(?:itive)?|(?:non-?)?reactive|(?:ab)?normal|unremarkable|wnl|pending|repeat(?:ed)?|labs?|blood\s?work"
+    r"|CTA?|MR[IA]|CXR|XR|x-?rays?|KUB|ultrasound|US|echo|TTE|TEE|EKG|ECG|EEG|EMG|PET|DEXA|PFTs?|cath|[BU]?Cx|UA|biopsy|bx"
+    r"|path(?:ology)?|colonoscopy|EGD|pap(?:\ssmear)?|mammo(?:gram)?|(?:Hb)?A1c|CBC|BMP|CMP|INR|TSH|HIV|RPR|PPD|COVID(?:-19)?"
+    r"|RSV|strep|hCG)"
+)
 NO_AMOUNT: Final = (
-    r"(?![\w/-]|[.,]\d|[\s-]?(?:mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
+    r"(?![\w/-]|[.,]\d|[\s-]?(?:ago\b|mg|mcg|ml|tab|cap|pill|dose|of\b|strength|%|cup|pack|tsp|grade|murmur|inch"
     r"|vision|scale|ns\b|normal|ppd|mile|glass|bottle|can\b|block|gallon|pint|oz|tbsp|l\b|lit(?:er|re)|(?:minute|hour|day|week|month|year|time|visit|episode|pillow)s?\b))"
 )
 _ROMAN: Final = r"(?:X(?:I{1,2})?|IX|IV|V(?:I{1,3})?|I{1,3})"
@@ -43,6 +50,16 @@ _DAY_ENDS: Final = (
     r"|last|next|the|that)\smonth|of\s(?:the\s)?month)\b)"
 )
 _AFTER_TIME: Final = words(rf"(?<![\w/]){_TIME_WORD}{_AFTER_WORD}$")
+_AFTER_TEST: Final = words(
+    rf"(?<![\w/]){_TESTED}(?:\s(?:on|was|is|of|from|again|read|done|sent|taken|collected|repeated|reviewed|resulted))?"
+    r"[\s:,]{0,2}(?:[0-9.]+%?\s)?\(?$"
+)
+#: What is counted: "nodes positive 3/12", "neg 1/2 swabs".
+_COUNTED_BEFORE: Final = words(r"\b(?:nodes?|LNs?|cores?|criteria|quadrants?|margins?|bottles?)\s[^.;\n]{0,20}$")
+_COUNTED: Final = words(
+    r"[ ](?:swabs?|samples?|specimens?|tests?|sets?|tubes?|nodes?|cores?|margins?|quadrants?|bottles?|cultures?|times"
+    r"|positive|negative|pos|neg)\b"
+)
 _AFTER_WEEKDAY: Final = words(rf"(?<![\w/]){_WEEKDAY}\s(?:the\s)?$")
 _BEFORE_CHARS: Final = 30
 
@@ -50,6 +67,17 @@ _BEFORE_CHARS: Final = 30
 def is_after_time(match: "re.Match[str]") -> bool:
     """Whether a word of time stands before a number."""
     return _AFTER_TIME.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
+
+
+def is_after_test(match: "re.Match[str]") -> bool:
+    """Whether a test or its result stands before a number that counts nothing: "2/2" is all of them."""
+    text, begin = match.string, max(0, match.start() - _BEFORE_CHARS)
+    return (
+        _AFTER_TEST.search(text, begin, match.start()) is not None
+        and int(match["first"]) != int(match["second"])
+        and _COUNTED.match(text, match.end()) is None
+        and _COUNTED_BEFORE.search(text, begin, match.start()) is None
+    )
 
 
 def _is_after_weekday(match: "re.Match[str]") -> bool:
@@ -143,12 +171,12 @@ def loose_dates() -> RuleTable:
                 ),
                 ("christmas", "new year", "thanksg", "hallow", " day", "easter", "good fri"),
             ),
-            # "Visit 14/3", "seen 3/14".
+            # "Visit 14/3", "seen 3/14", "neg 10/28".
             Rule(
                 "date",
                 words(rf"(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}"),
                 ("/",),
-                lambda match: is_after_time(match) and is_day_and_month(match),
+                lambda match: (is_after_time(match) or is_after_test(match)) and is_day_and_month(match),
             ),
             Rule(
                 "date",

@@ -6,11 +6,13 @@ Knows nothing of masking.
 import re
 from typing import Final
 
+from clinaudit.audit.pii.masking.named_people import ROLE, STAFF
 from clinaudit.audit.pii.recognizers.addresses import is_beside_state
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.name_words import is_word
-from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.word_lists.name_words import is_abstract, is_known_name, is_word
+from clinaudit.audit.pii.word_lists.reading import read_lines, read_words
+from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 _DOTTED: Final = r"(?:[A-Z]\.[ ]?){2,4}(?<=\.)"
 #: What somebody is, after "is a": "AK is a 45-year-old", "A.K. is a pleasant woman".
@@ -25,10 +27,28 @@ _DOES: Final = (
     r"|works|says|said|called|takes|feels|complains|will|does|did)\b"
 )
 
+#: What only somebody does, at the beginning of a text or of a line: "Zuri came in today".
+_ALONE_DOES: Final = (
+    r"(?:(?:came|comes|is)[ ]in[ ](?:today|with|for|to|complaining)|(?:is[ ])?here[ ](?:for|to|with|today)|reports"
+    r"|denies|says|states|complains[ ]of|tells|told)\b"
+)
+#: Who opens a line without a name.
+_NAMELESS: Final = re.compile(
+    rf"(?:{KIN}|{CLOSE}|{ROLE}|{STAFF}|(?:no|any|some|every)(?:body|one|thing)|parent|surgeon|physician|toddler|infant|child|kid|dog|lab)s?",
+    re.IGNORECASE,
+)
+
 
 def _is_given_name(match: "re.Match[str]") -> bool:
     """Whether a word is a given name: the list of them holds no words of the language, places or eponyms."""
     return match[0] in read_words("given_names") and not is_allowed(match[0]) and not is_beside_state(match)
+
+
+def _opens_a_line(match: "re.Match[str]") -> bool:
+    """Whether the first word of a line is a name: one of a given name, or no word of the language or of notes."""
+    word = match["value"]
+    is_somebody = word.lower() in read_lines("occupations") or _NAMELESS.fullmatch(word) is not None
+    return is_known_name(word) or not (is_somebody or is_word(word) or is_abstract(word))
 
 
 def _is_loud_name(match: "re.Match[str]") -> bool:
@@ -99,6 +119,12 @@ def loose_names() -> RuleTable:
                 ),
                 (),
                 _are_initials,
+            ),
+            Rule(
+                "full_name",
+                re.compile(rf"(?:^|(?<=\n))(?P<value>[A-Z][a-z]{{2,20}})[ ]{_ALONE_DOES}"),
+                (),
+                _opens_a_line,
             ),
             Rule("full_name", re.compile(r"(?<![\w.-])[A-Za-z](?:[-.·*_~/|+][A-Za-z]){4,}(?![\w-])")),
             Rule("full_name", re.compile(r"(?<![\w.-])[A-Z](?:,?[ ][A-Z]){4,}(?![\w-])")),

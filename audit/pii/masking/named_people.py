@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.name_words import is_known_name, without_labels
+from clinaudit.audit.pii.word_lists.name_words import is_abstract, is_known_name, without_labels
 from clinaudit.audit.pii.word_lists.reading import read_words
 from clinaudit.audit.pii.word_lists.relatives import CLOSE, FURTHER_KIN, KIN
 
@@ -21,7 +21,7 @@ _TWO_OR_MORE: Final = rf"(?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{1,2}})"
 #: What somebody has is none of their name ("Lund's LDL").
 _GENITIVE: Final = re.compile(r"(?<=\w)['’]s(?!\w)")
 #: What somebody is, in any case: one word with a capital after it is their name, unless it is one of a note.
-_ROLE: Final = (
+ROLE: Final = (
     rf"{FURTHER_KIN}|neighbou?r|roommate|landlord"
     "|landlady|coworker|co-worker|colleague|supervisor|boss|employer|teacher|coach|counsell?or|aide|caregiver"
     "|carer|sitter|nanny|nurse|therapist|interpreter|driver|officer|sergeant|sgt|captain|capt|lieutenant|detective|deputy|judge"
@@ -29,7 +29,7 @@ _ROLE: Final = (
     "|infant|attn|attention"
 )
 #: Who works in a clinic.
-_STAFF: Final = (
+STAFF: Final = (
     "social worker|case (?:manager|worker)|phlebotomist|technician|tech|scribe|paramedic|medic|pharmacist|dieti[ct]ian"
     "|midwife|doula|hospitalist|intensivist|audiologist|optometrist|dentist|hygienist|RN|LPN|LVN|CNA|EMT|LCSW"
 )
@@ -38,10 +38,6 @@ _CLINICAL: Final = (
     "labs?|results?|chart|CTs?|MRI|x-rays?|EKG|ECG|echo|biopsy|imaging|ultrasound|films?|scans?|wounds?|incision|vitals|meds?"
     "|medications?|prescriptions?|blood|pain|cough|surgery|appointment|visit|case|care|pathology|A1c|BP|LDL|INR|potassium|glucose"
     "|wife|husband|mother|father|daughter|son|sister|brother|family"
-)
-#: How no name ends.
-_ABSTRACT: Final = re.compile(
-    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
 )
 _PATTERNS: Final = (
     ("clinician_name", re.compile(rf"(?<!\w)(?:Dr|Doctor|Prof|Professor)\.?[ ]{_ONE_OR_MORE}")),
@@ -72,7 +68,7 @@ _PATTERNS: Final = (
 
 #: Places where a word of a note may stand as well as a name.
 _LESS_SURE: Final = (
-    re.compile(rf"(?<![\w-])(?i:{_ROLE}|{_STAFF})(?:\.|:|,)?[ ](?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"),
+    re.compile(rf"(?<![\w-])(?i:{ROLE}|{STAFF})(?:\.|:|,)?[ ](?P<name>{_WORD}(?:{_INITIAL}[ ]{_WORD}){{0,2}})"),
     # "The note of Ada Lund", "widow of Per Lund"; "a history of" nobody.
     re.compile(
         rf"(?<!\w)(?i:note|record|records|chart|letter|behalf|daughter|son|wife|husband|widow|widower|parent|mother|father"
@@ -94,7 +90,7 @@ _LESS_SURE: Final = (
 #: Names of any words but those of notes: after who somebody is or a heading, and before what they have.
 _WORDY: Final = (
     re.compile(
-        rf"(?<!\w)(?i:(?:patient|pt|client|{KIN}|{CLOSE}|{_ROLE}|{_STAFF})(?:['’]s)?(?:[ ](?:name|today|here|now))?"
+        rf"(?<!\w)(?i:(?:patient|pt|client|{KIN}|{CLOSE}|{ROLE}|{STAFF})(?:['’]s)?(?:[ ](?:name|today|here|now))?"
         rf"(?:[ ]?[:#(–—-]|,|[ ](?:is|was))|(?:re|cc|attn|fao|subject|regarding|contact(?: person)?|caller|informant"
         rf"|historian|witness|nok|poa)[ ]?[:#–—-])[ ]{{0,4}}{_TWO_OR_MORE}"
     ),
@@ -147,4 +143,4 @@ def _is_of_a_note(name: str) -> bool:
 def _may_name(word: str) -> bool:
     """Whether a word may be one of a name: known as one, and none of notes or of medicine."""
     small = word.lower()
-    return is_known_name(word) or not (small in read_words("no_names") or is_allowed(word) or _ABSTRACT.match(small))
+    return is_known_name(word) or not (small in read_words("no_names") or is_allowed(word) or is_abstract(word))

@@ -17,6 +17,7 @@ from clinaudit.audit.pii.masking.banners import find_in_banners
 from clinaudit.audit.pii.masking.clinical_terms import names_nobody
 from clinaudit.audit.pii.masking.larger_places import without_larger_places
 from clinaudit.audit.pii.masking.life_times import tells_of_a_life
+from clinaudit.audit.pii.masking.named_facilities import without_facilities
 from clinaudit.audit.pii.masking.occupations import is_of_a_carer
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
@@ -246,7 +247,7 @@ def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
         found = detector.detect(text)
     except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
         raise DetectionError(detector.name) from None
-    places = (without_larger_places(text, span) for span in found)
+    places = (without_larger_places(text, span) for span in without_facilities(text, found))
     return [
         span
         for span in places

@@ -92,17 +92,20 @@ def read_spoken(plain: PlainText) -> PlainText | None:
 def _figures(run: "re.Match[str]") -> list[tuple[str, int, int]] | None:
     """Return the numbers of a run as figures, with their places, and a blank where a mark parts them."""
     tokens = list(_TOKEN.finditer(run.string, run.start(), run.end()))
-    words = [token for token in tokens if token[0][0].isalpha()]
-    if not words:
+    # "10/28 and 11/05" spells nothing out.
+    if all(token[0].isdigit() or token[0].lower() == "and" for token in tokens):
         return None
     found: list[tuple[str, int, int]] = []
     for written, start, end in _numbers(tokens):
         if found:
             gap = run.string[found[-1][2] : start]
+            are_figures = run.string[start].isdigit(), run.string[found[-1][2] - 1].isdigit()
             # Words run on into one number; figures, and what a mark parts, begin another.
             parted = bool(gap.strip(" \t")) and gap.strip(" \t") != "-"
-            if parted or run.string[start].isdigit() or run.string[found[-1][2] - 1].isdigit():
-                found.append((" ", found[-1][2] - 1, found[-1][2]))
+            if parted or any(are_figures):
+                # Days in figures stay days: "10/28, 11/05 and two more".
+                mark = "/" if gap == "/" and all(are_figures) else " "
+                found.append((mark, found[-1][2] - 1, found[-1][2]))
         found.append((written, start, end))
     total = sum(character.isdigit() for written, _, _ in found for character in written)
     return found if total >= _FEWEST_FIGURES else None

@@ -24,6 +24,10 @@ _OF_A_DEVICE: Final = re.compile(
     r"|yesterday|at|on|for|this)\b)",
     re.IGNORECASE,
 )
+#: How no name ends.
+_ABSTRACT: Final = re.compile(
+    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
+)
 _LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
 _VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
 _WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
@@ -73,6 +77,11 @@ def is_known_name(word: str) -> bool:
     small = word.lower()
     is_also_word = small in read_words("words_and_names") and small not in read_words("no_names")
     return is_also_word or small in read_words("given_words") or word.title() in read_words("given_names")
+
+
+def is_abstract(word: str) -> bool:
+    """Whether a word ends as no name does: "radiology", "weakness"."""
+    return _ABSTRACT.match(word) is not None
 
 
 def is_eponym(text: str, start: int, end: int) -> bool:

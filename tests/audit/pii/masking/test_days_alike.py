@@ -28,6 +28,53 @@ def test_days_without_a_year_are_masked(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("HIV neg 10/28", "HIV neg <DATE_1>"),
+        ("neg on 10/28/24", "neg on <DATE_1>"),
+        ("rapid strep negative, 3/14", "rapid strep negative, <DATE_1>"),
+        ("HIV neg 10/28, RPR neg 11/5.", "HIV neg <DATE_1>, RPR neg <DATE_2+8d>."),
+        ("PPD read 10/30, CT 11/2 clear", "PPD read <DATE_1>, CT <DATE_2+3d> clear"),
+        ("A1c 7.2 (10/28)", "A1c 7.2 (<DATE_1>)"),
+        ("BCx 10/28 pending", "BCx <DATE_1> pending"),
+    ],
+)
+def test_a_day_after_a_test_or_its_result_is_masked(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Labs drawn 10/28 and 11/05", "Labs drawn <DATE_1> and <DATE_2+8d>"),
+        ("10/28, 11/05 and 12/1", "<DATE_1>, <DATE_2+8d> and <DATE_3+34d>"),
+        ("Dressing changed 10/28, 11/05, 12/1.", "Dressing changed <DATE_1>, <DATE_2+8d>, <DATE_3+34d>."),
+        ("drawn 10/28, 11/05 and two more on 12/1", "drawn <DATE_1>, <DATE_2+8d> and two more on <DATE_3+34d>"),
+    ],
+)
+def test_each_day_of_a_list_has_its_tag(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stool guaiac neg 3/3, strep neg 1/2 swabs",
+        "Nodes positive 3/12; bcx positive 2/4 bottles",
+        "Apgar 8/9, 9/10",
+        "MoCA 26/30, MMSE 12/30",
+        "4/5 strength, 3/5, 5/5",
+        "CT 2/2 trauma",
+        # Months, as British notes write them.
+        "BP at path 3/12 ago",
+        "Took 1/2 tablet and 1/4 tablet",
+    ],
+)
+def test_shares_and_scores_are_no_days_of_tests_nor_of_lists(text: str) -> None:
+    assert masked(text) == text
+
+
+@pytest.mark.parametrize(
     "scores",
     [
         "Strength 4/5, murmur 2/6, pain 3/10, pulses 2/2, reflexes 2+",

@@ -45,6 +45,57 @@ def test_a_number_beside_a_label_is_masked_in_whatever_groups(text: str, expecte
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("SSN of mom 123-45-6789", "SSN of mom <SSN_1>"),
+        ("Her mother's SSN is 123-45-6789.", "Her mother's SSN is <SSN_1>."),
+        ("SSN (wife): 123-45-6789", "SSN (wife): <SSN_1>"),
+        ("SSN, wife: 123 45 6789", "SSN, wife: <SSN_1>"),
+        ("SSN - husband - 123 45 6789", "SSN - husband - <SSN_1>"),
+        ("ssn mother in law 123 45 6789", "ssn mother in law <SSN_1>"),
+        ("SSN of mom's sister 123456789", "SSN of mom's sister <SSN_1>"),
+        ("social security number of his wife: 123 45 6789", "social security number of his wife: <SSN_1>"),
+        ("123 45 6789 is mom's SSN", "<SSN_1> is mom's SSN"),
+        ("MRN of baby 00123456, MRN (twin) 00123457", "MRN of baby <MRN_1>, MRN (twin) <MRN_2>"),
+        ("Policy number of husband 88123456", "Policy number of husband <PLAN_NUMBER_1>"),
+        # By its form alone, be it of a kind that nobody was given; other numbers have another.
+        ("the id is 123-45-6789", "the id is <SSN_1>"),
+        ("NDC 0069-2587-10, CAS 50-78-2", "NDC 0069-2587-10, CAS 50-78-2"),
+        ("policy covers the patient 2 of 3 days", "policy covers the patient 2 of 3 days"),
+    ],
+)
+def test_a_number_is_masked_whosever_it_is(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Zuri came in today. Zuri denies fever.", "<PERSON_1> came in today. <PERSON_1> denies fever."),
+        ("Hope came in today.", "<PERSON_1> came in today."),
+        ("HPI\nZuri reports pain.", "HPI\n<PERSON_1> reports pain."),
+        ("Zuri here for f/u", "<PERSON_1> here for f/u"),
+        *(
+            (text, text)
+            for text in (
+                "Patient came in today",
+                "Mother reports fever",
+                "Surgeon told him",
+                "Counselor says so",
+                "Nobody came in today",
+                "Endocrinology says so",
+                "Cultures came back negative",
+                "Interpreter here today",
+                "Toddler is here with mom",
+            )
+        ),
+    ],
+)
+def test_a_name_that_opens_a_line_is_masked_where_only_somebody_does_so(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("sister Ola, 555-0134", "sister <RELATIVE_1>, <PHONE_1>"),
         ("Her sister Ola 555 0134 came", "Her sister <RELATIVE_1> <PHONE_1> came"),
         ("Mom's cell: 555-01-34", "Mom's cell: <PHONE_1>"),

@@ -1,0 +1,161 @@
+"""Six forms of notes whose prompts say nothing of a patient: no rule of such a tier passes, and the report says why."""
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.models.tiny_models import save_llama
+
+from clinaudit.audit.gate import reasons
+from clinaudit.audit.model.audited_model import AuditedModel
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.pipeline import run_audit
+from clinaudit.audit.settings import AuditSettings
+
+pytestmark = pytest.mark.slow
+#: As many as a limit of 5% takes where nobody's text is repeated.
+PEOPLE = 110
+TIERS = ("encounter", "encounter_cc", "encounter_cc_hpi")
+POLICY = """name = "of notes"
+minimum_patients_per_class = 20
+maximum_short_share = 0.10
+maximum_unjudged_share = 0.10
+[[memorization]]
+metric = "attributable_fraction"
+tiers = ["encounter", "encounter_cc", "encounter_cc_hpi"]
+max = 0.05
+"""
+VISIT = "visit date: 05/02/2024\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
+#: Of the day of a vaccination, without names.
+SAME_DAY = f"patient: ___\ndob: ___\n{VISIT}"
+TAGS = "patient: ___\ndob: [**1960**]\nvisit date: <DATE>\nprovider: [NAME]\nlocation: XXXX\n"
+#: An answer is no longer than the rest of the note.
+REST = "Rest, fluids and a walk on every day that allows it; to come back when any of it gets worse.\n" * 4
+BODY = f"cc: {{complaint}}\nhpi: {{history}}\nros:\nnone\nplan:\n{REST}"
+SAME_BODY = BODY.format(complaint="cough", history="tired since May and short of breath on stairs")
+ADDENDUM = "addendum\nThe result came back and was discussed by telephone.\n"
+DISCHARGE = (
+    " \nName:  ___                     Unit No:   ___\n \nAdmission Date:  ___              Discharge Date:   ___\n \n"
+    "Date of Birth:  ___             Sex:   F\n \nService: MEDICINE\n \nAllergies: \nNo Known Allergies\n \n"
+    "Attending: ___.\n \nChief Complaint:\nfall\n \nMajor Surgical or Invasive Procedure:\nnone\n\n"
+    "History of Present Illness:\n___ yo with a fall.\n\nPast Medical History:\nnone\n\n"
+    f"Discharge Instructions:\n{REST}"
+)
+
+
+def telling(number: int) -> str:
+    """Return a note whose prompts say of whom they are at each tier."""
+    banner = f"patient: Ada{chr(97 + number % 26)} Lund\ndob: 02/{number % 28 + 1:02}/19{40 + number // 28}\n{VISIT}"
+    return banner + BODY.format(complaint=f"cough number {number}", history=f"tired for {number} days, on stairs")
+
+
+class IndifferentEngine:
+    """Goes on with the same words about nobody, whatever it is asked."""
+
+    name = "indifferent"
+    context_length = 100_000
+
+    def __init__(self, tokenizer: ModelTokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def identity(self) -> dict[str, str]:
+        return {"engine": self.name}
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        words = (
+            "The plan of care was gone through with everybody who came along, and all of it was well understood. "
+            "Nothing else was asked, so that the time that was left went into letters, which are kept elsewhere."
+        )
+        for request in requests:
+            yield GenerationOutput(request.key, self.tokenizer.encode(words)[: request.max_new_tokens], "length")
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    save_llama(folder)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["max_position_embeddings"] = IndifferentEngine.context_length
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    return folder
+
+
+def audit(
+    model: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, notes_of: Callable[[int], list[str]], template: str
+) -> tuple[list[dict[str, Any]], str]:
+    """Return the published rules, and the words of the report."""
+    corpus = folder / "corpus"
+    corpus.mkdir()
+    rows = [
+        {"patient_id": f"p{n:03}", "note_id": f"p{n:03}/{place}", "text": text, "visit_date": "2024-05-02"}
+        for n in range(PEOPLE)
+        for place, text in enumerate(notes_of(n))
+    ]
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
+    engine = IndifferentEngine(ModelTokenizer(model))
+    monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
+    run = folder / "run"
+    run_audit(
+        AuditSettings(
+            model=str(model),
+            corpus=corpus,
+            out=run,
+            engine="transformers",
+            template=Path(template),
+            policy=folder / "policy.toml",
+            tier=TIERS,
+            diagnosis=("hiv",),
+            drift_check=False,
+            max_new_tokens=200,
+            quiet=True,
+        )
+    )
+    decision = json.loads((run / "gate.json").read_text(encoding="utf-8"))
+    page = re.sub(r"<[^>]+>", " ", (run / "report.html").read_text(encoding="utf-8"))
+    return decision["rules"], " ".join(html.unescape(page).split())
+
+
+def test_prompts_that_say_of_whom_they_are_let_every_rule_pass(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the others would not pass for another reason."""
+    rules, _ = audit(model, tmp_path, monkeypatch, lambda n: [telling(n)], "soap")
+    assert [(rule["tier"], rule["status"]) for rule in rules] == [(tier, "pass") for tier in TIERS]
+
+
+SHARED = dict.fromkeys(TIERS, reasons.PROMPTS_SHARED)
+NOT_ASKED = dict.fromkeys(TIERS, reasons.TIER_NOT_AUDITED)
+#: (form of the notes, notes of a patient, template, why no rule of a tier passes)
+FORMS = [
+    ("fully de-identified", lambda _: [TAGS + SAME_BODY], "soap", SHARED | {"encounter": reasons.TIER_NOT_AUDITED}),
+    ("addenda last", lambda _: [SAME_DAY + SAME_BODY, ADDENDUM, ADDENDUM], "soap", SHARED),
+    ("addenda alone", lambda _: [ADDENDUM, ADDENDUM], "soap", NOT_ASKED),
+    ("without headers", lambda n: [f"Seen for the {n}th time with a cough. Rest was advised."], "soap", NOT_ASKED),
+    ("one note a patient", lambda _: [SAME_DAY + SAME_BODY], "soap", SHARED),
+    ("ten notes a day", lambda _: [SAME_DAY + SAME_BODY] * 10, "soap", SHARED),
+    ("discharge summaries with underscores", lambda _: [DISCHARGE], "mimic-discharge", SHARED),
+]
+
+
+@pytest.mark.parametrize(("notes_of", "template", "why"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
+def test_no_rule_passes_on_prompts_that_say_nothing_and_the_report_says_why(
+    model: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    notes_of: Callable[[int], list[str]],
+    template: str,
+    why: dict[str, str],
+) -> None:
+    rules, page = audit(model, tmp_path, monkeypatch, notes_of, template)
+    assert {rule["status"] for rule in rules} == {"inconclusive"}
+    assert {rule["tier"]: rule["reason"] for rule in rules if rule["rendering"] is None} == why
+    assert all(rule["reason"] in page for rule in rules)
