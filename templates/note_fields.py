@@ -203,7 +203,8 @@ def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]
     ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(
-        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})(?:[ \t]*{marks})?{ending}{marks}[ \t]*", re.IGNORECASE
+        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})(?:[ \t]*{marks})?{ending}{marks}[ \t]*",
+        re.IGNORECASE,
     )
 
 

@@ -1,8 +1,8 @@
 """A model that has seen no note and repeats its prompt has nothing attributable to it, in any layout.
 
-The worst such model says the prompt again, all of it, many times over, and in parts that begin and end anywhere. It also
-mends its prompt: where something was cut out, it says what a note has there. An opening without a cut holds all of that
-already. The memorization stage is the real one, with 30 tokens a match.
+The worst such model says the prompt again: all of it, many times over, and in parts that begin and end anywhere. It
+also mends its prompt: where something was cut out, it says what a note has there. An opening without a cut holds all of
+that already. The memorization stage is the real one, with 30 tokens a match.
 """
 
 import json
@@ -129,10 +129,11 @@ def echoes(prompt: str, tokenizer: ModelTokenizer) -> Iterator[Sequence[int]]:
     yield from (tokenizer.encode(joined.join([prompt] * 4)) for joined in ("", "\n", "\n\n", " "))
     # By the prompt's tokens, and by those of its letters wherever a part begins: they merge otherwise there. At the
     # end the line is broken, as after any header, and shows what 29 tokens of the prompt and a break count for.
-    whole = tokenizer.encode(prompt + "\n")
-    yield from (whole[start : start + PART] for start in range(0, len(whole), STEP))
-    yield from (whole[-length:] for length in range(N - 2, N + 2))
-    yield from (tokenizer.encode(f"{prompt}\n"[start : start + 4 * PART]) for start in range(0, len(prompt), STEP))
+    for ended in (f"{prompt}\n", f"{prompt} \n"):
+        whole = tokenizer.encode(ended)
+        yield from (whole[start : start + PART] for start in range(0, len(whole), STEP))
+        yield from (whole[-length:] for length in range(N - 2, N + 4))
+        yield from (tokenizer.encode(ended[start : start + 4 * PART]) for start in range(0, len(ended), STEP))
 
 
 def measure(
