@@ -38,7 +38,9 @@ PLACE_WORD = (
     r"|Team)"
 )
 _PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
-_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? [^\W\d_a-z][\w.'’-]*){1,3}")
+#: Words of a name that begin small: "van den Berg, A.", "Ana de la Cruz".
+PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la|le|el|al|bin|ibn) )*"
+_NAME = re.compile(rf"{PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
 #: Dates over more years than this are of births, not of visits.
 _VISIT_YEARS = 25
 

@@ -12,7 +12,7 @@ from datetime import date, timedelta
 from clinaudit.priors.tiers import Fact
 
 _GIVEN = ("Ada", "Brandon", "Mia", "Zoe", "Ian", "Mary-Ann", "Tom", "Priya", "Olu", "Grace", "Wanda", "Otto")
-_SURNAMES = ("Green", "Lund", "Ode", "Nuñez", "O'Brien", "Smith-Jones", "Kaur", "Berg", "Tanaka", "Weiss", "Rao")
+_SURNAMES = ("Green", "Lund", "Ode", "Nuñez", "O'Brien", "Smith-Jones", "Kaur", "Berg", "Weiss", "van der Ley")
 _COMPLAINTS = ("low mood", "cough for 3 weeks", "knee pain", "poor sleep and worry", "headache")
 _PROSE = ("Began after a fall.\nNo fever.", "Worse at night, better with rest: no red flags.", "Came on slowly.")
 _RESULTS = (("Sodium", "140 mmol/L (133-146)"), ("Potassium", "4.1"), ("Nitrites", "negative"), ("Urea", "5 mmol/L"))

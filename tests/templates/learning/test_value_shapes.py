@@ -22,6 +22,7 @@ from clinaudit.templates.learning.value_shapes import choose_formats, fits, narr
         (["Riverbend West", "Riverbend West", "Ada Lund"], None),
         # So are a few that all notes share, and most patients have a name of their own.
         (["Family Medicine", "Internal Medicine", "Family Medicine", "Sleep Medicine", "Internal Medicine"] * 2, None),
+        (["van den Berg, A.", "Ana de la Cruz", "Ode, Mia"], "name"),
         (["Mrs Ada Lund", "Mr Ian Silva", "Ms Mia Ode"], "name"),
         (["Mr Ian Silva", "Mr Ian Silva", "Dr Hill"], "provider"),
         (["Mrs Ada Lund, DOB 3 Mar 1961", "Mr Ian Silva, DOB 4 May 1950", "Ms Mia Ode, DOB 5 Jun 1971"], None),
