@@ -29,6 +29,9 @@ FACTS = frozenset(DEFAULT_LABELS)
 #: Facts that stand at the top of a note, who, when and where: their headers do not end the banner.
 BANNER_FACTS = ("name", "dob", "age", "sex", "visit_date", "provider", "practice")
 
+#: What ends a label, for RE2 and Python: a colon, or dots that lead to the value, with a colon or without.
+LABEL_END = r"[ \t]*(?:\.{3,}[ \t]*:?|:)"
+
 
 def bare(name: str) -> str:
     """Return a header or label as it is compared: lower-case, without the colon it may be written with."""

@@ -11,7 +11,7 @@ from itertools import zip_longest
 
 from clinaudit.templates.header_styles import find_unlisted
 from clinaudit.templates.headings import Heading
-from clinaudit.templates.names import BANNER_FACTS, known_as
+from clinaudit.templates.names import BANNER_FACTS, LABEL_END, known_as
 from clinaudit.templates.profile import Layout, Position
 from clinaudit.templates.spans import Span
 
@@ -204,10 +204,11 @@ class FieldFinder:
 def _label_regex(known: Iterable[str], styles: Sequence[str]) -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in sorted(known, key=lambda name: (-len(name), name))) or "(?!)"
     marks = r"[*_]{0,2}" if "markdown" in styles else ""
-    ending = r"(?::|[ \t][-–—](?=[ \t]))" if "dash" in styles else ":"
+    ending = rf"(?:{LABEL_END}|[ \t]*[ \t][-–—](?=[ \t]))" if "dash" in styles else LABEL_END
     # What stands before is looked at, not matched: long runs of blanks would take time in their square.
     return re.compile(
-        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})[ \t]*{marks}{ending}{marks}[ \t]*", re.IGNORECASE
+        rf"(?<![^\s{re.escape(_DELIMITERS)}]){marks}(?P<name>{names})(?:[ \t]*{marks})?{ending}{marks}[ \t]*",
+        re.IGNORECASE,
     )
 
 

@@ -14,6 +14,7 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.memorization.near_verbatim import NearMatches, Places, find_near_matches
 from clinaudit.audit.memorization.patient_text import PatientText
+from clinaudit.audit.memorization.prompt_echo import read_prompt
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
@@ -111,7 +112,7 @@ def find_near_passages(
     for index, generation in enumerate(generations):
         own = np.arange(bounds[index], bounds[index + 1])
         if (places[own] >= 0).any() and generation.prompt:
-            prompt = concatenate_sequences(tokenizer.encode_many([generation.prompt]))
+            prompt = read_prompt(generation.prompt, tokenizer)
             ids = concatenate_sequences([generation.token_ids])
             echo = find_near_matches(ids, prompt, match_tokens=match_tokens).covered_tokens(0, length=len(ids.ids))
             places[own] = np.where(echo[tokens[own] - starts[index]], -1, places[own])

@@ -8,9 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -18,6 +15,7 @@ from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
 from clinaudit.audit.memorization.near_passages import NearPassages
 from clinaudit.audit.memorization.patient_text import PatientText
+from clinaudit.audit.memorization.prompt_echo import find_prompt_tokens, read_prompt
 from clinaudit.audit.memorization.source_attribution import (
     AttributedRegion,
     Piece,
@@ -181,11 +179,10 @@ def attribute_generations(
     A match is an n-gram of `match_tokens` tokens.
     """
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    prompts = tokenizer.encode_many([generation.prompt or "" for generation in generations])
     matches = find_matches(sequences, patient.sequences, match_tokens=match_tokens)
     return [
-        _attribute_generation(generation, begins, patient, prompt_ids=prompt, match_tokens=match_tokens)
-        for generation, begins, prompt in zip(generations, matches, prompts, strict=True)
+        _attribute_generation(generation, begins, patient, tokenizer=tokenizer, match_tokens=match_tokens)
+        for generation, begins in zip(generations, matches, strict=True)
     ]
 
 
@@ -194,7 +191,7 @@ def _attribute_generation(
     begins: Flags,
     patient: PatientText,
     *,
-    prompt_ids: npt.NDArray[np.uint32],
+    tokenizer: ModelTokenizer,
     match_tokens: int,
 ) -> AttributedGeneration:
     memorized = covered_tokens(begins, match_tokens=match_tokens)
@@ -214,22 +211,11 @@ def _attribute_generation(
                     region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
                 )
             )
-    echo = memorized & find_prompt_tokens(generation, prompt_ids if regions else (), match_tokens=match_tokens)
+    prompt = read_prompt(generation.prompt if regions else None, tokenizer)
+    echo = memorized & find_prompt_tokens(generation, prompt, match_tokens=match_tokens)
     return AttributedGeneration(
         generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
     )
-
-
-def find_prompt_tokens(
-    generation: Generation, prompt_ids: Sequence[int] | npt.NDArray[np.uint32], *, match_tokens: int
-) -> Flags:
-    """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
-    if not len(prompt_ids):
-        return np.zeros(len(generation.token_ids), dtype=np.bool_)
-    (begins,) = find_matches(
-        concatenate_sequences([generation.token_ids]), concatenate_sequences([prompt_ids]), match_tokens=match_tokens
-    )
-    return covered_tokens(begins, match_tokens=match_tokens)
 
 
 #: Equal tokens share one object: there are millions of tokens and some dozen kinds.

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from clinaudit.templates.learning.known_words import fact_of_label, known_words
 from clinaudit.templates.learning.sample import MOST, SampleNote
 from clinaudit.templates.learning.value_shapes import fits, same, shape_of
+from clinaudit.templates.names import LABEL_END
 
 #: Up to four words before a colon; the last is no number, or "at 10:30" would hold a label.
 _WORD = r"[^\W_][\w.'’/#&()-]*"
-_BEFORE_COLON = re.compile(rf"(?P<words>(?:{_WORD}[ ]){{0,3}}[^\W\d_][\w.'’/#&()-]*)[ \t]*[*_]{{0,2}}:[*_]{{0,2}}")
+#: Dots in a row are no part of it: they lead to the value.
+_LAST = r"[^\W\d_](?:[\w'’/#&()-]|\.(?!\.))*"
+_BEFORE_COLON = re.compile(rf"(?P<words>(?:{_WORD}[ ]){{0,3}}{_LAST})(?:[ \t]*[*_]{{0,2}})?{LABEL_END}[*_]{{0,2}}")
 #: The words before a label are no part of it where they make it rarer than this share.
 _AS_FREQUENT = 0.8
 #: What may stand before a label that leads its line.

@@ -18,6 +18,7 @@ from clinaudit.templates.learning.value_shapes import (
     DATE,
     DATES,
     DEGREE,
+    PARTICLES,
     PLACE_WORD,
     SEX,
     SEXES,
@@ -29,6 +30,7 @@ from clinaudit.templates.learning.value_shapes import (
     same,
     shape_of,
 )
+from clinaudit.templates.names import LABEL_END
 from clinaudit.templates.patterns import MAX_LENGTH, literal
 from clinaudit.templates.spans import Span
 
@@ -48,7 +50,7 @@ _PIECES = re.compile(
             rf"(?P<age>\b\d{{1,3}}{YEARS})",
             rf"(?P<sex>\b{SEX}\b)",
             r"(?P<number>\b\d[\d -]*\d\b|\d)",
-            rf"(?P<name>{_CAPITALIZED}(?:,?[ ]{_CAPITALIZED})+)",
+            rf"(?P<name>{PARTICLES}{_CAPITALIZED}(?:,?[ ]{PARTICLES}{_CAPITALIZED})+)",
             r"(?P<word>[^\W_][\w.'’-]*)",
             r"(?P<mark>[^\w\s]+)",
         )
@@ -62,7 +64,7 @@ _WRITTEN = {
     "time": r"\d{1,2}:\d{2}(?: ?[AaPp][Mm])?",
     "age": rf"(%s{AGE})",
     "number": r"[\d -]*\d",
-    "name": r"(%s\p{Lu}[\pL'’.-]*(?:,? \p{Lu}[\pL'’.-]*?)+)",
+    "name": rf"(%s{PARTICLES}\p{{Lu}}[\pL'’.-]*(?:,? {PARTICLES}\p{{Lu}}[\pL'’.-]*?)+)",
     "varying": r"(%s[^\n]+?)",
     "cell": r"(%s[^|\n]+?)",
     "word": r"(%s[^\n]+?)",
@@ -314,7 +316,8 @@ def _facts(
         elif piece.kind in ("age", "sex"):
             fact = piece.kind
         elif piece.kind == "clinician":
-            fact = "provider"
+            # "Mr" and "Mrs" are titles of patients, too.
+            fact = shape_of(values) or "provider"
         elif piece.kind == "place":
             fact = "practice"
         elif piece.kind == "name" and shape_of(values) == "name":
@@ -349,11 +352,11 @@ def _write(lines: Sequence[Sequence[Piece]], facts: Sequence[str | None], *, lab
             parts.append(gap + literal(piece.text))
         else:
             parts.append(gap + _written(piece.kind, fact, {line[place].text for line in lines}))
-    start = rf"(?:^|[ \t|;,(])(?i:{literal(label)})[ \t]*:[ \t]*" if label else r"^[ \t]*"
+    start = rf"(?:^|[ \t|;,(])(?i:{literal(label)}){LABEL_END}[ \t]*" if label else r"^[ \t]*"
     if label.startswith("|"):
         names = r"[ \t]*\|[ \t]*".join(literal(cell[0].strip()) for cell in _CELL.finditer(label))
         start = rf"^[ \t]*\|[ \t]*{names}[ \t|]*\n(?:[ \t|:+-]*\n)?[ \t]*"
-    end = rf"[ \t|;,(]+(?i:{literal(following)})[ \t]*:" if following else r"[ \t]*$"
+    end = rf"[ \t|;,(]+(?i:{literal(following)}){LABEL_END}" if following else r"[ \t]*$"
     return start + "".join(parts) + (end if ends_line else "")
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from clinaudit.templates.names import LABEL_END
 from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
 
 #: At least this share of the notes of a layout has its signature, and at most this share of the others: some of these
@@ -58,7 +59,7 @@ def _candidates(
         if line and found >= _OWN * len(texts):
             yield f"^[ \\t]*{literal(line)}[ \\t]*$"
     for label in labels:
-        yield f"^{_MARKS}(?i:{literal(label)})[ \\t*_]*:"
+        yield f"^{_MARKS}(?i:{literal(label)})[*_]*{LABEL_END}"
     # Case counts: "PLAN" and "Plan" are of two layouts.
     for header in headers:
         for written in dict.fromkeys((header.upper(), header.title(), header.capitalize(), header)):

@@ -31,12 +31,16 @@ SEX = f"(?:{'|'.join(SEXES)})"
 TITLE = r"(?:Drs?|Nurse|Sister|ANP|PA|Prof|Mr|Mrs|Ms|Miss)"
 DEGREE = r"(?:MD|M\.D\.|DO|NP|PA-C|PA|RN|MBBS|MRCGP|FRCP)"
 _CLINICIAN = re.compile(rf"{TITLE}\.? [A-Z].*|.*,? {DEGREE}\.?")
+#: How patients are called as well as some clinicians.
+_COURTESY = re.compile(r"(?:Mr|Mrs|Ms|Miss)\.? [A-Z].*")
 PLACE_WORD = (
     r"(?:Clinic|Hospital|Surgery|Practice|Centre|Center|Health|Medical|Infirmary|Group|Associates|Ward|Department|Unit"
     r"|Team)"
 )
 _PLACE = re.compile(rf".*\b{PLACE_WORD}\b.*", re.IGNORECASE)
-_NAME = re.compile(r"[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? [^\W\d_a-z][\w.'’-]*){1,3}")
+#: Words of a name that begin small: "van den Berg, A.", "Ana de la Cruz".
+PARTICLES = r"(?:(?:van|von|der|den|de|het|ter|ten|zu|da|di|do|dos|del|della|la|le|el|al|bin|ibn) )*"
+_NAME = re.compile(rf"{PARTICLES}[^\W\d_a-z][^\W\d_]*[\w.'’-]*(?:,? {PARTICLES}[^\W\d_a-z][\w.'’-]*){{1,3}}")
 #: Dates over more years than this are of births, not of visits.
 _VISIT_YEARS = 25
 
@@ -53,21 +57,27 @@ def shape_of(values: Sequence[str]) -> str | None:
         ("provider", _CLINICIAN),
         ("practice", _PLACE),
     )
+    # Names of patients differ; those that many share are of places or of clinicians.
+    counts = Counter(values)
+    differ = len(counts) > MOST * len(values) and max(counts.values()) <= MOST * len(values)
+    if differ and _share(values, _COURTESY) > MOST:
+        return "name" if fits("name", values) else None
     for fact, shape in shapes:
         if _share(values, shape) > MOST:
             return fact
-    # Names of patients differ; one that most have is that of a place or of a clinician.
-    differ = bool(values) and max(Counter(values).values()) <= MOST * len(values)
     return "name" if differ and _share(values, _NAME) > MOST else None
 
 
 def fits(fact: str, values: Sequence[str]) -> bool:
-    """Whether most of the values can be of a fact; a place or a clinician may be written in any way."""
+    """Whether most of the values can be of a fact; a clinician may be written in any way, a place in letters."""
     if fact in ("dob", "visit_date"):
         return sum(any_date(value) is not None for value in values) > MOST * len(values)
     if fact == "name":
         # "Ada Lund (59 y.o. F)" holds more than a name.
         return sum(not any(char.isdigit() for char in value) for value in values) > MOST * len(values)
+    if fact == "practice":
+        # "Hospital no: 692512-4" names none.
+        return sum(any(char.isalpha() for char in value) for value in values) > MOST * len(values)
     shape = {"sex": re.compile(SEX, re.IGNORECASE), "age": re.compile(AGE)}.get(fact)
     return shape is None or _share(values, shape) > MOST
 

@@ -8,18 +8,48 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.merged_layouts import MergedNote, enclosed_note, merged_notes, result_list, spaced_note, table_note
+from support.merged_layouts import (
+    MergedNote,
+    column_note,
+    enclosed_note,
+    leader_note,
+    letter_note,
+    merged_notes,
+    result_list,
+    spaced_note,
+    table_note,
+)
 
 from clinaudit.audit.commands.main import run
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.learned_profile import LearnedProfile, learn_profile
+from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import Fact
 
 Write = Callable[[random.Random], tuple[str, dict[Fact, str]]]
 TABLES: dict[str, Write] = {"cells": table_note, "columns": partial(table_note, has_top=True)}
 MARKS = ("=== {} ===", "<<{}>>", "--- {} ---")
+#: Sets of three layouts that one corpus holds, and the notes of each.
+MERGED: dict[str, dict[str, tuple[Write, int]]] = {
+    **{
+        f"{table} and {marks}": {
+            "table": (TABLES[table], 60),
+            "spaced": (spaced_note, 40),
+            "enclosed": (partial(enclosed_note, marks=marks), 60),
+        }
+        for table in TABLES
+        for marks in MARKS
+    },
+    "dots": {"leader": (leader_note, 50), "letter": (letter_note, 50), "column": (column_note, 50)},
+    "dots alone": {
+        "leader": (partial(leader_note, has_colon=False), 50),
+        "letter": (letter_note, 50),
+        "column": (column_note, 50),
+    },
+}
 
 
 def write_corpus(folder: Path, notes: list[MergedNote], *, has_type: bool = False) -> Path:
@@ -45,23 +75,54 @@ def read_right(corpus: Path, learned: LearnedProfile, notes: list[MergedNote]) -
     )
 
 
-@pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("marks", MARKS)
-def test_three_layouts_of_one_corpus_are_learned_together(tmp_path: Path, table: str, marks: str) -> None:
-    notes = merged_notes(
-        table=(TABLES[table], 60), spaced=(spaced_note, 40), enclosed=(partial(enclosed_note, marks=marks), 60)
-    )
+@pytest.mark.parametrize("merged", MERGED)
+def test_three_layouts_of_one_corpus_are_learned_together(tmp_path: Path, merged: str) -> None:
+    notes = merged_notes(**MERGED[merged])
     corpus = write_corpus(tmp_path / "corpus", notes)
     learned = learn_profile(corpus, tmp_path / "learned.toml")
     assert learned.proposal.strays == 0
-    assert sorted(layout.patients for layout in learned.fit.layouts) == [40, 60, 60]
+    sizes = {layout: count for layout, (_, count) in MERGED[merged].items()}
+    assert sorted(layout.patients for layout in learned.fit.layouts) == sorted(sizes.values())
     right = read_right(corpus, learned, notes)
-    sizes = {"table": 60, "spaced": 40, "enclosed": 60}
     for note in notes:
-        # The age beside a sex in brackets is a number there; everywhere else "59 y.o." is found whole.
-        wanted = note.facts.keys() - ({Fact.AGE} if note.layout == "enclosed" else set())
+        # The age beside a sex is a number there; everywhere else "59 y.o." is found whole.
+        wanted = note.facts.keys() - ({Fact.AGE} if note.layout in ("enclosed", "column") else set())
         assert {fact for fact in wanted if right[note.layout, fact] < sizes[note.layout]} == set()
-    assert "encounter         160 of 160" in learned.preview
+    assert f"encounter         {len(notes)} of {len(notes)}" in learned.preview
+
+
+def openings_of(corpus: Path, learned: LearnedProfile) -> dict[str, Prior]:
+    read = read_corpus(corpus)
+    writer = PromptWriter(
+        learned.profile,
+        panel=[],
+        count_prompt_tokens=len,
+        count_note_tokens=len,
+        max_new_tokens=50,
+        context_length=10**6,
+    )
+    priors = write_priors(
+        {patient_id: [] for patient_id in read.patients},
+        facts=read_facts(read, learned.profile, read.patients),
+        probed=ProbedTiers(("encounter",), "opening"),
+        writer=writer,
+    )
+    return {prior.patient_id: prior for prior in priors if not prior.excluded}
+
+
+@pytest.mark.parametrize("merged", MERGED)
+def test_the_prompts_of_appointment_details_are_the_beginnings_of_the_notes(tmp_path: Path, merged: str) -> None:
+    notes = merged_notes(**MERGED[merged])
+    corpus = write_corpus(tmp_path / "corpus", notes)
+    openings = openings_of(corpus, learn_profile(corpus, tmp_path / "learned.toml"))
+    equal: Counter[str] = Counter()
+    for note in notes:
+        # A hand cuts before the complaint: where its header ends, its text begins.
+        by_hand = note.text[: note.text.index(note.facts[Fact.CHIEF_COMPLAINT])]
+        opening = openings.get(note.patient_id)
+        equal[note.layout] += opening is not None and opening.unbroken is True and opening.prompt == by_hand.rstrip()
+    sizes = {layout: count for layout, (_, count) in MERGED[merged].items()}
+    assert {layout: found / sizes[layout] for layout, found in equal.items() if found < 0.95 * sizes[layout]} == {}
 
 
 def test_a_column_tells_what_is_written_alike_but_for_the_order_of_day_and_month(tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ def patients_holding(text: str, patients: list[list[str]]) -> int:
     return sum(any(text in lf(note) for note in notes) for notes in patients)
 
 
+def prompt_readings(tokenizer: ModelTokenizer, prompt: str) -> list[str]:
+    """The ids of a prompt as it ends, and with white space after it."""
+    return [as_text(tokenizer.encode(prompt + end)) for end in ("", "\n", "\n\n", " ", " \n") if prompt]
+
+
 @functools.lru_cache(maxsize=8)
 def characters(whole: bytes) -> tuple[str, list[int]]:
     """The text of some bytes, and for each byte the index of the character it contributes to."""
@@ -62,7 +67,7 @@ class Twin:
 
     def echo(self, ids: Ids, prompt: str) -> tuple[bool, ...]:
         in_prompt = covered(
-            matches_in(ids, [as_text(self.tokenizer.encode(prompt))], self.n),
+            matches_in(ids, prompt_readings(self.tokenizer, prompt), self.n),
             self.n,
             len(ids),
         )

@@ -1,5 +1,6 @@
-"""Invented notes in layouts that one corpus may hold together: a banner that is a table, `Title :`, `=== Title ===`.
+"""Invented notes in layouts that one corpus may hold together.
 
+A banner that is a table, `Title :`, `=== Title ===`, labels that lead to their values by dots, a letter, two columns.
 Knows the facts that each note holds; no layout is that of a shipped profile.
 """
 
@@ -11,7 +12,7 @@ from datetime import date, timedelta
 from clinaudit.priors.tiers import Fact
 
 _GIVEN = ("Ada", "Brandon", "Mia", "Zoe", "Ian", "Mary-Ann", "Tom", "Priya", "Olu", "Grace", "Wanda", "Otto")
-_SURNAMES = ("Green", "Lund", "Ode", "Nuñez", "O'Brien", "Smith-Jones", "Kaur", "Berg", "Tanaka", "Weiss", "Rao")
+_SURNAMES = ("Green", "Lund", "Ode", "Nuñez", "O'Brien", "Smith-Jones", "Kaur", "Berg", "Weiss", "van der Ley")
 _COMPLAINTS = ("low mood", "cough for 3 weeks", "knee pain", "poor sleep and worry", "headache")
 _PROSE = ("Began after a fall.\nNo fever.", "Worse at night, better with rest: no red flags.", "Came on slowly.")
 _RESULTS = (("Sodium", "140 mmol/L (133-146)"), ("Potassium", "4.1"), ("Nitrites", "negative"), ("Urea", "5 mmol/L"))
@@ -69,6 +70,53 @@ def enclosed_note(rng: random.Random, marks: str = "=== {} ===") -> tuple[str, d
         f"Location: {who[Fact.PRACTICE]}\n\n"
     )
     return banner + _sections(who, lambda title: f"{marks.format(title)}\n", str.upper), who
+
+
+def leader_note(rng: random.Random, *, has_colon: bool = True) -> tuple[str, dict[Fact, str]]:
+    """Return a note whose labels lead to their values by dots, with a colon after these or without."""
+    who = _facts(rng, "%d-%b-%Y")
+    labels = {
+        "Name": who[Fact.NAME],
+        "Hospital number": f"{rng.randrange(10**5, 10**6)}-{rng.randrange(10)}",
+        "Date of birth": who[Fact.DOB],
+        "Sex": who[Fact.SEX],
+        "Date seen": who[Fact.VISIT_DATE],
+        "Physician": who[Fact.PROVIDER],
+        "Unit": who[Fact.PRACTICE],
+    }
+    banner = "".join(f"{label:.<22}{':' if has_colon else ''} {value}\n" for label, value in labels.items())
+    del who[Fact.AGE]
+    return banner + "\n" + _sections(who, "{}\n".format, str.upper), who
+
+
+def letter_note(rng: random.Random) -> tuple[str, dict[Fact, str]]:
+    """Return a letter about a patient: who, and when born, in a sentence after `Re:`."""
+    who = _facts(rng, "%d %B %Y")
+    who[Fact.NAME] = f"{rng.choice(('Mr', 'Mrs', 'Ms'))} {who[Fact.NAME]}"
+    who[Fact.PRACTICE] = rng.choice(("Elm Road Surgery", "Northfield Surgery"))
+    who[Fact.PROVIDER] = rng.choice(("Dr M Ode", "Dr Jo Ek", "Dr S Poole"))
+    banner = (
+        f"{who[Fact.PRACTICE]}\n{rng.randrange(1, 90)} Elm Road\n\n{who[Fact.VISIT_DATE]}\n\n"
+        f"Re: {who[Fact.NAME]}, DOB {who[Fact.DOB]}, NHS No {rng.randrange(10**9, 10**10)}\n"
+        f"Seen by {who[Fact.PROVIDER]}\n\n"
+    )
+    del who[Fact.AGE], who[Fact.SEX]
+    return banner + _sections(who, "{}: ".format, str.title), who
+
+
+def column_note(rng: random.Random) -> tuple[str, dict[Fact, str]]:
+    """Return a note with the clinic in the left column of its banner and the patient in the right one."""
+    who = _facts(rng, "%m/%d/%Y")
+    surname, _, given = reversed(who[Fact.NAME].partition(" "))
+    who[Fact.NAME] = f"{surname}, {given}"
+    left = rng.choice(("Lakeshore Family Medicine", "Lakeshore Internal Medicine", "Lakeshore Specialty Care"))
+    banner = (
+        f"{left:<34}{who[Fact.NAME]}   MRN: {rng.randrange(10**6, 10**7)}\n"
+        f"{'Progress Note':<34}DOB: {who[Fact.DOB]}   {who[Fact.AGE]} {who[Fact.SEX]}\n"
+        f"Encounter Date: {who[Fact.VISIT_DATE]}   Author: {who[Fact.PROVIDER]}\n\n"
+    )
+    del who[Fact.PRACTICE]
+    return banner + _sections(who, "{}:\n".format, str.title), who
 
 
 def result_list(rng: random.Random) -> tuple[str, dict[Fact, str]]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from support.memorization_twin import Ids, Twin, characters, covered, lf, patients_holding, spelled
+from support.memorization_twin import Ids, Twin, characters, covered, lf, patients_holding, prompt_readings, spelled
 
 from clinaudit.templates.note import NoteReader
 
@@ -50,7 +50,8 @@ class NearTwin:
         """The tokens that near matches add to the attributable ones, and those of them that echo would have let in."""
         twin, n = self.twin, self.twin.n
         memorized = twin.memorized(ids)
-        in_prompt = covered(near_starts(ids, tuple(twin.tokenizer.encode(prompt)), n), n, len(ids))
+        readings = [tuple(map(ord, reading)) for reading in prompt_readings(twin.tokenizer, prompt)]
+        in_prompt = covered([start for reading in readings for start in near_starts(ids, reading, n)], n, len(ids))
         found = {
             start + x
             for start in range(len(ids) - n + 1)

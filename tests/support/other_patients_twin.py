@@ -5,7 +5,7 @@ import itertools
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from support.memorization_twin import Ids, Twin, as_text, characters, covered, lf, matches_in
+from support.memorization_twin import Ids, Twin, characters, covered, lf, matches_in, prompt_readings
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 
@@ -36,7 +36,7 @@ class OtherPatientsTwin:
     def texts(self, ids: Ids, *, target: int, prompt: str | None) -> list[tuple[int, str]]:
         """First token and text of each window that shares no token with a match or with echo."""
         memorized = Twin(self.tokenizer, self.patients[target], self.n).memorized(ids)
-        given = matches_in(ids, [as_text(self.tokenizer.encode(prompt or ""))], self.n)
+        given = matches_in(ids, prompt_readings(self.tokenizer, prompt or ""), self.n)
         echo = covered(given, self.n, len(ids))
         found = []
         for first in range(len(ids) - self.n + 1):

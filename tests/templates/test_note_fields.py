@@ -63,6 +63,8 @@ def find(
         ("4711\tDOB: 1/2/60", {"dob": "1/2/60"}),
         ("4711 DOB: 1/2/60", {}),
         ("- Name: Ada Lund", {}),
+        ("Name........: Ada Lund\nDOB ....... 01/02/1960\n", {"name": "Ada Lund", "dob": "01/02/1960"}),
+        ("Name .. Ada Lund", {}),
         # A label within words is none, nor one without a value on its line, nor one below the banner.
         ("Clinic name: Elm", {}),
         ("Surname: Lund", {}),

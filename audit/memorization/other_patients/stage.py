@@ -17,7 +17,8 @@ from clinaudit.audit.memorization.other_patients.generated_windows import Genera
 from clinaudit.audit.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
 from clinaudit.audit.memorization.other_patients.owner_runs import OwnerPiece, OwnerRun, RunAttribution, merge_windows
 from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.verbatim import AttributedGeneration, find_prompt_tokens
+from clinaudit.audit.memorization.prompt_echo import find_prompt_tokens, read_prompt
+from clinaudit.audit.memorization.verbatim import AttributedGeneration
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
@@ -126,11 +127,11 @@ def _find_echo(
     """
     is_echo = np.zeros(len(windows), dtype=np.bool_)
     numbers = np.unique(windows.generations[candidates]).tolist()
-    prompts = list({attributed[number].generation.prompt or "" for number in numbers})
-    ids = dict(zip(prompts, notes.cache.tokenizer.encode_many(prompts), strict=True))
+    tokenizer = notes.cache.tokenizer
+    prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in {attributed[n].generation.prompt for n in numbers}}
     for number in numbers:
         generation = attributed[number].generation
-        echo = find_prompt_tokens(generation, ids[generation.prompt or ""], match_tokens=match_tokens)
+        echo = find_prompt_tokens(generation, prompts[generation.prompt], match_tokens=match_tokens)
         if echo.any():
             own = slice(*np.searchsorted(windows.generations, [number, number + 1]).tolist())
             before = np.concatenate([[0], np.cumsum(echo)])

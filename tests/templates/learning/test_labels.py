@@ -24,6 +24,11 @@ def test_a_bracket_that_opens_before_a_label_is_no_part_of_its_value() -> None:
     assert found(["Patient: Ada Lund (DOB: 01/02/1950)"] * 5)[0] == [("patient", "Ada Lund"), ("dob", "01/02/1950")]
 
 
+def test_dots_that_lead_to_a_value_are_no_part_of_its_label() -> None:
+    banners = [f"Date of birth.....: 01/02/19{50 + at}\nSeen by ........ Jo Ek\nD.O.B.: 1" for at in range(6)]
+    assert found(banners)[0] == [("date of birth", "01/02/1950"), ("seen by", "Jo Ek"), ("d.o.b.", "1")]
+
+
 def test_bold_labels_and_times_of_day() -> None:
     assert found(["**Name:** Ada Lund\nseen at 10:30"] * 5)[0] == [("name", "Ada Lund")]
 

@@ -20,6 +20,12 @@ from clinaudit.templates.learning.value_shapes import choose_formats, fits, narr
         (["Ada Lund", "O'Brien, Mia", "Zoë Nuñez"], "name"),
         # One value for most is the name of a place, or of somebody who is no patient.
         (["Riverbend West", "Riverbend West", "Ada Lund"], None),
+        # So are a few that all notes share, and most patients have a name of their own.
+        (["Family Medicine", "Internal Medicine", "Family Medicine", "Sleep Medicine", "Internal Medicine"] * 2, None),
+        (["van den Berg, A.", "Ana de la Cruz", "Ode, Mia"], "name"),
+        (["Mrs Ada Lund", "Mr Ian Silva", "Ms Mia Ode"], "name"),
+        (["Mr Ian Silva", "Mr Ian Silva", "Dr Hill"], "provider"),
+        (["Mrs Ada Lund, DOB 3 Mar 1961", "Mr Ian Silva, DOB 4 May 1950", "Ms Mia Ode, DOB 5 Jun 1971"], None),
         (["00417", "00418"], None),
         ([], None),
     ],
@@ -53,6 +59,7 @@ def test_only_what_can_be_a_date_holds_one() -> None:
     assert fits("dob", ["01/02/1980", "3 May 1970"])
     assert not fits("visit_date", ["01/02/2024 10:15", "03/04/2024 11:15"])
     assert fits("practice", ["anything"])
+    assert not fits("practice", ["692512-4", "118301-2"])
 
 
 def test_days_above_twelve_tell_the_order() -> None:
