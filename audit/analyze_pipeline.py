@@ -19,8 +19,7 @@ from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.evidence_tables import write_table
-from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
-from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.audit.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.settings import AnalyzeSettings

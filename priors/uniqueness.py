@@ -5,7 +5,8 @@ of them for certain. Owns when facts fit a patient. Knows nothing of prompts' wo
 """
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
@@ -51,3 +52,13 @@ def _key(known: PatientFacts, tier: Tier, facts: Collection[Fact]) -> _Key:
 
 def _plain(value: str) -> str:
     return " ".join(value.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many patients an audit of a corpus could ask about, before cohort matching."""
+
+    #: Patients for whom a prompt can be made, by tier: in the training data, and outside it.
+    tiers: Mapping[str, tuple[int, int]]
+    #: The smallest of the four groups that a diagnosis' cohort is matched from; None without a table of diagnoses.
+    smallest_groups: Mapping[str, int] | None

@@ -12,7 +12,7 @@ from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.publication.identity import kept_identity
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.audit.run.library_confinement import library_versions
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest

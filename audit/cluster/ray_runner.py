@@ -26,7 +26,7 @@ from clinaudit.audit.cluster.ray_security import (
     require_tls,
 )
 from clinaudit.audit.cluster.shards import Result, Shard, Shared
-from clinaudit.audit.console.quiet import quiet_stderr
+from clinaudit.audit.console.streams import quiet_stderr
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
 
 #: A shard during which so many workers died is not tried again: it kills them.

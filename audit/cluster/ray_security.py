@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.audit.run.library_confinement import library_versions
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 

@@ -6,6 +6,9 @@ is written.
 
 import os
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
 import click
@@ -61,3 +64,31 @@ def warn(text: str) -> None:
 def _discard(stream: TextIO) -> None:
     # The rest of the buffer would fail once more at exit, and change the exit status.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+#: Characters of a library's error that fit into our one line.
+_MAX_MESSAGE_CHARS = 200
+
+
+@contextmanager
+def quiet_stderr() -> Iterator[None]:
+    """Redirect file descriptor 2 to the null device, and drop warnings: C++ libraries bypass Python's `sys.stderr`."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        sys.stderr.flush()
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of a library's message, shortened to fit our one line; only for errors of loading."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"

@@ -14,11 +14,20 @@ from pydantic import TypeAdapter
 from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, PatientHistory
 from clinaudit.audit.judge.verdict import spans_problem
 from clinaudit.audit.judge.verdict_prompt import SYSTEM
-from clinaudit.audit.served.answer_schema import FLAG, TEXT, TEXTS, list_schema, object_schema
 from clinaudit.audit.served.cost import CHARS_PER_TOKEN, estimate_tokens
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import Question, question_id
+from clinaudit.audit.served.question import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+    restore_control_tokens,
+)
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: A shorter piece of a medication list identifies no drug.

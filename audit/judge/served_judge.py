@@ -27,13 +27,12 @@ from clinaudit.audit.judge.annotation_prompt import (
 from clinaudit.audit.judge.repeated_answers import ANSWERS_EACH, join_annotations, join_judgements
 from clinaudit.audit.judge.verdict import Judgement, Verdict
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.served.access import Access, EndpointWords
+from clinaudit.audit.served.access import Access, EndpointWords, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
-from clinaudit.audit.served.request_form import first_form
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
-from clinaudit.audit.judge.scoring.answers import count_answers
-from clinaudit.audit.judge.scoring.judge_score import compare_judges, disagreement_rows, score_judge
+from clinaudit.audit.judge.scoring.judge_score import compare_judges, count_answers, disagreement_rows, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge, Judgement, to_row
 from clinaudit.audit.run.evidence_tables import Row

@@ -19,11 +19,21 @@ from clinaudit.audit.judge.verdict import (
     invalid_reason,
     rests_on_another,
 )
-from clinaudit.audit.served.answer_schema import FLAG, TEXT, TEXTS, object_schema
 from clinaudit.audit.served.cost import estimate_tokens
-from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import AGAIN, Question, question_id
+from clinaudit.audit.served.question import (
+    AGAIN,
+    CONTROL_TOKEN,
+    FLAG,
+    TEXT,
+    TEXTS,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    object_schema,
+    question_id,
+    restore_control_tokens,
+)
 from clinaudit.priors.diagnoses import Diagnosis
 
 SYSTEM = (

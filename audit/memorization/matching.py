@@ -1,15 +1,18 @@
 """N-gram matching: which generated tokens stand in the patient's own notes (paper 3.2.1; docs/methods.md, section 2).
 
-Owns n-gram matches, memorized tokens and regions, all in token ids. Knows nothing of text. The search is by hashed
+Owns n-gram matches, memorized tokens, regions, and what a generation repeats of its prompt, all in token ids. The search is by hashed
 seeds with exact verification (seed and extend): every hit of a hash is compared id by id, so no match is false.
 """
 
 import itertools
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.memorization.token_sequences import TokenSequences
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.memorization.token_sequences import TokenSequences, concatenate_sequences
+from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 
 #: Tokens of a seed. Wider seeds have fewer chance hits, but a note must be sampled more densely: with seeds of eight,
@@ -53,3 +56,21 @@ def merge_overlapping_matches(begins: Flags, *, match_tokens: int) -> list[Span]
     firsts = starts[np.concatenate([[0], breaks + 1])]
     lasts = starts[np.concatenate([breaks, [len(starts) - 1]])]
     return [Span(int(first), int(last) + match_tokens) for first, last in zip(firsts, lasts, strict=True)]
+
+
+#: White space that a prompt may go on with. Who repeats a prompt and breaks the line, as any form does after a header,
+#: has told nothing; and where the break is one token with what stands before it, the prompt alone does not hold that.
+_ENDINGS: Final = ("", "\n", "\n\n", " ", " \n")
+
+
+def read_prompt(prompt: str | None, tokenizer: ModelTokenizer) -> TokenSequences:
+    """Return the prompt's ids, as it ends and with white space after it; none where it is not known or empty."""
+    return concatenate_sequences(tokenizer.encode_many([prompt + ending for ending in _ENDINGS]) if prompt else [])
+
+
+def find_prompt_tokens(generation: Generation, prompt: TokenSequences, *, match_tokens: int) -> Flags:
+    """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
+    if not len(prompt):
+        return np.zeros(len(generation.token_ids), dtype=np.bool_)
+    (begins,) = find_matches(concatenate_sequences([generation.token_ids]), prompt, match_tokens=match_tokens)
+    return covered_tokens(begins, match_tokens=match_tokens)

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.masked_pieces import PieceMasker
+from clinaudit.audit.memorization.matching import read_prompt
 from clinaudit.audit.memorization.near_verbatim import NearMatches, Places, find_near_matches
 from clinaudit.audit.memorization.patient_text import PatientText
-from clinaudit.audit.memorization.prompt_echo import read_prompt
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span

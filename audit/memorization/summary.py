@@ -11,8 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from clinaudit.audit.memorization.source_notes import count_source_notes
-from clinaudit.audit.memorization.text_lengths import TextLength, measure_length, summarize_text
+from clinaudit.audit.memorization.text_lengths import TextLength, count_source_notes, measure_length, summarize_text
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson, clopper_pearson_of_mean
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution

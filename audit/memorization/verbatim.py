@@ -12,10 +12,16 @@ from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.masked_pieces import MaskedPiece, PieceMasker
-from clinaudit.audit.memorization.matching import Flags, covered_tokens, find_matches, merge_overlapping_matches
+from clinaudit.audit.memorization.matching import (
+    Flags,
+    covered_tokens,
+    find_matches,
+    find_prompt_tokens,
+    merge_overlapping_matches,
+    read_prompt,
+)
 from clinaudit.audit.memorization.near_passages import NearPassages
 from clinaudit.audit.memorization.patient_text import PatientText
-from clinaudit.audit.memorization.prompt_echo import find_prompt_tokens, read_prompt
 from clinaudit.audit.memorization.source_attribution import (
     AttributedRegion,
     Piece,

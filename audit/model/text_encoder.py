@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.console.quiet import quiet_stderr
+from clinaudit.audit.console.streams import quiet_stderr
 from clinaudit.audit.model.model_directory import (
     existing_directory,
     read_json,

@@ -15,7 +15,6 @@ from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.description import CorpusDescription, describe_corpus
 from clinaudit.priors.corpus.patient import Split
-from clinaudit.priors.coverage import Coverage
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
@@ -24,7 +23,7 @@ from clinaudit.priors.prompt_fit import PromptCount, count_prompts, unlimited_wr
 from clinaudit.priors.surrogate_tags import find_styles
 from clinaudit.priors.table_fit import TableFit, measure_table_fit
 from clinaudit.priors.text_fit import measure_whole_fit
-from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
+from clinaudit.priors.uniqueness import FEWER_THAN, Coverage, count_fitting
 from clinaudit.templates.profile import NoteProfile, load_profile
 
 

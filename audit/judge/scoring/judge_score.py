@@ -3,19 +3,41 @@
 Owns the inquiries by which a judge is scored, and the list of disagreements. Knows nothing of the metrics' formulas.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.ledger import Inquiry, Judgements, Ledger, ask_judge
-from clinaudit.audit.judge.scoring.answers import count_answers
 from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, measure_quality
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
-from clinaudit.audit.judge.verdict import Judge
-from clinaudit.audit.statistics.agreement import measure_agreement
-from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality, Outcome
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.audit.judge.verdict import Judge, Judgement, kind_of_reason
+from clinaudit.audit.statistics.agreement import measure_agreement, measure_alpha
+from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality, Outcome
+from clinaudit.reports.schema.judge import ANSWER_CELLS, VERDICT_CLASSES
+
+
+def count_answers(inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int) -> AnswerCounts:
+    """Return what was answered to the inquiries; `seed` is that of the bootstrap of the agreement.
+
+    A text that was judged without asking (an empty one) is unanimous, and in no agreement.
+    """
+    asked = [judgements[inquiry.key, inquiry.diagnosis.id] for inquiry in inquiries]
+    cells = Counter(map(_cell_of, asked))
+    several = [judgement.answers for judgement in asked if judgement.answers]
+    ratings = np.array([[answers.count(verdict) for verdict in VERDICT_CLASSES] for answers in several])
+    return AnswerCounts(
+        answers_each=max(map(len, several), default=1),
+        **{cell: cells[cell] for cell in ANSWER_CELLS},
+        alpha=measure_alpha(ratings, seed=seed) if several else None,
+    )
+
+
+def _cell_of(judgement: Judgement) -> str:
+    if judgement.verdict is None:
+        return kind_of_reason(judgement.invalid_reason or "")
+    return "unanimous" if len(set(judgement.answers)) <= 1 else "majority"
 
 
 def score_judge(

@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.memorization.matching import Flags
+from clinaudit.audit.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows, lay_out_windows
 from clinaudit.audit.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
 from clinaudit.audit.memorization.other_patients.owner_runs import OwnerPiece, OwnerRun, RunAttribution, merge_windows
 from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.prompt_echo import find_prompt_tokens, read_prompt
 from clinaudit.audit.memorization.verbatim import AttributedGeneration
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from clinaudit.audit.console.quiet import first_line, quiet_stderr
+from clinaudit.audit.console.streams import first_line, quiet_stderr
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import FinishReason, GenerationOutput, GenerationRequest, require_fitting
 from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from clinaudit.audit.console.quiet import first_line, quiet_stderr
+from clinaudit.audit.console.streams import first_line, quiet_stderr
 from clinaudit.audit.model.engines.memory import vllm_cache_bytes
 from clinaudit.audit.model.engines.options import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting

@@ -17,16 +17,23 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.served.access import Access, EndpointWords
+from clinaudit.audit.served.access import Access, EndpointWords, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.answer_schema import TEXT, list_schema, object_schema
 from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.fenced_text import CONTROL_TOKEN, break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import AGAIN, Question, question_id
-from clinaudit.audit.served.request_form import first_form
+from clinaudit.audit.served.question import (
+    AGAIN,
+    CONTROL_TOKEN,
+    TEXT,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+)
 
 SYSTEM: Final = (
     "You protect people's privacy: you decide which details of a text somebody needs in order to answer a question "

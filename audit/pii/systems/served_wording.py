@@ -11,10 +11,17 @@ from typing import Any, Final, get_args
 
 from clinaudit.audit.choices import AskingStrategy
 from clinaudit.audit.pii.taxonomy import PII_TYPES, categories
-from clinaudit.audit.served.answer_schema import TEXT, TEXTS, list_schema, object_schema
 from clinaudit.audit.served.cost import estimate_tokens
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
-from clinaudit.audit.served.question import Question, question_id
+from clinaudit.audit.served.question import (
+    TEXT,
+    TEXTS,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+)
 
 #: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is told the candidates: an oracle, no system.
 Strategy = AskingStrategy

@@ -17,8 +17,11 @@ from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
-from clinaudit.audit.unlearning.benchmark.categories.given import read_given_categories
-from clinaudit.audit.unlearning.benchmark.categories.sources import categories_of_file, categories_of_model
+from clinaudit.audit.unlearning.benchmark.categories.sources import (
+    categories_of_file,
+    categories_of_model,
+    read_given_categories,
+)
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
@@ -28,8 +31,7 @@ from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe
 from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelTask
 from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
 from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
-from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifier_check
-from clinaudit.audit.unlearning.benchmark.questions.rows import question_rows
+from clinaudit.audit.unlearning.benchmark.questions.rows import identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,

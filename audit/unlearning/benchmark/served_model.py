@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.access import Access, EndpointWords
+from clinaudit.audit.served.access import Access, EndpointWords, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.asking import Asker, asked_to_read
@@ -20,7 +20,6 @@ from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
-from clinaudit.audit.served.request_form import first_form
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 _VERSION = "1"

@@ -6,7 +6,7 @@ rule for one patient is in `forgetting_verdict`, the check itself in `collapse`;
 `coarse_comparison`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -21,7 +21,6 @@ from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
 from clinaudit.audit.unlearning.certificate.collateral_block import measure_collateral
-from clinaudit.audit.unlearning.certificate.enough_patients import held_out_shortfalls
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     ANSWERS_COLLAPSED,
     CANARY,
@@ -33,7 +32,13 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     weigh,
     worst_of,
 )
-from clinaudit.audit.unlearning.certificate.held_out_level import PatientMeasures, read_measures
+from clinaudit.audit.unlearning.certificate.held_out_level import (
+    LEVEL_PATIENTS,
+    STATED,
+    TEXT_MEASURES,
+    PatientMeasures,
+    read_measures,
+)
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
 from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
@@ -43,6 +48,7 @@ from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import (
     CanaryCheck,
     Certificate,
+    CertificateRow,
     CertifiedModel,
     PatientCertificate,
     Shortfall,
@@ -56,6 +62,23 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
+
+
+def held_out_shortfalls(rows: Iterable[CertificateRow]) -> list[Shortfall]:
+    """Return the measures whose level has too few held-out patients, each once, with the fewest of any tier.
+
+    Of a diagnosis the held-out patients count who have it and whose texts were judged.
+    """
+    fewest: dict[str, int] = {}
+    for row in rows:
+        is_measure = row.measure in TEXT_MEASURES or row.measure.startswith(STATED)
+        if is_measure and row.status == "not shown" and row.level is None:
+            fewest[row.measure] = min(row.controls, fewest.get(row.measure, row.controls))
+    return [
+        Shortfall(figure=measure, group="controls", patients=patients, enough=LEVEL_PATIENTS)
+        for measure, patients in sorted(fewest.items())
+        if patients < LEVEL_PATIENTS
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.enough_memory import require_memory
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.evaluation.participants import Participant, Setup, take_part
@@ -31,6 +30,7 @@ from clinaudit.audit.unlearning.evaluation.result_files import (
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
 from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.stages import require_memory
 from clinaudit.audit.unlearning.methods.job import describe_machine
 from clinaudit.audit.unlearning.methods.rate_choice import tuning_patients
 from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_entailment

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.run.library_versions import library_versions
+from clinaudit.audit.run.library_confinement import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import UsageError

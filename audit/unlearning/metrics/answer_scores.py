@@ -13,8 +13,7 @@ from typing import Final, Protocol
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
 from clinaudit.audit.unlearning.metrics.entailment import BY_RULES_ONE_WAY, Entailment
 from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
-from clinaudit.audit.unlearning.metrics.text_overlap import rouge_l_recall
-from clinaudit.audit.unlearning.metrics.words import words_of
+from clinaudit.audit.unlearning.metrics.words import rouge_l_recall, words_of
 
 
 def token_entropy(tokens: Sequence[Hashable]) -> float | None:

@@ -1,11 +1,15 @@
 """Texts as words, as the leakage score compares them (AMNESIA, appendix E.2).
 
-Owns what a word is: a run of letters and digits, in lower case. Knows nothing of keywords or answers.
+A word is a run of letters and digits, in lower case. ROUGE-L takes words of its own.
 """
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from rouge_score.rouge_scorer import RougeScorer
 
 _WORD: Final = re.compile(r"[^\W_]+")
 Words = tuple[str, ...]
@@ -30,3 +34,19 @@ def count_occurrences(phrase: Sequence[str], words: Sequence[str]) -> int:
 def stands_in(phrase: Sequence[str], words: Sequence[str]) -> bool:
     """Whether the words of a phrase stand one after the other somewhere among the words."""
     return count_occurrences(phrase, words) > 0
+
+
+def rouge_l_recall(answer: str, reference: str) -> float:
+    """Return the longest common subsequence's share of the reference's words; 0 where either has none.
+
+    ROUGE-L recall (AMNESIA, section 5.2; Lin 2004) by rouge-score with stemming, as open-unlearning calls it (commit
+    d3d7cf9, src/evals/metrics/utils.py).
+    """
+    return float(_scorer().score(reference, answer)["rougeL"].recall)
+
+
+@cache
+def _scorer() -> "RougeScorer":
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rougeL"], use_stemmer=True)

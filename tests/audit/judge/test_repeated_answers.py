@@ -14,13 +14,12 @@ from clinaudit.audit.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.judge.annotation_prompt import unknown_annotations
 from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, ask_judge
 from clinaudit.audit.judge.repeated_answers import join_annotations
-from clinaudit.audit.judge.scoring.answers import count_answers
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
-from clinaudit.audit.judge.scoring.judge_score import score_judge
+from clinaudit.audit.judge.scoring.judge_score import count_answers, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.judge.verdict import Verdict
+from clinaudit.audit.served.access import REASONING_TOKENS
 from clinaudit.audit.served.cost import AskingEstimate
-from clinaudit.audit.served.request_form import REASONING_TOKENS
 from clinaudit.errors import BadInputError, IncompleteError
 
 AS_THE_PROVIDER = {"decoding": "provider-default"}

@@ -12,8 +12,7 @@ from support.servers.served_judging import DEPRESSION, PANEL
 from clinaudit.audit.judge.annotation_prompt import ENTRY_SCHEMA, AnnotationEntry
 from clinaudit.audit.judge.verdict import Verdict, invalid_reason
 from clinaudit.audit.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
-from clinaudit.audit.served.question import question_id
+from clinaudit.audit.served.question import break_control_tokens, fence_marker, question_id
 from clinaudit.priors.diagnoses import load_panel
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from clinaudit.audit.memorization.source_notes import count_source_notes
+from clinaudit.audit.memorization.text_lengths import count_source_notes
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from support.servers.served_judging import DEPRESSION, PANEL
 from clinaudit.audit.judge.annotation import PatientHistory
 from clinaudit.audit.judge.annotation_prompt import ask_for_annotations
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
+from clinaudit.audit.served.question import break_control_tokens, fence_marker
 
 
 @given(st.lists(st.text(), max_size=4))

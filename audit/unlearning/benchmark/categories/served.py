@@ -8,10 +8,15 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.served.answer_schema import TEXT, object_schema
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import Question, question_id
+from clinaudit.audit.served.question import (
+    TEXT,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    object_schema,
+    question_id,
+)
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, taxonomy
 
 SYSTEM: Final = (

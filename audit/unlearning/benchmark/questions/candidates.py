@@ -11,8 +11,7 @@ from itertools import combinations
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
-from clinaudit.audit.unlearning.benchmark.questions.findings import Finding
-from clinaudit.audit.unlearning.benchmark.questions.topics import indications
+from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.audit.unlearning.benchmark.records import QuestionKind
 from clinaudit.priors.diagnoses import Diagnosis

@@ -10,10 +10,18 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.served.answer_schema import TEXT, TEXTS, list_schema, object_schema
-from clinaudit.audit.served.fenced_text import break_control_tokens, fence_marker, restore_control_tokens
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import Question, question_id
+from clinaudit.audit.served.question import (
+    TEXT,
+    TEXTS,
+    Question,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+    restore_control_tokens,
+)
 from clinaudit.audit.unlearning.benchmark.charts import Chart
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.questions.checks import problem_of

@@ -14,7 +14,7 @@ import numpy as np
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.answer_means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
-from clinaudit.audit.unlearning.metrics.text_overlap import rouge_l_recall
+from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
 from clinaudit.errors import UsageError
 from clinaudit.reports.exact.estimate import Estimate
 

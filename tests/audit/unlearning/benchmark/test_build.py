@@ -17,7 +17,7 @@ from clinaudit.audit.unlearning.benchmark import build as build_module
 from clinaudit.audit.unlearning.benchmark import files as files_module
 from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.questions.identifiers import identifying_kinds
+from clinaudit.audit.unlearning.benchmark.questions.rows import identifying_kinds
 from clinaudit.audit.unlearning.benchmark.records import Keyword
 from clinaudit.audit.unlearning.benchmark.request import BuildRequest
 from clinaudit.errors import BadInputError, IntegrityError, UsageError

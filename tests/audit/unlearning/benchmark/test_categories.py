@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned, assign_category
-from clinaudit.audit.unlearning.benchmark.categories.given import read_given_categories
 from clinaudit.audit.unlearning.benchmark.categories.served import ask_for_category, read_category
+from clinaudit.audit.unlearning.benchmark.categories.sources import read_given_categories
 from clinaudit.audit.unlearning.benchmark.categories.taxonomy import (
     OTHER,
     categories_of_text,

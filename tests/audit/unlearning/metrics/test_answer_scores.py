@@ -14,7 +14,7 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     score_answers,
 )
 from clinaudit.audit.unlearning.metrics.entailment import BY_RULES_ONE_WAY, EntailmentByRules
-from clinaudit.audit.unlearning.metrics.text_overlap import rouge_l_recall
+from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
 
 KEYWORDS = [Keyword("q1", "lung cancer", 1.0, ("note",)), Keyword("q1", "biopsy", 1.0, ("note", "question"))]
 
