@@ -1,4 +1,4 @@
-"""Confinement of libraries: their temporary files, caches and settings stay inside the run's `work/`, and offline. Their versions.
+"""Libraries: their versions, and their confinement to the run's `work/` (temporary files, caches, settings), offline.
 
 A temporary file may hold PHI: no file of a run may lie in /tmp or in a home directory.
 """
