@@ -1,7 +1,7 @@
 """N-gram matching: which generated tokens stand in the patient's own notes (paper 3.2.1; docs/methods.md, section 2).
 
-Owns n-gram matches, memorized tokens, regions, and what a generation repeats of its prompt, all in token ids. The search
-is by hashed seeds with exact verification (seed and extend): every hit of a hash is compared id by id.
+Owns n-gram matches, memorized tokens, regions, and what a generation repeats of its prompt, all in token ids. The
+search is by hashed seeds with exact verification (seed and extend): every hit of a hash is compared id by id.
 """
 
 import itertools
