@@ -7,7 +7,7 @@ makes exit statuses of them.
 import html
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
@@ -23,7 +23,7 @@ class Results(PublishedResults):
     """The published results of an audit, as in `results.json` (docs/results.md); a notebook shows the verdict."""
 
     @classmethod
-    def of(cls, published: PublishedResults) -> Self:
+    def of(cls, published: PublishedResults) -> "Results":
         """Return the same results."""
         return cls.model_construct(**{name: getattr(published, name) for name in PublishedResults.model_fields})
 

@@ -99,9 +99,6 @@ class ModelOptions(Options):
         metavar="TOKENS",
         shown="its context",
     )
-    phi_approved: tuple[str, ...] = option(
-        (), "Host other than loopback that a served MODEL or judge may stand on (repeatable).", metavar="HOST"
-    )
 
 
 class PromptOptions(Options):
@@ -145,17 +142,23 @@ class PromptOptions(Options):
     diagnoses: Mapping[str, object] = Field(default_factory=dict)
 
 
-class JudgeOptions(Options):
+class ServedModelOptions(Options):
+    """A served model that is asked questions: as the judge, or by the command that has these options."""
+
+    served_url: str | None = option(
+        None, "Base URL of a served model, such as http://127.0.0.1:8000/v1.", metavar="URL"
+    )
+    served_model: str | None = option(None, "The model that answers there, by its whole name.", metavar="NAME")
+    served_key_file: Path | None = option(None, "File that holds its key, closed to others.", metavar="FILE")
+    phi_approved: tuple[str, ...] = option(
+        (), "Host other than loopback that PHI may be sent to (repeatable).", metavar="HOST"
+    )
+
+
+class JudgeOptions(ServedModelOptions):
     """Who judges, and how well."""
 
-    judge: JudgeChoice = option("lexicon", "Who judges: the lexicon, or a served model.")
-    judge_url: str | None = option(
-        None, "Base URL of the judge openai, such as http://127.0.0.1:8000/v1.", metavar="URL"
-    )
-    judge_model: str | None = option(
-        None, "Model that the judge openai answers with, by its whole name.", metavar="NAME"
-    )
-    judge_key_file: Path | None = option(None, "File that holds its key, closed to others.", metavar="FILE")
+    judge: JudgeChoice = option("lexicon", "Who judges: the lexicon, or a served model (--served-url).")
     judge_decoding: JudgeDecoding = option(
         "deterministic",
         "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
@@ -177,9 +180,9 @@ class JudgeOptions(Options):
     def judge_endpoint(self) -> EndpointOptions:
         """The options of the served judge."""
         return EndpointOptions(
-            url=self.judge_url,
-            model=self.judge_model,
-            key_file=self.judge_key_file,
+            url=self.served_url,
+            model=self.served_model,
+            key_file=self.served_key_file,
             note_tokens=self.judge_note_tokens,
             decoding=self.judge_decoding,
         )

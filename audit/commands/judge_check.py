@@ -17,12 +17,6 @@ from clinaudit.audit.settings import JudgeOptions, read_settings
 @click.command("judge-check")
 @click.argument("judge_labels", type=PATH, required=False, metavar="[LABELS]")
 @with_options(options_of(JudgeOptions, but=("judge_note_tokens", "judge_labels", "second_judge")))
-@click.option(
-    "--phi-approved",
-    multiple=True,
-    metavar="HOST",
-    help="Host other than loopback that may be sent LABELS (repeatable).",
-)
 @click.option("--config", type=PATH, help="TOML file of the audit: its judge, and diagnoses of your own.")
 @policy_option()
 @click.option(
@@ -47,7 +41,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     Example:
       clinaudit judge-check
       clinaudit judge-check labels.jsonl --out check.json
-      clinaudit judge-check labels.jsonl --judge openai --judge-url http://127.0.0.1:8000/v1 --judge-model NAME
+      clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.gate.judge_acceptance import why_not_accepted

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.choices import MaskingPolicy
-from clinaudit.audit.commands.options import PATH, not_empty, template_option
+from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, with_options
 from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.settings import ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -50,12 +51,7 @@ _WITHHELD = 1
     help="What may stay: what the question needs; or of that nothing that HIPAA's Safe Harbor lists, such as a city.",
 )
 @click.option("--map", "map_file", type=PATH, metavar="FILE", help="Where the map goes.  [default: in OUT.evidence/]")
-@click.option("--judge-url", metavar="URL", help="Base URL of a served model that is asked what a question needs.")
-@click.option("--judge-model", metavar="NAME", help="Model that answers, by its whole name.")
-@click.option("--judge-key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
-@click.option(
-    "--phi-approved", multiple=True, metavar="HOST", help="Host other than loopback that may be asked (repeatable)."
-)
+@with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def mask(quiet: bool, **options: Any) -> int:
     """Take out of PROMPTS who they are about, but for what their questions need.
@@ -81,7 +77,7 @@ def mask(quiet: bool, **options: Any) -> int:
       clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
       clinaudit mask prompts.jsonl --out masked.jsonl
       clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/
-      clinaudit mask prompts.jsonl --out masked.jsonl --judge-url http://127.0.0.1:8000/v1 --judge-model NAME
+      clinaudit mask prompts.jsonl --out masked.jsonl --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.console.progress import Progress

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 
 from clinaudit.audit.choices import DEFAULT, SHIPPED
 from clinaudit.audit.settings import Options, ReadingOptions
+from clinaudit.errors import UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
 
@@ -117,6 +118,13 @@ def _innermost(field: FieldInfo) -> tuple[Any, dict[str, Any]]:
             if isinstance(bound, kind):
                 bounds[name] = getattr(bound, name)
     return annotation, bounds
+
+
+def served_endpoint(url: str | None, model: str | None) -> tuple[str, str] | None:
+    """Return where a served model stands and its name; None where none is given. One without the other is bad usage."""
+    if (url is None) != (model is None):
+        raise UsageError("--served-url and --served-model go together: where a served model stands, and its name there")
+    return None if url is None or model is None else (url, model)
 
 
 def template_option() -> Callable[[Command], Command]:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.choices import AskingStrategy, SampleDomain, SampleSubset
-from clinaudit.audit.commands.options import PATH, template_option
+from clinaudit.audit.commands.options import PATH, options_of, served_endpoint, template_option, with_options
 from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.settings import ServedModelOptions
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.request import BenchRequest
@@ -53,7 +54,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     metavar="NAMES",
     callback=_names,
     help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, and served where "
-    "its --url is given]",
+    "its --served-url is given]",
 )
 @click.option(
     "--corpus",
@@ -71,9 +72,7 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
 @click.option(
     "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."
 )
-@click.option("--url", metavar="URL", help="Base URL of a served model, such as http://127.0.0.1:8000/v1.")
-@click.option("--model", metavar="NAME", help="The served model, by its whole name.")
-@click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
+@with_options(options_of(ServedModelOptions))
 @click.option(
     "--strategy",
     type=click.Choice(get_args(AskingStrategy)),
@@ -85,12 +84,6 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     type=PATH,
     metavar="DIR",
     help="Encoder that tells how alike two answers are, for utility.  [default: all-MiniLM-L6-v2, as installed]",
-)
-@click.option(
-    "--phi-approved",
-    multiple=True,
-    metavar="HOST",
-    help="Host other than loopback that may be sent the samples, and your notes with --corpus (repeatable).",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of samples, training and intervals."
@@ -112,7 +105,7 @@ def bench(quiet: bool, **options: Any) -> int:
       clinaudit pii bench --out bench/
       clinaudit pii bench --out bench/ --samples full --systems rules,bilstm_crf
       clinaudit pii bench --out bench/ --corpus corpus/ --systems rules,spacy
-      clinaudit pii bench --out bench/ --url http://127.0.0.1:8000/v1 --model NAME --strategy naive
+      clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
     """
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.benchmark.run import run_bench
@@ -123,7 +116,7 @@ def bench(quiet: bool, **options: Any) -> int:
     return 0
 
 
-def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
+def _request(*, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
     from clinaudit.audit.pii.benchmark.drawn_samples import DOMAINS, SUBSETS
     from clinaudit.audit.pii.benchmark.request import (
         DEFAULT_SYSTEMS,
@@ -137,20 +130,18 @@ def _request(*, url: str | None, model: str | None, systems: tuple[str, ...] | N
 
     if options["template"] is not None and options["corpus"] is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
-    if (url is None) != (model is None):
-        raise UsageError("--url and --model go together: the address of a served model, and its name there")
+    endpoint = served_endpoint(options["served_url"], options["served_model"])
     served = None
-    if url is not None and model is not None:
+    if endpoint is not None:
         served = ServedOptions(
-            url,
-            model,
+            *endpoint,
             approved_hosts=options["phi_approved"],
-            key_file=options["key_file"],
+            key_file=options["served_key_file"],
             strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
             embeddings=options["embeddings"],
         )
-    elif any(options[name] for name in ("key_file", "strategy", "embeddings")):
-        raise UsageError("--key-file, --strategy and --embeddings go with --url and --model")
+    elif any(options[name] for name in ("served_key_file", "strategy", "embeddings")):
+        raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
     if systems is None:
         systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
     return BenchRequest(

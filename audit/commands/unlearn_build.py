@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH, not_empty, template_option
+from clinaudit.audit.commands.options import PATH, not_empty, options_of, served_endpoint, template_option, with_options
 from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.settings import ServedModelOptions
 
 if TYPE_CHECKING:
     from clinaudit.audit.console.progress import Progress
@@ -53,9 +54,7 @@ _SERVED = "served"
     help="File of patient ids, one a line, who must be forgotten: a split of them beside the others.",
 )
 @template_option()
-@click.option("--url", metavar="URL", help="Base URL of the served model, such as http://127.0.0.1:8000/v1.")
-@click.option("--model", metavar="NAME", help="The served model, by its whole name.")
-@click.option("--key-file", type=PATH, metavar="FILE", help="File that holds its key, closed to others.")
+@with_options(options_of(ServedModelOptions))
 @click.option("--panel", type=PATH, metavar="FILE", help="Three served judges, who check categories and questions.")
 @click.option("--panel-titles", type=click.IntRange(min=1), metavar="N", help="Titles they check.  [default: 900]")
 @click.option(
@@ -63,12 +62,6 @@ _SERVED = "served"
 )
 @click.option(
     "--human", type=PATH, metavar="FILE", help="The blind sheet of the panel's titles, filled in by a person."
-)
-@click.option(
-    "--phi-approved",
-    multiple=True,
-    metavar="HOST",
-    help="Host other than loopback that may be sent notes (repeatable).",
 )
 @click.option("--parser", type=PATH, metavar="DIR", help="A spaCy pipeline that finds keywords.  [default: English]")
 @click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of questions and splits.")
@@ -86,7 +79,7 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn build corpus/ --out bench/
       clinaudit unlearn build corpus/ --out bench/ --request ids.txt
       clinaudit unlearn build corpus/ --out bench/ --qa questions.jsonl --categories categories.csv
-      clinaudit unlearn build corpus/ --out bench/ --qa served --url http://127.0.0.1:8000/v1 --model NAME
+      clinaudit unlearn build corpus/ --out bench/ --qa served --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
     """
     from clinaudit.audit.console.progress import Progress
@@ -118,7 +111,7 @@ def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSo
     return KeywordSource(parser.name, read)
 
 
-def _request(*, qa: str, categories: str, url: str | None, model: str | None, **options: Any) -> "BuildRequest":
+def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
     from clinaudit.audit.unlearning.benchmark.request import (
         PANEL_QUESTIONS,
         PANEL_TITLES,
@@ -130,18 +123,17 @@ def _request(*, qa: str, categories: str, url: str | None, model: str | None, **
     from clinaudit.errors import UsageError
 
     is_asked = _SERVED in (qa, categories)
-    if (url is None) != (model is None):
-        raise UsageError("--url and --model go together: the address of a served model, and its name there")
-    if is_asked and url is None:
-        raise UsageError("served was asked for, and no model is named; give --url and --model")
-    if url is not None and not is_asked:
-        raise UsageError("--url and --model go with --qa served or --categories served")
+    endpoint = served_endpoint(options["served_url"], options["served_model"])
+    if is_asked and endpoint is None:
+        raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
+    if endpoint is not None and not is_asked:
+        raise UsageError("--served-url and --served-model go with --qa served or --categories served")
     approved = options["phi_approved"]
     served = panel = None
-    if url is not None and model is not None:
-        served = ServedOptions(url, model, approved, options["key_file"])
-    elif options["key_file"]:
-        raise UsageError("--key-file goes with --url and --model")
+    if endpoint is not None:
+        served = ServedOptions(*endpoint, approved, options["served_key_file"])
+    elif options["served_key_file"]:
+        raise UsageError("--served-key-file goes with --served-url and --served-model")
     if options["panel"] is not None:
         panel = PanelOptions(
             options["panel"],

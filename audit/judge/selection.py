@@ -55,7 +55,7 @@ def make_judge(
         return LexiconJudge(panel)
     if endpoint.url is None or endpoint.model is None:
         raise UsageError(
-            "a judge openai needs --judge-url (such as http://127.0.0.1:8000/v1) and --judge-model (the name the "
+            "a judge openai needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model (the name the "
             "server gives it)"
         )
     require_approved(endpoint.url, approved_hosts=approved_hosts)
@@ -77,7 +77,7 @@ def require_no_endpoint(endpoint: EndpointOptions) -> None:
     given = (endpoint.url, endpoint.model, endpoint.key_file)
     if any(value is not None for value in given) or endpoint.decoding != "deterministic":
         raise UsageError(
-            "--judge-url, --judge-model, --judge-key-file and --judge-decoding go with --judge openai or "
+            "--served-url, --served-model, --served-key-file and --judge-decoding go with --judge openai or "
             "--second-judge openai only"
         )
 

@@ -44,7 +44,7 @@ def corpus_without_labels(tiny_demo, tmp_path) -> Path:
 
 def command(model: Path, corpus: Path, run: Path, url: str, *options: str, name: str = MODEL) -> list[str]:
     program = str(Path(sys.executable).with_name("clinaudit"))
-    judge = ["--judge", "openai", "--judge-url", url, "--judge-model", name]
+    judge = ["--judge", "openai", "--served-url", url, "--served-model", name]
     return [program, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
 
 
@@ -71,7 +71,7 @@ def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
     key = tmp_path / "key"
     key.write_text("hunter2\n")
     key.chmod(0o600)
-    done = installed(command(tiny_demo.model, corpus_without_labels, run, server.url, "--judge-key-file", str(key)))
+    done = installed(command(tiny_demo.model, corpus_without_labels, run, server.url, "--served-key-file", str(key)))
     assert done.returncode in (1, 8), done.stderr
     assert done.stderr == ""
     notes = {}
@@ -252,7 +252,7 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     usage = json.loads((run / "evidence" / "judge_usage.json").read_text(encoding="utf-8"))
     assert usage["calls"] == units(run, "judge.sqlite", "answers")
     assert usage["prompt_tokens"] == 100 * usage["calls"]
-    changed = run_command([*arguments, "--judge-model", "judge-2"])
+    changed = run_command([*arguments, "--served-model", "judge-2"])
     assert changed.returncode == 2
     assert "--second-judge" in changed.stderr
 
@@ -260,17 +260,17 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
 @pytest.mark.parametrize(
     ("options", "code", "says_so"),
     [
-        (["--judge", "openai"], 2, "--judge-url"),
-        (["--second-judge", "openai"], 2, "--judge-url"),
-        (["--judge-url", "http://127.0.0.1:9/v1"], 2, "--judge openai"),
-        (["--judge-url", "http://127.0.0.1:9/v1", "--second-judge", "lexicon"], 2, "--second-judge"),
+        (["--judge", "openai"], 2, "--served-url"),
+        (["--second-judge", "openai"], 2, "--served-url"),
+        (["--served-url", "http://127.0.0.1:9/v1"], 2, "--judge openai"),
+        (["--served-url", "http://127.0.0.1:9/v1", "--second-judge", "lexicon"], 2, "--second-judge"),
         (["--judge", "openai", "--second-judge", "openai"], 2, "name another"),
         (
-            ["--judge", "openai", "--judge-url", "https://judge.example.org/v1", "--judge-model", "m"],
+            ["--judge", "openai", "--served-url", "https://judge.example.org/v1", "--served-model", "m"],
             5,
             "--phi-approved",
         ),
-        ([*AS_SECOND, "--judge-url", "https://judge.example.org/v1", "--judge-model", "m"], 5, "--phi-approved"),
+        ([*AS_SECOND, "--served-url", "https://judge.example.org/v1", "--served-model", "m"], 5, "--phi-approved"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
@@ -290,6 +290,6 @@ def test_an_open_key_file_is_refused(tiny_demo, tmp_path) -> None:
     key.write_text("hunter2")
     key.chmod(0o644)
     url = "http://127.0.0.1:9/v1"
-    done = run_command(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--judge-key-file", str(key)))
+    done = run_command(command(tiny_demo.model, tiny_demo.corpus, tmp_path / "run", url, "--served-key-file", str(key)))
     assert done.returncode == 5
     assert "hunter2" not in done.stderr

@@ -121,8 +121,8 @@ _DASHED_SECTION = re.compile(
 
 def context_tables() -> list[object]:
     """Return the tables of this module that decide a mention's context, for a digest."""
-    patterns = (_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST)
-    patterns += (_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION)
+    patterns = [_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST]
+    patterns += [_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION]
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 

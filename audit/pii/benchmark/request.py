@@ -63,6 +63,6 @@ class BenchRequest:
         if not self.systems:
             raise UsageError("no system is named; leave --systems out for all that need no server")
         if SERVED in self.systems and self.served is None:
-            raise UsageError("the system served needs --url and --model")
+            raise UsageError("the system served needs --served-url and --served-model")
         if self.served is not None and SERVED not in self.systems:
-            raise UsageError("--url and --model name a model that --systems leaves out; add served to it")
+            raise UsageError("--served-url and --served-model name a model that --systems leaves out; add served to it")

@@ -48,9 +48,9 @@ class MaskOptions:
     policy: MaskingPolicy = "minimum-necessary"
     map_file: Path | None = None
     #: Of the served model that is asked what a question needs.
-    judge_url: str | None = None
-    judge_model: str | None = None
-    judge_key_file: Path | None = None
+    served_url: str | None = None
+    served_model: str | None = None
+    served_key_file: Path | None = None
     phi_approved: tuple[str, ...] = ()
 
     @property
@@ -59,16 +59,16 @@ class MaskOptions:
         return MaskRequest(self.prompts, self.out, self.map_file, self.query_field, self.with_query, self.new_ids)
 
     @property
-    def served_model(self) -> ServedModel | None:
+    def asked_model(self) -> ServedModel | None:
         """The model that is asked; None: the rules alone decide. Raises where the options do not go together."""
-        if self.judge_url is None and self.judge_model is None:
-            if self.judge_key_file is not None:
-                raise UsageError("--judge-key-file goes with --judge-url and --judge-model only")
+        if self.served_url is None and self.served_model is None:
+            if self.served_key_file is not None:
+                raise UsageError("--served-key-file goes with --served-url and --served-model only")
             return None
-        if self.judge_url is None or self.judge_model is None:
-            raise UsageError("a served model needs --judge-url (such as http://127.0.0.1:8000/v1) and --judge-model")
-        require_approved(self.judge_url, approved_hosts=self.phi_approved)
-        return ServedModel(self.judge_url, self.judge_model)
+        if self.served_url is None or self.served_model is None:
+            raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
+        require_approved(self.served_url, approved_hosts=self.phi_approved)
+        return ServedModel(self.served_url, self.served_model)
 
 
 def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
@@ -77,7 +77,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
-    model = options.served_model
+    model = options.asked_model
     rows = check_request(options.request)
     detector, second, identity = _open_detectors(options, progress)
     masker = PromptMasker(detector, second=second, policy=options.policy)
@@ -85,7 +85,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         return mask_file(options.request, rows, masker, rules_for_all, identity=identity, progress=progress)
     from clinaudit.audit.pii.relevance.served import relevance_identity
 
-    identity["--judge-model"] = json.dumps(relevance_identity(model), sort_keys=True)
+    identity["--served-model"] = json.dumps(relevance_identity(model), sort_keys=True)
     map_path = options.request.map_path
     answers = map_path.with_name(f".{map_path.name}.answers")
     with _served(options, model, masker, answers, progress) as relevance:
@@ -127,7 +127,7 @@ def _served(
     from clinaudit.audit.served.answer_cache import open_cache_file
     from clinaudit.audit.served.client import read_key_file
 
-    key = None if options.judge_key_file is None else read_key_file(options.judge_key_file)
+    key = None if options.served_key_file is None else read_key_file(options.served_key_file)
     if options.map_file is None:
         make_private_directory(answers.parent)
     require_regular(answers, "the cache of answers")

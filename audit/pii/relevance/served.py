@@ -63,7 +63,7 @@ where none is needed.
 """
 RELEVANCE_SCHEMA: Final[Mapping[str, Any]] = object_schema(question=TEXT, needed=list_schema({"type": "integer"}))
 _MAX_ANSWER_TOKENS: Final = 1024
-_ENDPOINT: Final = EndpointWords("the endpoint that is asked what a question needs (--judge-url)")
+_ENDPOINT: Final = EndpointWords("the endpoint that is asked what a question needs (--served-url)")
 
 
 class NeededAnswer(StrictModel):

@@ -259,7 +259,7 @@ class _Work:
     def _model(self) -> BenchModel:
         served = self._request.served
         if served is None:
-            raise UsageError("served was asked for, and no model is named; give --url and --model")
+            raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
         return self._open(served.url, served.model, served.approved_hosts, served.key_file)
 
     def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> BenchModel:

@@ -50,7 +50,7 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, capsys: pytest.C
     labels.write_text('{"text": "Jane Doe", "diagnosis": "gout", "verdict": "positive"}\n')
     assert run(["judge-check", str(labels)]) == 3
     assert run(["judge-check", str(tmp_path / "missing.jsonl")]) == 3
-    assert run(["judge-check", "--judge-url", "http://127.0.0.1:1/v1"]) == 2
+    assert run(["judge-check", "--served-url", "http://127.0.0.1:1/v1"]) == 2
     assert run(["judge-check", "--judge", "openai"]) == 2
     assert run(["judge-check", "--policy", str(tmp_path / "none.toml")]) == 3
     errors = capsys.readouterr().err
@@ -67,7 +67,7 @@ def served_check(server: Server, tmp_path: Path, *options: str) -> list[str]:
     labels = tmp_path / "labels.jsonl"
     rows = [("depression one", "positive"), ("depression two", "positive"), ("cough", "not_mentioned"), NOTE]
     labels.write_text("".join(json.dumps({"text": t, "diagnosis": "depression", "verdict": v}) + "\n" for t, v in rows))
-    judge = ["--judge", "openai", "--judge-url", server.url, "--judge-model", MODEL]
+    judge = ["--judge", "openai", "--served-url", server.url, "--served-model", MODEL]
     return ["judge-check", str(labels), "--quiet", *judge, *options]
 
 
@@ -149,7 +149,7 @@ def test_each_judge_of_an_audit_is_scored_by_its_configuration_and_what_it_takes
     config, labels = tmp_path / "audit.toml", tmp_path / "labels.jsonl"
     labels.write_text('{"text": "pmh: depression", "diagnosis": "depression", "verdict": "positive"}\n')
     with fault_server.running() as server:
-        config.write_text(f'second-judge = "openai"\njudge-url = "{server.url}"\njudge-model = "{MODEL}"\n')
+        config.write_text(f'second-judge = "openai"\nserved-url = "{server.url}"\nserved-model = "{MODEL}"\n')
         assert run(["judge-check", str(labels), "--config", str(config)]) == 0
         assert "questions to ask" not in capsys.readouterr().err
         assert server.seen == []

@@ -207,8 +207,8 @@ def test_places_that_are_taken_are_refused(taken: str, prompts: Path, tmp_path: 
 
 def test_addresses_that_are_not_approved_are_refused(prompts: Path, tmp_path: Path) -> None:
     arguments = ["mask", str(prompts), "--out", str(tmp_path / "m.jsonl"), "--quiet"]
-    assert run([*arguments, "--judge-url", "https://models.example.org/v1", "--judge-model", "m"]) == 5
-    assert run([*arguments, "--judge-url", "http://127.0.0.1:1/v1"]) == 2
+    assert run([*arguments, "--served-url", "https://models.example.org/v1", "--served-model", "m"]) == 5
+    assert run([*arguments, "--served-url", "http://127.0.0.1:1/v1"]) == 2
     assert run([*arguments, "--template", "soap"]) == 2
     assert run([*arguments, "--query-field", "text"]) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["prompts.jsonl"]

@@ -33,10 +33,13 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--qa", "served"], "no model is named; give --url and --model"),
-        (["--url", "http://127.0.0.1:1/v1"], "--url and --model go together"),
-        (["--url", "http://127.0.0.1:1/v1", "--model", "m"], "go with --qa served or --categories served"),
-        (["--key-file", "key"], "--key-file goes with --url and --model"),
+        (["--qa", "served"], "no model is named; give --served-url and --served-model"),
+        (["--served-url", "http://127.0.0.1:1/v1"], "--served-url and --served-model go together"),
+        (
+            ["--served-url", "http://127.0.0.1:1/v1", "--served-model", "m"],
+            "go with --qa served or --categories served",
+        ),
+        (["--served-key-file", "key"], "--served-key-file goes with --served-url and --served-model"),
         (["--human", "sheet.csv"], "go with --panel"),
         (["--panel-titles", "3"], "go with --panel"),
     ],

@@ -132,12 +132,12 @@ def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
         (["--systems", ","], 2, "no system is named"),
         (["--samples", "0"], 2, "a number from 1"),
         (["--samples", "many"], 2, "a number from 1"),
-        (["--url", "http://127.0.0.1:1/v1"], 2, "--url and --model go together"),
-        (["--strategy", "naive"], 2, "go with --url and --model"),
-        (["--systems", "served"], 2, "needs --url and --model"),
+        (["--served-url", "http://127.0.0.1:1/v1"], 2, "--served-url and --served-model go together"),
+        (["--strategy", "naive"], 2, "go with --served-url and --served-model"),
+        (["--systems", "served"], 2, "needs --served-url and --served-model"),
         (["--systems", "gliner"], 2, "there are rules, presidio, spacy, bilstm_crf, gold, served"),
-        (["--systems", "rules", "--url", "http://127.0.0.1:1/v1", "--model", "m"], 2, "add served to it"),
-        (["--url", "http://models.example.org/v1", "--model", "m"], 5, "nothing was sent"),
+        (["--systems", "rules", "--served-url", "http://127.0.0.1:1/v1", "--served-model", "m"], 2, "add served to it"),
+        (["--served-url", "http://models.example.org/v1", "--served-model", "m"], 5, "nothing was sent"),
         (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
     ],
 )
@@ -153,7 +153,7 @@ def test_a_directory_of_other_things_is_refused(tmp_path) -> None:
 
 
 def served(out: Path, url: str, *more: str) -> int:
-    endpoint = ("--url", url, "--model", MODEL)
+    endpoint = ("--served-url", url, "--served-model", MODEL)
     return bench(out, *endpoint, *more, systems="served")
 
 

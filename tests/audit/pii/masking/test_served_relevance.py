@@ -41,7 +41,7 @@ def patterns(monkeypatch: pytest.MonkeyPatch) -> None:
 def mask(folder: Path, server: Server, *, rows: list[dict[str, object]]) -> int:
     prompts = folder / "prompts.jsonl"
     prompts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    served = ["--judge-url", server.url, "--judge-model", MODEL]
+    served = ["--served-url", server.url, "--served-model", MODEL]
     return run(["mask", str(prompts), "--out", str(folder / "masked.jsonl"), "--quiet", *served])
 
 
@@ -104,7 +104,7 @@ def test_errors_say_whose_endpoint_it_is(
         server.always = status(http)
         assert mask(tmp_path, server, rows=[{"id": 1, "text": "a 34-year-old nurse", "query": "How old?"}]) == expected
     error = capfd.readouterr().err
-    assert "the endpoint that is asked what a question needs (--judge-url)" in error
+    assert "the endpoint that is asked what a question needs (--served-url)" in error
     assert "the judge" not in error
     # An option that mask does not have.
     assert "--judge-decoding" not in error
