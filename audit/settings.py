@@ -87,7 +87,6 @@ class AuditSettings:
     #: The matcher's own pairs, as in the paper: no exchange and no drop for balance.
     no_refine: bool = False
     #: A matcher on whose cohorts the train deltas are estimated a second time; it decides nothing.
-    second_matcher: Matcher | None = None
     controls: Controls = "sensitive"
     #: Ids of patients (one a line) to probe beside the targets; their results stand in the evidence alone.
     include_patients: Path | None = None
@@ -157,7 +156,6 @@ _CHOICES = {
     "judge_decoding": get_args(JudgeDecoding),
     "second_judge": get_args(JudgeChoice),
     "matcher": get_args(Matcher),
-    "second_matcher": get_args(Matcher),
     "controls": get_args(Controls),
     "fragment": get_args(Fragment),
     "prompt_form": get_args(PromptFormChoice),

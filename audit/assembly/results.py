@@ -75,7 +75,6 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         },
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
-        second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
         judge_quality=outcomes.judge_quality,
         drift=outcomes.drift,

@@ -34,8 +34,6 @@ class CohortChoice:
 
     patients_per_cell: int
     matcher: Matcher
-    #: A second matcher, on whose cohorts the deltas are measured again (sensitivity analysis).
-    second_matcher: Matcher | None
     controls: Controls
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None
@@ -51,7 +49,6 @@ class CohortChoice:
         return cls(
             patients_per_cell=settings.patients_per_cell,
             matcher=settings.matcher,
-            second_matcher=settings.second_matcher,
             controls=settings.controls,
             caliper=settings.caliper,
             refined=not settings.no_refine,
@@ -65,9 +62,7 @@ class Targets:
     """The patients that are probed."""
 
     cohorts: tuple[Cohort, ...]
-    #: The same diagnoses matched by `--second-matcher`; empty without it.
-    second_cohorts: tuple[Cohort, ...]
-    #: Patient id -> diagnoses of the cohorts it is in, by either matcher; none for a patient of the sample.
+    #: Patient id -> diagnoses of the cohorts it is in; none for a patient of the sample.
     diagnoses: Mapping[str, tuple[str, ...]]
     #: Whether there was no cohort, so that all targets are a sample.
     sampled: bool
@@ -105,35 +100,27 @@ def match_cohorts(
         for known in facts.values()
     ]
     size = lower_size(choice.patients_per_cell, choice.secret)
-    matchers = [matcher for matcher in (choice.matcher, choice.second_matcher) if matcher is not None]
-    cohorts: dict[Matcher, tuple[Cohort, ...]] = {}
-    with progress.stage("matching cohorts", total=len(matchers) * len(panel), unit="cohorts") as advance:
-        for matcher in matchers:
-            for diagnosis in panel:
-                cohort = build_cohort(
-                    candidates,
-                    diagnosis=diagnosis.id,
-                    request=MatchRequest(size, matcher, choice.caliper, choice.refined),
-                    controls=choice.controls,
-                    seed=choice.seed,
-                )
-                cohorts[matcher] = (*cohorts.get(matcher, ()), cohort)
-                advance(1)
-    first, *second = cohorts.values()
+    cohorts = []
+    with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
+        for diagnosis in panel:
+            cohort = build_cohort(
+                candidates,
+                diagnosis=diagnosis.id,
+                request=MatchRequest(size, choice.matcher, choice.caliper, choice.refined),
+                controls=choice.controls,
+                seed=choice.seed,
+            )
+            cohorts.append(cohort)
+            advance(1)
     diagnoses: dict[str, tuple[str, ...]] = {}
-    for of_matchers in zip(*cohorts.values(), strict=True):
-        for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
-            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
+    for cohort in cohorts:
+        for patient_id in sorted(member.patient_id for member in cohort.members):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), cohort.diagnosis)
     sampled = not diagnoses
     most = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
     for patient_id in _fill_up(facts, diagnoses, size=most, seed=choice.seed):
         diagnoses[patient_id] = ()
-    return Targets(
-        cohorts=first,
-        second_cohorts=second[0] if second else (),
-        diagnoses=diagnoses,
-        sampled=sampled,
-    )
+    return Targets(cohorts=tuple(cohorts), diagnoses=diagnoses, sampled=sampled)
 
 
 def _fill_up(facts: Mapping[str, PatientFacts], targets: Collection[str], *, size: int, seed: int) -> list[str]:

@@ -108,11 +108,6 @@ def _audit_options(command: Command) -> Command:
             help="Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance.",
         ),
         click.option(
-            "--second-matcher",
-            type=click.Choice(get_args(Matcher)),
-            help="Give the disclosure deltas on this matcher's cohorts, too; more patients are probed.",
-        ),
-        click.option(
             "--controls",
             type=click.Choice(get_args(Controls)),
             help="Controls have some sensitive diagnosis, or any patient may be one.  [default: sensitive]",

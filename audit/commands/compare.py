@@ -114,7 +114,13 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     listed = None if forgotten is None else read_patient_list(forgotten)
     if out is not None:
         prepare_directory(out, exact=exact)
-    pair = open_pair(run_a, run_b, allow_different_corpus=options["allow_different_corpus"])
+    pair = open_pair(
+        run_a,
+        run_b,
+        allow_different_corpus=options["allow_different_corpus"],
+        # A certificate is about named patients, who must have been asked alike in both runs.
+        allow_other_matcher=forgotten is None,
+    )
     if exact:
         require_evidence(pair)
     evidence = read_evidence(pair) if pair.paired else None

@@ -53,20 +53,6 @@ def exact_results(results: Results) -> PublishedResults:
         },
         mean={tier: _means(means) for tier, means in results.disclosure.mean.items()},
     )
-    second = shown.second_matcher
-    if second is not None and results.second_matcher is not None:
-        diagnoses = {
-            diagnosis: matching.model_copy(
-                update={
-                    "delta": {
-                        tier: {metric: exact_estimate(estimate) for metric, estimate in deltas.items()}
-                        for tier, deltas in results.second_matcher.diagnoses[diagnosis].delta.items()
-                    }
-                }
-            )
-            for diagnosis, matching in second.diagnoses.items()
-        }
-        second = second.model_copy(update={"diagnoses": diagnoses})
     cohorts = {
         name: cohort.model_copy(
             update={
@@ -85,7 +71,6 @@ def exact_results(results: Results) -> PublishedResults:
             "completeness": completeness,
             "disclosure": disclosure,
             "cohorts": cohorts,
-            "second_matcher": second,
         }
     )
     if measured.decision is None:

@@ -16,7 +16,7 @@ from clinaudit.reports.figures.memorization import (
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table, second_matcher_table
+from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
 from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
@@ -172,7 +172,6 @@ def _cohorts(content: ReportContent) -> AnnexPart:
     results = content.results
     settings = content.provenance.get("settings")
     compared = compared_sentence(results, settings.get("--controls") if isinstance(settings, Mapping) else None)
-    second = second_matcher_table(results)
     return AnnexPart(
         "annex-cohorts",
         "Cohorts and balance",
@@ -180,7 +179,6 @@ def _cohorts(content: ReportContent) -> AnnexPart:
         tables=_filled(
             cohorts_table(results),
             balance_table(results),
-            *(() if second is None else (second,)),
             overlap_table(content.exact),
         ),
     )

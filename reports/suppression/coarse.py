@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
-from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
@@ -43,7 +43,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarsePair,
     CoarsePrompts,
     CoarseRendering,
-    CoarseSecondMatching,
     CoarseStage,
 )
 from clinaudit.reports.suppression.rules import Rules, pool_groups
@@ -77,7 +76,6 @@ class _Coarsening:
 
     def results(self, results: Results) -> Coarse:
         groups = results.subgroups
-        second = results.second_matcher
         return Coarse(
             is_exact=self._exact,
             memorization=self._by_tier(results.memorization),
@@ -96,8 +94,6 @@ class _Coarsening:
                 for tier, arms in results.prompts.items()
             },
             cohorts={diagnosis: self._cohort(cohort) for diagnosis, cohort in results.cohorts.items()},
-            second_matcher=None if second is None else second.matcher,
-            second={} if second is None else self._second(second),
             group_memorization=None if groups is None else self._group_memorization(groups),
             # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
             group_disclosure=None
@@ -312,17 +308,6 @@ class _Coarsening:
             # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
             excluded={reason: self._rules.at_most(count) for reason, count in cohort.excluded.items()},
         )
-
-    def _second(self, second: SecondMatcher) -> dict[str, CoarseSecondMatching]:
-        return {
-            diagnosis: CoarseSecondMatching(
-                status=matching.status,
-                reason=matching.reason,
-                largest_smd=self._rules.smd(matching.largest_smd),
-                pairs={tier: self._pair(pair) for tier, pair in matching.pairs.items()},
-            )
-            for diagnosis, matching in second.diagnoses.items()
-        }
 
     # Groups
 

@@ -200,16 +200,6 @@ class CoarseCohort:
 
 
 @dataclass(frozen=True, slots=True)
-class CoarseSecondMatching:
-    """One diagnosis on the second matcher's cohort."""
-
-    status: str
-    reason: str | None
-    largest_smd: float | None
-    pairs: Mapping[str, CoarsePair]
-
-
-@dataclass(frozen=True, slots=True)
 class CoarsePopulation:
     """A split, or a cohort."""
 
@@ -316,8 +306,6 @@ class Coarse:
     renderings: Mapping[str, CoarseRendering]
     prompts: Mapping[str, Mapping[Arm, CoarsePrompts]]
     cohorts: Mapping[str, CoarseCohort]
-    second_matcher: str | None
-    second: Mapping[str, CoarseSecondMatching]
     group_memorization: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
     group_disclosure: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
     corpus: CoarseCorpus | None

@@ -26,7 +26,7 @@ from clinaudit.reports.exact.json_schema import EXACT_SCHEMA_PATH
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH
 
 #: What an audit with one judge leaves.
-TABLES = sorted(SCHEMAS.keys() - {"disagreements", "second_cohorts"})
+TABLES = sorted(SCHEMAS.keys() - {"disagreements"})
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 
 pytestmark = pytest.mark.slow

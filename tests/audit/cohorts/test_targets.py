@@ -37,7 +37,6 @@ def targets_of(
     choice = CohortChoice(
         patients_per_cell=cell,
         matcher="optimal",
-        second_matcher=None,
         controls="any",
         caliper=None,
         refined=True,

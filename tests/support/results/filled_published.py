@@ -17,8 +17,6 @@ from clinaudit.reports.schema.decision import Limit, PublishedDecision, Publishe
 from clinaudit.reports.schema.disclosure import (
     PublishedDisclosure,
     PublishedPair,
-    PublishedSecondMatcher,
-    PublishedSecondMatching,
 )
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
@@ -122,7 +120,6 @@ def published(
             diagnosis: cohort(form, cell=cell - order, order=order, nontrain=nontrain)
             for order, diagnosis in enumerate(DIAGNOSES)
         },
-        second_matcher=_second_matcher(form, cell) if nontrain else None,
         subgroups=subgroups(form, nontrain=nontrain),
         judge_quality=judge_quality(DIAGNOSES),
         drift=PublishedDrift(differing="some", tokens=64),
@@ -332,25 +329,6 @@ def _decide(step: int, leaks_from: int, short_at: int | None, reasons: tuple[str
     if step >= leaks_from:
         return "fail", reasons[0]
     return ("inconclusive", SHORT) if step == short_at else ("pass", reasons[1])
-
-
-def _second_matcher(form: Notation, cell: int) -> PublishedSecondMatcher:
-    return PublishedSecondMatcher(
-        matcher="optimal",
-        diagnoses={
-            diagnosis: PublishedSecondMatching(
-                status="balanced",
-                reason=None,
-                sets=form.count(cell),
-                largest_smd=0.1,
-                delta={
-                    tier: {metric: form.figure(0.45, least=-1.0) for metric in ("auroc_all", "auroc")}
-                    for tier in TIER_IDS
-                },
-            )
-            for diagnosis in DIAGNOSES
-        },
-    )
 
 
 def _unmeasured_text(text: PublishedMemorization, nothing: PublishedEstimate) -> PublishedMemorization:

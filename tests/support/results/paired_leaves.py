@@ -66,7 +66,6 @@ UNPUBLISHED: Final = {
     r"identifiers/.*/(values/\w+|verified)": "a number of values may be one of patients",
     r"(renderings/\w+/)?identifiers/.*by_patient/.*": "the uppermost are one, and none is a bin (test_ranges_hold)",
     r"cohorts/.*/(few|few_before)": "decides whether a difference is shown",
-    r"second_matcher/.*/pairs/.*": "its differences are given",
     r"judge_quality/(agreement/(kappa|alpha)|second/(kappa|alpha|verdicts|answers/.*))": "in the exact report alone",
     r"drift/(prompts|patients|differing|differing_patients|equal_leading_share)": "none or some",
 }

@@ -304,16 +304,13 @@ class Reader:
 
     def _disclosure(self, diagnosis: str, tier: str) -> Iterator[Law]:
         world, coarse = self._world, self._coarse
-        pair, second = coarse.disclosure[diagnosis][tier], coarse.second[diagnosis].pairs[tier]
+        pair = coarse.disclosure[diagnosis][tier]
         for arm in ARMS:
             for row, status in zip(ROWS, ("present", "absent"), strict=True):
                 first = {o: world.table(diagnosis, tier, arm, row, (o,)) for o in (*VERDICTS, "unjudged")}
-                again = {o: world.second_table(diagnosis, tier, arm, row, (o,)) for o in (*VERDICTS, "unjudged")}
                 yield from self._row(first, pair.verdicts[arm][status])  # type: ignore[index]
-                yield from self._row(again, second.verdicts[arm][status])  # type: ignore[index]
         reasons: dict[str, Sum] = {r: {f"pair/{diagnosis}/{tier}/dropped/{r}": 1} for r in (MISSING, REFERS)}
         yield from self._partition(reasons, pair.dropped_sets)
-        yield from self._partition({MISSING: {f"second/{diagnosis}/{tier}/dropped": 1}}, second.dropped_sets)
 
     def _row(self, cells: Mapping[str, Sum], shown: VerdictCounts) -> Iterator[Law]:
         for verdict in ("positive", "negative", "ambiguous", "unjudged"):
