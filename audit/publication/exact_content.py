@@ -10,7 +10,7 @@ from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.results import publish, read_again
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
 from clinaudit.reports.exact.estimate import exact_estimate
-from clinaudit.reports.exact.judge import CorrectedMetrics
+from clinaudit.reports.exact.judge import CorrectedMetrics, CorrectedPair
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedMeans, PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -101,6 +101,10 @@ def exact_parts(results: Results) -> ExactParts:
             }
             for diagnosis, tiers in pairs.items()
         },
+        corrected={
+            diagnosis: {tier: _corrected(pair.corrected) for tier, pair in tiers.items() if pair.corrected is not None}
+            for diagnosis, tiers in pairs.items()
+        },
         tests={
             diagnosis: {tier: test for tier, pair in tiers.items() if (test := _test(pair)) is not None}
             for diagnosis, tiers in pairs.items()
@@ -180,7 +184,6 @@ def exact_parts(results: Results) -> ExactParts:
 
 
 def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
-    corrected = pair.corrected
     detectable = pair.detectable_delta
     return shown.model_copy(
         update={
@@ -190,17 +193,6 @@ def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
             "detectable_delta": shown.detectable_delta
             if detectable is None
             else PublishedEstimate(value=detectable, low=detectable, high=detectable),
-            "corrected": None
-            if corrected is None
-            else {
-                side: _fields(record)
-                for side, record in (
-                    ("train", corrected.train),
-                    ("nontrain", corrected.nontrain),
-                    ("delta", corrected.delta),
-                )
-                if record is not None
-            },
         }
     )
 
@@ -209,8 +201,13 @@ def _metrics(record: Disclosure | DisclosureDelta) -> dict[str, PublishedEstimat
     return {metric: exact_estimate(getattr(record, metric)) for metric in _METRICS}
 
 
-def _fields(record: CorrectedMetrics) -> dict[str, PublishedEstimate]:
-    return {metric: exact_estimate(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+def _corrected(pair: CorrectedPair) -> dict[str, dict[str, PublishedEstimate]]:
+    sides = {"train": pair.train, "nontrain": pair.nontrain, "delta": pair.delta}
+    return {
+        side: {metric: exact_estimate(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+        for side, record in sides.items()
+        if record is not None
+    }
 
 
 def _means(means: MeanOverDiagnoses) -> PublishedMeans:

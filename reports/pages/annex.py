@@ -186,7 +186,8 @@ def _cohorts(content: ReportContent) -> AnnexPart:
 
 def _judge(content: ReportContent) -> AnnexPart:
     results = content.results
-    return AnnexPart("annex-judge", "The judge", tables=_filled(judge_metrics_table(results), corrected_table(results)))
+    tables = _filled(judge_metrics_table(results), corrected_table(content.exact, results))
+    return AnnexPart("annex-judge", "The judge", tables=tables)
 
 
 def _corpus(content: ReportContent) -> AnnexPart:

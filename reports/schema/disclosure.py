@@ -41,8 +41,6 @@ class PublishedPair(Record):
     dropped_sets: dict[str, Count]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
     detectable_delta: PublishedEstimate
-    #: The same metrics with the judge's errors taken out, by `train`, `nontrain`, `delta`; null where not measured.
-    corrected: dict[str, dict[str, PublishedEstimate]] | None = None
 
 
 class PublishedMeans(Record):

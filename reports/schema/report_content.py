@@ -120,6 +120,8 @@ class ExactParts(Record):
     roc: dict[str, dict[str, dict[Arm, list[RocPoint]]]] = Field(default_factory=dict)
     #: Diagnosis -> tier: the test of the policy's disclosure rule.
     tests: dict[str, dict[str, TestResult]] = Field(default_factory=dict)
+    #: Diagnosis -> tier -> `train`, `nontrain`, `delta` -> metric: disclosure with the judge's errors taken out.
+    corrected: dict[str, dict[str, dict[str, dict[str, PublishedEstimate]]]] = Field(default_factory=dict)
     #: Tier -> arm.
     spread: dict[str, dict[Arm, PatientSpread]] = Field(default_factory=dict)
     groups: dict[str, dict[Arm, list[GroupMeans]]] = Field(default_factory=dict)

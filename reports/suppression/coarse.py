@@ -274,7 +274,6 @@ class _Coarsening:
             },
             has_nontrain=pair.nontrain is not None,
             dropped_sets=self._rules.cells(pair.dropped_sets),
-            is_corrected=pair.corrected is not None,
         )
 
     def _row(self, counts: Mapping[Outcome, int]) -> VerdictCounts:

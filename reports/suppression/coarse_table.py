@@ -113,7 +113,6 @@ class CoarsePair:
     verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]]
     has_nontrain: bool
     dropped_sets: Cells
-    is_corrected: bool
 
 
 @dataclass(frozen=True, slots=True)

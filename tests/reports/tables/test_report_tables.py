@@ -57,7 +57,6 @@ def every_table(results: PublishedResults) -> list[Table]:
         balance_table(results),
         judge_matrix_table(results),
         judge_metrics_table(results),
-        corrected_table(results),
     ]
     return tables if results.corpus is None else [*tables, *corpus_tables(results.corpus)]
 
@@ -71,7 +70,7 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
     texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table, unguarded_table)]
-    for table in (*metric_tables(unmeasured()), *texts, corrected_table(unmeasured())):
+    for table in (*metric_tables(unmeasured()), *texts, corrected_table(exact_parts(), PublishedResults())):
         assert table.rows == ()
     assert subgroup_tables(PublishedResults()) == []
 
@@ -134,6 +133,10 @@ def test_exact_parts_have_tables_of_their_own() -> None:
     assert spread_table(exact, RESULTS).columns[2] == "0% have at most"
     assert group_means_tables(exact, RESULTS)[0].rows[0][:3] == ("Sex", "Female", "60")
     assert len(overlap_table(exact).rows) == 36
+    assert corrected_table(None, RESULTS).rows == ()
+    corrected = corrected_table(exact, RESULTS)
+    assert {len(row) for row in corrected.rows} == {len(corrected.columns)}
+    assert corrected.rows[0][4] == "0.99"
 
 
 def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:

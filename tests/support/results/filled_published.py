@@ -148,6 +148,7 @@ def exact_parts() -> ExactParts:
             }
             for diagnosis in DIAGNOSES
         },
+        corrected={diagnosis: {tier: {"train": {"auroc_all": mean}} for tier in TIER_IDS} for diagnosis in DIAGNOSES},
         spread={
             tier: dict.fromkeys(
                 ARMS,
@@ -363,6 +364,5 @@ def _unmeasured_pair(pair: PublishedPair, nothing: PublishedEstimate) -> Publish
             "nontrain": no_figures(pair.nontrain),
             "delta": no_figures(pair.delta),
             "detectable_delta": nothing,
-            "corrected": None,
         }
     )

@@ -169,7 +169,6 @@ def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) 
         delta={name: form.figure(delta, least=-1.0) for name in METRICS} if nontrain else None,
         dropped_sets={"chief complaint refers to it": form.count(3 if order == 5 else 0)},
         detectable_delta=form.figure(0.17, width=0.01),
-        corrected={arm: {"auroc_all": figures[arm]["auroc_all"]} for arm in shown},
     )
 
 
