@@ -26,6 +26,7 @@ from clinaudit.reports.schema.report_content import (
     RegionLength,
     Spread,
     TestResult,
+    UnguardedText,
 )
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import exactly
@@ -145,6 +146,18 @@ def exact_parts(results: Results) -> ExactParts:
                 )
                 for arm, summary in arms.items()
                 if summary.paper_view is not None
+            }
+            for tier, arms in summaries.items()
+        },
+        unguarded={
+            tier: {
+                arm: UnguardedText(
+                    memorized_fraction=exact_estimate(guard.by_patient["unguarded_memorized_fraction"].mean),
+                    attributable_fraction=exact_estimate(guard.by_patient["unguarded_attributable_fraction"].mean),
+                    hit_patients_share=exact_estimate(guard.unguarded_hit_patients_share),
+                )
+                for arm, summary in arms.items()
+                if (guard := summary.guard) is not None
             }
             for tier, arms in summaries.items()
         },

@@ -118,7 +118,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             others_table(results),
             near_verbatim_table(results),
             guard_table(results),
-            unguarded_table(results),
+            unguarded_table(content.exact, results),
             paper_view_table(content.exact, results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),

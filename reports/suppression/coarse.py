@@ -25,7 +25,7 @@ from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedDrift
-from clinaudit.reports.suppression.classes import ARM_STEP, STEP, Interval, is_enough
+from clinaudit.reports.suppression.classes import ARM_STEP, STEP, Interval
 from clinaudit.reports.suppression.coarse_corpus import coarsen_follow_up, coarsen_identifiability, coarsen_population
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
@@ -220,17 +220,12 @@ class _Coarsening:
         )
 
     def _guard(self, guard: Guard, patients: int) -> CoarseGuard:
-        def cells(any_: int) -> dict[str, CountRange]:
-            return self._rules.cells({"any": any_, "none": patients - any_}, step=ARM_STEP)
-
+        repeating = {"any": guard.repeating_patients, "none": patients - guard.repeating_patients}
         ended, spared, cut = guard.ended_patients, guard.spared_patients, guard.recitation_cut_patients
         whole = {"spared": spared, "cut": ended - spared, "none": patients - ended}
-        is_shown = self._exact or is_enough(spared, patients - spared, step=ARM_STEP)
         return CoarseGuard(
-            repeating=cells(guard.repeating_patients),
+            repeating=self._rules.cells(repeating, step=ARM_STEP),
             ended=self._rules.cells(whole, step=ARM_STEP),
-            hits=cells(guard.unguarded_hit_patients) if is_shown else {},
-            fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
             recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
         )
 

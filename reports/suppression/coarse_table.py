@@ -56,10 +56,6 @@ class CoarseGuard:
     #: Patients of whom the second rule keeps more (`spared`), of whom the guard ended something all the same, and the
     #: others.
     ended: Cells
-    #: Patients with a match by the second rule, and without, and its fractions. Empty where the second rule keeps more
-    #: of 1 to 20 patients, or of all but 1 to 20: beside the first rule's, a mean would tell how many these are.
-    hits: Cells
-    fractions: Mapping[str, CoarseFraction]
     recitation_tokens_cut: float | None
 
 

@@ -122,7 +122,7 @@ def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str
 
 
 def corrected_table(exact: ExactParts | None, results: PublishedResults) -> Table:
-    """Return raw disclosure beside the same corrected for the judge's errors (misclassification); of exact results alone."""
+    """Return disclosure as measured beside it corrected for the judge's errors; of exact results alone."""
     corrected = {} if exact is None else exact.corrected
     rows = [
         (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *_corrected_row(pair, sides, name))

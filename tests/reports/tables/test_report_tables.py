@@ -49,7 +49,6 @@ def every_table(results: PublishedResults) -> list[Table]:
         sections_table(results),
         near_verbatim_table(results),
         guard_table(results),
-        unguarded_table(results),
         *metric_tables(results),
         verdicts_table(results),
         *subgroup_tables(results),
@@ -69,7 +68,7 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
-    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table, unguarded_table)]
+    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
     for table in (*metric_tables(unmeasured()), *texts, corrected_table(exact_parts(), PublishedResults())):
         assert table.rows == ()
     assert subgroup_tables(PublishedResults()) == []
@@ -231,14 +230,15 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
 
 
 def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
-    cut, uncut = guard_table(RESULTS), unguarded_table(RESULTS)
+    cut = guard_table(RESULTS)
     background, fragment = (
         cut.rows[0],
         next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "trained on"),
     )
     assert background[3] == "–"
     assert fragment[3] == "41"
-    assert "few patients" in uncut.rows[0]
-    shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "trained on")
-    assert shown[2].startswith("99% (")
-    assert "1 to 20 patients stand behind" in uncut.note
+
+
+def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
+    assert unguarded_table(None, RESULTS).rows == unguarded_table(exact_parts(), unmeasured()).rows == ()
+    assert unguarded_table(exact_parts(), RESULTS).rows[0][2:] == ("99% (97% to 100%)",) * 3

@@ -32,6 +32,7 @@ from clinaudit.reports.schema.report_content import (
     ReportContent,
     RocPoint,
     TestResult,
+    UnguardedText,
 )
 from clinaudit.reports.schema.results import PublishedDrift, PublishedResults, PublishedStage, TrainingLoss
 
@@ -172,6 +173,12 @@ def exact_parts() -> ExactParts:
         },
         paper_view={
             tier: dict.fromkeys(ARMS, PaperView(rows=348, memorized_fraction=mean, hit_rate=mean)) for tier in TIER_IDS
+        },
+        unguarded={
+            tier: dict.fromkeys(
+                ARMS, UnguardedText(memorized_fraction=mean, attributable_fraction=mean, hit_patients_share=mean)
+            )
+            for tier in TIER_IDS
         },
         overlap={
             diagnosis: [

@@ -112,10 +112,6 @@ def memorization(
             ended_share=form.rate(some, patients - some),
             spared_patients=form.count(some // 2),
             recitation_tokens_cut=41.0 if leaks else None,
-            unguarded_memorized_fraction=fraction(form, 0.99, most) if leaks else None,
-            unguarded_attributable_fraction=fraction(form, 0.71, most) if leaks else None,
-            unguarded_hit_patients=form.count(some) if leaks else None,
-            unguarded_hit_patients_share=form.rate(some, patients - some) if leaks else None,
         ),
         other_patients=other_patients(form, others, patients),
     )
