@@ -18,7 +18,7 @@ from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
-from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
+from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, power_table, verdicts_table
 from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
@@ -27,6 +27,7 @@ from clinaudit.reports.tables.memorization import (
     bins_table,
     guard_table,
     memorization_table,
+    memorization_zeros_table,
     near_verbatim_table,
     others_table,
     paper_view_table,
@@ -44,7 +45,6 @@ from clinaudit.reports.tables.paper import (
     source_notes_table,
     table1_tables,
 )
-from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.prompts import prompts_table, refusals_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table

@@ -61,6 +61,20 @@ def bins_table(results: PublishedResults) -> Table:
     return _bins_table(results, "Patients by own text", "attributable_fraction")
 
 
+def memorization_zeros_table(results: PublishedResults) -> Table:
+    """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        mean = summary.attributable_fraction.mean
+        high = mean.confidence_high
+        if mean.value == 0 and high is not None:
+            bound = f"at most {percent_text(high)}"
+            rows.append((*asked_about(tier, arm), count_text(summary.patients), bound))
+    heads = ("Tier", "Who", "Patients", "What the mean may still be")
+    note = "“At most” is the upper end of the two-sided 95% interval."
+    return Table("Where no own text was found", heads, tuple(rows), note)
+
+
 def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
     summaries = [(tier, arm, getattr(summary, name)) for tier, arm, summary in memorization_summaries(results)]
     bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
