@@ -13,9 +13,8 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.audit.population.description import describe_population
+from clinaudit.audit.population.description import describe_identifiability, describe_population
 from clinaudit.audit.population.follow_up import describe_follow_up
-from clinaudit.audit.population.identifiability import describe_identifiability
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
