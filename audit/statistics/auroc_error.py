@@ -1,9 +1,8 @@
 """Error of an AUROC, and of the difference of two: DeLong's variance with Student's t (docs/methods.md, section 5).
 
 Owns intervals, the one-sided test and the minimal detectable difference (power), and how far a number without a scale
-of its own, such as a loss, tells two groups apart. Knows nothing of verdicts, arms or
-diagnoses. It takes counts by score level as `clinaudit.audit.statistics.auroc` does, and is vectorized over leading
-axes.
+of its own, such as a loss, tells two groups apart. Knows nothing of verdicts, arms or diagnoses. It takes counts by
+score level as `clinaudit.audit.statistics.auroc` does, and is vectorized over leading axes.
 """
 
 from collections.abc import Sequence
