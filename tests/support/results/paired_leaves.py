@@ -49,6 +49,7 @@ UNPUBLISHED: Final = {
     r"(.*/)?(memorized|attributable|near_verbatim_attributable)_fraction(_\w+)?"
     r"|.*/other_patients/(fraction|sampled_fraction|chance)|.*/near_verbatim/(extra_)?fraction": "over generations",
     r".*/(hit_rate|other_patients/rate)": "over generations",
+    r".*disclosure/.*/corrected/.*": "simulated: in the exact report alone",
     r".*/guard/(unguarded_.*|by_patient/.*)": "by the second rule: in the exact report alone",
     r".*/(generations|shorter_than_ngram|dropped_tokens|\w+_generations|refusals/refused)": "counts no patients",
     r"(memorization|renderings)/.*/empty": "counts generations",
