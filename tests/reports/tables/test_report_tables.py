@@ -241,4 +241,4 @@ def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
 
 def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
     assert unguarded_table(None, RESULTS).rows == unguarded_table(exact_parts(), unmeasured()).rows == ()
-    assert unguarded_table(exact_parts(), RESULTS).rows[0][2:] == ("99% (97% to 100%)",) * 3
+    assert unguarded_table(exact_parts(), RESULTS).rows[0][2:] == ("99% (97 to 100)",) * 3
