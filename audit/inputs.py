@@ -101,10 +101,6 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     endpoint = settings.judge_endpoint
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
-    if settings.second_matcher == settings.matcher:
-        raise UsageError(
-            f"--second-matcher {settings.second_matcher} is the matcher itself; name the other one, or leave it out"
-        )
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_usable(settings.ray_address)

@@ -17,7 +17,6 @@ from clinaudit.audit.cohorts.cohort import cohort_rows
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
 from clinaudit.audit.cohorts.stage import match_cohorts
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.disclosure.second_matcher import measure_second_matching
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.generation.drift import DriftCheck
@@ -119,8 +118,6 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             progress=progress,
         )
         write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
-        if settings.second_matcher is not None:
-            write_table(run.evidence, "second_cohorts", cohort_rows(targets.second_cohorts))
         annotations = annotate_members(
             targets.members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
         )
@@ -208,21 +205,11 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
 
         # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
         outcomes = outcomes_of(judgements)
-        collected, collected_again = (
-            collect_by_rendering(cohorts, priors, generations, outcomes, probed=inputs.probed)
-            for cohorts in (targets.cohorts, targets.second_cohorts)
-        )
+        collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)
         disclosure = measure_all_disclosure(
             targets.cohorts,
             collected,
             confusion_matrix=None if quality is None else confusion_matrix(quality),
-            seed=settings.seed,
-            progress=progress,
-        )
-        second_matcher = measure_second_matching(
-            settings.second_matcher,
-            targets.second_cohorts,
-            collected_again[None],
             seed=settings.seed,
             progress=progress,
         )
@@ -246,7 +233,6 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 memorization=by_view(memorization.results, inputs.probed.beside),
                 disclosure=disclosure,
                 identifiers=identifiers.results,
-                second_matcher=second_matcher,
                 subgroups=describe_subgroups(
                     [
                         row

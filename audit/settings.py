@@ -129,9 +129,6 @@ class PromptOptions(Options):
     no_refine: bool = option(
         False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
     )
-    second_matcher: Matcher | None = option(
-        None, "Give the disclosure deltas on this matcher's cohorts, too; more patients are probed."
-    )
     controls: Controls = option("sensitive", "Controls have some sensitive diagnosis, or any patient may be one.")
     include_patients: Path | None = option(
         None,

@@ -13,7 +13,7 @@ from clinaudit.audit.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
-from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
@@ -39,8 +39,6 @@ class StageOutcomes:
     memorization: Mapping[View, MemorizationResults]
     disclosure: Mapping[View, DisclosureResults]
     identifiers: Mapping[View, Identifiers]
-    #: None without `--second-matcher`.
-    second_matcher: SecondMatcher | None
     subgroups: Subgroups
     #: None where there was nothing to judge.
     judge_quality: JudgeQuality | None

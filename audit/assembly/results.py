@@ -12,9 +12,8 @@ from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.audit.population.description import describe_population
+from clinaudit.audit.population.description import describe_identifiability, describe_population
 from clinaudit.audit.population.follow_up import describe_follow_up
-from clinaudit.audit.population.identifiability import describe_identifiability
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
@@ -74,7 +73,6 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         },
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
         cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
-        second_matcher=outcomes.second_matcher,
         subgroups=outcomes.subgroups,
         judge_quality=outcomes.judge_quality,
         drift=outcomes.drift,

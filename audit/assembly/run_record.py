@@ -60,7 +60,6 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--matcher": settings.matcher,
         "--caliper": settings.caliper,
         "--no-refine": settings.no_refine,
-        "--second-matcher": settings.second_matcher,
         "--controls": settings.controls,
         "--training-length": settings.training_length,
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,

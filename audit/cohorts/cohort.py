@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
 from clinaudit.audit.cohorts.matched_sets import MatchedSet, MatchedSets, MatchRequest, choose_sets
-from clinaudit.audit.cohorts.overlap import describe_overlap
+from clinaudit.audit.cohorts.propensity import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary

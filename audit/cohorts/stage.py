@@ -1,12 +1,13 @@
 """The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
 
-Owns the way from labelled patients to targets, and the sample that fills them up where the cohorts are small: text
-that a model repeats is looked for in all targets, diagnoses in the cohorts alone. Knows nothing of how a label came
-about, of prompts or of generations.
+Owns the way from labelled patients to targets, the sample that fills them up where the cohorts are small (text that a
+model repeats is looked for in all targets, diagnoses in the cohorts alone), and the secret draw that lowers both sizes.
+Knows nothing of how a label came about, of prompts or of generations.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -14,10 +15,10 @@ from clinaudit.audit.choices import Controls, Matcher
 from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
 from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import MissingTiers
-from clinaudit.audit.cohorts.secret_sizes import draw_secret_number, lower_size
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -26,6 +27,9 @@ from clinaudit.priors.facts import PatientFacts
 SAMPLE_SIZE = 200
 #: The digit of the secret draw that lowers the sample; the last one lowers a cell.
 _DIGIT_OF_SAMPLE = 1
+_PREFIX: Final = b"clinaudit: sizes that follow from a setting"
+#: Numbers in a class of counts.
+_STEP: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +38,13 @@ class CohortChoice:
 
     patients_per_cell: int
     matcher: Matcher
-    #: A second matcher, on whose cohorts the deltas are measured again (sensitivity analysis).
-    second_matcher: Matcher | None
     controls: Controls
     #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
     caliper: float | None
     #: Whether exchanges and drops for balance follow the matching.
     refined: bool
     seed: int
-    #: By which sizes that follow from a setting are lowered (`secret_sizes`).
+    #: By which sizes that follow from a setting are lowered (`draw_secret_number`).
     secret: int
 
     @classmethod
@@ -51,7 +53,6 @@ class CohortChoice:
         return cls(
             patients_per_cell=settings.patients_per_cell,
             matcher=settings.matcher,
-            second_matcher=settings.second_matcher,
             controls=settings.controls,
             caliper=settings.caliper,
             refined=not settings.no_refine,
@@ -65,9 +66,7 @@ class Targets:
     """The patients that are probed."""
 
     cohorts: tuple[Cohort, ...]
-    #: The same diagnoses matched by `--second-matcher`; empty without it.
-    second_cohorts: tuple[Cohort, ...]
-    #: Patient id -> diagnoses of the cohorts it is in, by either matcher; none for a patient of the sample.
+    #: Patient id -> diagnoses of the cohorts it is in; none for a patient of the sample.
     diagnoses: Mapping[str, tuple[str, ...]]
     #: Whether there was no cohort, so that all targets are a sample.
     sampled: bool
@@ -94,33 +93,25 @@ def match_cohorts(
     """
     candidates = _candidates(facts, status, missing_tiers)
     size = lower_size(choice.patients_per_cell, choice.secret)
-    matchers = [matcher for matcher in (choice.matcher, choice.second_matcher) if matcher is not None]
-    cohorts: dict[Matcher, tuple[Cohort, ...]] = {}
-    with progress.stage("matching cohorts", total=len(matchers) * len(panel), unit="cohorts") as advance:
-        for matcher in matchers:
-            for diagnosis in panel:
-                cohort = build_cohort(
-                    candidates,
-                    diagnosis=diagnosis.id,
-                    request=MatchRequest(size, matcher, choice.caliper, choice.refined),
-                    controls=choice.controls,
-                    seed=choice.seed,
-                )
-                cohorts[matcher] = (*cohorts.get(matcher, ()), cohort)
-                advance(1)
-    first, *second = cohorts.values()
+    cohorts = []
+    with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
+        for diagnosis in panel:
+            cohort = build_cohort(
+                candidates,
+                diagnosis=diagnosis.id,
+                request=MatchRequest(size, choice.matcher, choice.caliper, choice.refined),
+                controls=choice.controls,
+                seed=choice.seed,
+            )
+            cohorts.append(cohort)
+            advance(1)
     diagnoses: dict[str, tuple[str, ...]] = {}
-    for of_matchers in zip(*cohorts.values(), strict=True):
-        for patient_id in sorted({member.patient_id for cohort in of_matchers for member in cohort.members}):
-            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), of_matchers[0].diagnosis)
+    for cohort in cohorts:
+        for patient_id in sorted(member.patient_id for member in cohort.members):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), cohort.diagnosis)
     sampled = not diagnoses
     _fill_up(facts, diagnoses, choice)
-    return Targets(
-        cohorts=first,
-        second_cohorts=second[0] if second else (),
-        diagnoses=diagnoses,
-        sampled=sampled,
-    )
+    return Targets(cohorts=tuple(cohorts), diagnoses=diagnoses, sampled=sampled)
 
 
 def foresee_targets(
@@ -178,3 +169,22 @@ def _fill_up(facts: Mapping[str, PatientFacts], diagnoses: dict[str, tuple[str, 
         lacking = max(0, size - (len(ids) - len(others)))
         picked = rng.permutation(len(others))[:lacking]
         diagnoses.update((others[index], ()) for index in sorted(picked))
+
+
+def draw_secret_number(corpus: Corpus) -> int:
+    """Return a number drawn from all notes of the corpus, the same for the same notes.
+
+    Who knows a total exactly can tell the small cells of its classes: with 200 patients, 1-10 and 181-190 are exactly
+    10 and 190. A cell's cap and the size of a sample are settings, which are published. So they are lowered by 0 to 9,
+    drawn from a digest that nobody without the notes can have (docs/methods.md, "Statistical disclosure control"). Two
+    sizes take two digits: with one, a cell's size would tell that of the sample.
+    """
+    return int.from_bytes(draw_secret(all_texts(corpus), purpose=_PREFIX)[:8], "big")
+
+
+def lower_size(size: int, secret: int, *, digit: int = 0) -> int:
+    """Return the size lowered by 0 to 9, and by half at most where it is below 20.
+
+    `digit`: which digit of the draw, from the last (0) on.
+    """
+    return size - secret // int(_STEP**digit) % min(_STEP, size // 2 + 1)

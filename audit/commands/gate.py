@@ -46,7 +46,7 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
     from clinaudit.audit.publication.published_files import read_exact, read_published, read_record
     from clinaudit.audit.publication.run_verdict import find_exact_verdict, find_verdict
     from clinaudit.audit.run.manifest import require_finished_run, verify
-    from clinaudit.reports.exports.gate_file import gate_json
+    from clinaudit.reports.exports.verdict_files import gate_json
 
     finished = require_finished_run(run_directory)
     if out is not None:
@@ -87,9 +87,7 @@ def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exa
     from clinaudit.audit.run.durable_files import make_private_directory
     from clinaudit.audit.run.manifest import is_purged, replace_files
     from clinaudit.errors import BadInputError
-    from clinaudit.reports.exports.gate_file import gate_json
-    from clinaudit.reports.exports.junit import junit_xml
-    from clinaudit.reports.exports.sarif import sarif_json
+    from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 
     if not exact:
         if not out.is_dir():

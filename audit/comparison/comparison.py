@@ -39,7 +39,7 @@ def read_reference(pair: RunPair, reference: Path, *, included: Iterable[str]) -
 
     Raises `BadInputError` where it is not, was purged, or is of the model of A or of B: neither can vouch for itself.
     """
-    beside = open_pair(pair.b.run.root, reference, allow_different_corpus=False)
+    beside = open_pair(pair.b.run.root, reference)
     if not beside.b.has_evidence:
         raise BadInputError("the evidence of the --reference was purged; audit the retrained model again")
     for name, run in (("A", pair.a), ("B", pair.b)):

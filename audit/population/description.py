@@ -1,12 +1,14 @@
 """Descriptive statistics of the patients in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
 
-Owns counts and moments of notes, tokens, ages, sex and race for any group of patients. Knows nothing of results.
+Owns counts and moments of notes, tokens, ages, sex and race for any group of patients, and by split how identifiable
+they are: tags of de-identification, unique priors, notes too long to train on. Knows nothing of what a model did.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
 import numpy as np
 
@@ -15,8 +17,12 @@ from clinaudit.audit.model.token_cache import BATCH, TokenCache
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.surrogate_tags import find_styles
-from clinaudit.reports.exact.corpus import Moments, PopulationSummary
+from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
+from clinaudit.reports.exact.corpus import Identifiability, Moments, PopulationSummary
+from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS
+from clinaudit.reports.schema.record import ARMS, Arm
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
@@ -44,6 +50,8 @@ _RACES = {
     "nhpi": "native hawaiian or pacific islander",
 }
 _SEXES = {"female": "female", "male": "male"}
+#: Least number of patients in each bin but the last, the largest first.
+_BIN_STARTS: Final = tuple(zip(reversed((1, *FEWER_THAN)), reversed(UNIQUENESS_BINS), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +157,41 @@ def _moments(values: Iterable[int]) -> Moments:
         return Moments(mean=None, sd=None, min=None, max=None)
     sd = float(np.std(numbers, ddof=1)) if len(numbers) > 1 else None
     return Moments(mean=float(np.mean(numbers)), sd=sd, min=min(numbers), max=max(numbers))
+
+
+def describe_identifiability(
+    facts: Mapping[str, PatientFacts],
+    probed: ProbedTiers,
+    census: NoteCensus,
+    *,
+    training_length: int,
+    several_ids: Collection[str],
+) -> dict[Arm, Identifiability]:
+    """Count the patients of each split; `facts` are those of all patients of both.
+
+    `training_length`: tokens of the longest text that the model was trained on. A patient with a longer note was left
+    out of training in the paper (Appendix E), and elsewhere at least that note was cut. `several_ids`: patients who
+    have more than one id.
+    """
+    fitting = {tier.id: count_fitting(facts.values(), tier, probed.renderings_of(tier)[0]) for tier in probed.tiers}
+    described: dict[Arm, Identifiability] = {}
+    for arm in ARMS:
+        ids = [patient_id for patient_id, known in facts.items() if known.arm == arm]
+        if not ids:
+            continue
+        styles = Counter(style for patient_id in ids for style in census.tag_styles.get(patient_id, ()))
+        described[arm] = Identifiability(
+            patients=len(ids),
+            tagged=dict(sorted(styles.items())),
+            uniqueness={tier: _bins([of.get(patient_id) for patient_id in ids]) for tier, of in fitting.items()},
+            longer_than_trained=sum(census.longest[patient_id] > training_length for patient_id in ids),
+            several_ids=sum(patient_id in several_ids for patient_id in ids),
+        )
+    return described
+
+
+def _bins(fitting: Sequence[int | None]) -> dict[str, int]:
+    counts = Counter(
+        NOT_ASKED if of is None else next(name for start, name in _BIN_STARTS if of >= start) for of in fitting
+    )
+    return {name: counts[name] for name in (*UNIQUENESS_BINS, NOT_ASKED)}

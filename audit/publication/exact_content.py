@@ -10,7 +10,7 @@ from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.results import publish, read_again
 from clinaudit.reports.exact.disclosure import Disclosure, DisclosureDelta, DisclosurePair, MeanOverDiagnoses
 from clinaudit.reports.exact.estimate import exact_estimate
-from clinaudit.reports.exact.judge import CorrectedMetrics
+from clinaudit.reports.exact.judge import CorrectedMetrics, CorrectedPair
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedMeans, PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -26,6 +26,7 @@ from clinaudit.reports.schema.report_content import (
     RegionLength,
     Spread,
     TestResult,
+    UnguardedText,
 )
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.classes import exactly
@@ -53,20 +54,6 @@ def exact_results(results: Results) -> PublishedResults:
         },
         mean={tier: _means(means) for tier, means in results.disclosure.mean.items()},
     )
-    second = shown.second_matcher
-    if second is not None and results.second_matcher is not None:
-        diagnoses = {
-            diagnosis: matching.model_copy(
-                update={
-                    "delta": {
-                        tier: {metric: exact_estimate(estimate) for metric, estimate in deltas.items()}
-                        for tier, deltas in results.second_matcher.diagnoses[diagnosis].delta.items()
-                    }
-                }
-            )
-            for diagnosis, matching in second.diagnoses.items()
-        }
-        second = second.model_copy(update={"diagnoses": diagnoses})
     cohorts = {
         name: cohort.model_copy(
             update={
@@ -85,7 +72,6 @@ def exact_results(results: Results) -> PublishedResults:
             "completeness": completeness,
             "disclosure": disclosure,
             "cohorts": cohorts,
-            "second_matcher": second,
         }
     )
     if measured.decision is None:
@@ -114,6 +100,10 @@ def exact_parts(results: Results) -> ExactParts:
                 }
                 for tier, pair in tiers.items()
             }
+            for diagnosis, tiers in pairs.items()
+        },
+        corrected={
+            diagnosis: {tier: _corrected(pair.corrected) for tier, pair in tiers.items() if pair.corrected is not None}
             for diagnosis, tiers in pairs.items()
         },
         tests={
@@ -159,6 +149,18 @@ def exact_parts(results: Results) -> ExactParts:
             }
             for tier, arms in summaries.items()
         },
+        unguarded={
+            tier: {
+                arm: UnguardedText(
+                    memorized_fraction=exact_estimate(guard.by_patient["unguarded_memorized_fraction"].mean),
+                    attributable_fraction=exact_estimate(guard.by_patient["unguarded_attributable_fraction"].mean),
+                    hit_patients_share=exact_estimate(guard.unguarded_hit_patients_share),
+                )
+                for arm, summary in arms.items()
+                if (guard := summary.guard) is not None
+            }
+            for tier, arms in summaries.items()
+        },
         overlap={
             diagnosis: [PropensityBin(**row.model_dump()) for row in cohort.overlap]
             for diagnosis, cohort in results.cohorts.items()
@@ -195,7 +197,6 @@ def exact_parts(results: Results) -> ExactParts:
 
 
 def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
-    corrected = pair.corrected
     detectable = pair.detectable_delta
     return shown.model_copy(
         update={
@@ -205,17 +206,6 @@ def _pair(shown: PublishedPair, pair: DisclosurePair) -> PublishedPair:
             "detectable_delta": shown.detectable_delta
             if detectable is None
             else PublishedEstimate(value=detectable, low=detectable, high=detectable),
-            "corrected": None
-            if corrected is None
-            else {
-                side: _fields(record)
-                for side, record in (
-                    ("train", corrected.train),
-                    ("nontrain", corrected.nontrain),
-                    ("delta", corrected.delta),
-                )
-                if record is not None
-            },
         }
     )
 
@@ -224,8 +214,13 @@ def _metrics(record: Disclosure | DisclosureDelta) -> dict[str, PublishedEstimat
     return {metric: exact_estimate(getattr(record, metric)) for metric in _METRICS}
 
 
-def _fields(record: CorrectedMetrics) -> dict[str, PublishedEstimate]:
-    return {metric: exact_estimate(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+def _corrected(pair: CorrectedPair) -> dict[str, dict[str, PublishedEstimate]]:
+    sides = {"train": pair.train, "nontrain": pair.nontrain, "delta": pair.delta}
+    return {
+        side: {metric: exact_estimate(getattr(record, metric)) for metric in CorrectedMetrics.model_fields}
+        for side, record in sides.items()
+        if record is not None
+    }
 
 
 def _means(means: MeanOverDiagnoses) -> PublishedMeans:

@@ -15,11 +15,9 @@ from clinaudit.audit.run.durable_files import make_private_directory, write_atom
 from clinaudit.audit.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
-from clinaudit.reports.exports.gate_file import gate_json
-from clinaudit.reports.exports.junit import junit_xml
 from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_files
-from clinaudit.reports.exports.sarif import sarif_json
+from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import PublishedDecision

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.arm_intervals import ppv_bounds
-from clinaudit.audit.disclosure.error_correction import CORRECTED_METRICS
 from clinaudit.audit.disclosure.metrics import (
     DISCLOSURE_METRICS,
     POSITIVE,
@@ -43,7 +42,6 @@ from clinaudit.reports.suppression.coarse_table import CoarsePair
 
 #: Tables of an arm and size that a difference is looked for at, at each end of each measure.
 _KEPT: Final = 4
-_WITHHELD: Final = "not published; it stands in the exact report"
 _LEVELS: Final = {"auroc_all": score_levels_of_all, "auroc": score_levels_of_mentions}
 Values = NDArray[np.float64]
 
@@ -73,21 +71,7 @@ def publish_pair(pair: CoarsePair, prevalence: PublishedEstimate) -> PublishedPa
         delta=None if nontrain is None else _publish_delta(train, nontrain, published),
         dropped_sets=dict(pair.dropped_sets),
         detectable_delta=_publish_detectable(train, nontrain, pair),
-        corrected=publish_corrected(pair),
     )
-
-
-def publish_corrected(pair: CoarsePair) -> dict[str, dict[str, PublishedEstimate]] | None:
-    """Return that the metrics with the judge's errors taken out are withheld; None where they were not measured.
-
-    They are simulated, and their extremes over the tables within the classes are not at the corners.
-    """
-    if not pair.is_corrected:
-        return None
-    return {
-        side: {str(metric): PublishedEstimate(reason=_WITHHELD) for metric in CORRECTED_METRICS}
-        for side in (*ARMS, "delta")
-    }
 
 
 def find_sizes(pair: CoarsePair) -> CountRange:

@@ -55,8 +55,7 @@ def find_patients(coarse: CoarseMemorization) -> CountRange:
         partitions += [fraction.bins for fraction in shown if fraction is not None]
         partitions.append(list(others.patients.values()))
     if coarse.guard is not None:
-        partitions += [fraction.bins for fraction in coarse.guard.fractions.values()]
-        partitions += [list(c.values()) for c in (coarse.guard.repeating, coarse.guard.ended, coarse.guard.hits)]
+        partitions += [list(cells.values()) for cells in (coarse.guard.repeating, coarse.guard.ended)]
     return common_total(partitions)
 
 
@@ -156,8 +155,6 @@ def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *,
 def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
     """Return what the repetition guard cut; `patients` is the size of the arm."""
     ended = add([coarse.ended["spared"], coarse.ended["cut"]])
-    fractions = {name: publish_fraction(fraction, patients) for name, fraction in coarse.fractions.items()}
-    hits = coarse.hits
     return PublishedGuard(
         repeating_patients=coarse.repeating["any"],
         repeating_share=share_range(coarse.repeating["any"], coarse.repeating["none"], total=patients),
@@ -165,10 +162,6 @@ def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
         ended_share=share_range(ended, coarse.ended["none"], total=patients),
         spared_patients=coarse.ended["spared"],
         recitation_tokens_cut=coarse.recitation_tokens_cut,
-        unguarded_memorized_fraction=fractions.get("unguarded_memorized_fraction"),
-        unguarded_attributable_fraction=fractions.get("unguarded_attributable_fraction"),
-        unguarded_hit_patients=hits.get("any"),
-        unguarded_hit_patients_share=share_range(hits["any"], hits["none"], total=patients) if hits else None,
     )
 
 

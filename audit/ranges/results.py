@@ -24,11 +24,7 @@ from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.disclosure import (
-    COMPARED_METRICS,
     PublishedDisclosure,
-    PublishedPair,
-    PublishedSecondMatcher,
-    PublishedSecondMatching,
 )
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.memorization import PublishedMemorization
@@ -108,7 +104,6 @@ def publish(coarse: Coarse) -> PublishedResults:
             )
             for diagnosis, cohort in coarse.cohorts.items()
         },
-        second_matcher=_second_matcher(coarse),
         subgroups=_subgroups(coarse),
         judge_quality=None if coarse.judge is None else publish_judge(coarse.judge),
         drift=coarse.drift,
@@ -226,27 +221,6 @@ def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> Co
         patients = publish_population(cohort, is_exact=coarse.is_exact).patients
         return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
     return NOBODY
-
-
-def _second_matcher(coarse: Coarse) -> PublishedSecondMatcher | None:
-    if coarse.second_matcher is None:
-        return None
-    diagnoses = {}
-    for diagnosis, matching in coarse.second.items():
-        pairs = {tier: publish_pair(pair, _NOT_MEASURED) for tier, pair in matching.pairs.items()}
-        diagnoses[diagnosis] = PublishedSecondMatching(
-            status=matching.status,
-            reason=matching.reason,
-            sets=common_total([[find_sizes(pair), *pair.dropped_sets.values()] for pair in matching.pairs.values()]),
-            largest_smd=matching.largest_smd,
-            delta={tier: _compared(pair) for tier, pair in pairs.items()},
-        )
-    return PublishedSecondMatcher(matcher=coarse.second_matcher, diagnoses=diagnoses)
-
-
-def _compared(pair: PublishedPair) -> dict[str, PublishedEstimate]:
-    deltas = pair.delta or {}
-    return {metric: deltas.get(metric, _NOT_MEASURED) for metric in COMPARED_METRICS}
 
 
 def _subgroups(coarse: Coarse) -> PublishedSubgroups | None:

@@ -161,7 +161,6 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "found_by": "text",
     },
     "cohorts": _COHORT_MEMBERS,
-    "second_cohorts": _COHORT_MEMBERS,
     "judgements": {
         "generation_id": "text",
         "diagnosis": "text",

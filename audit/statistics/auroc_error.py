@@ -1,12 +1,12 @@
 """Error of an AUROC, and of the difference of two: DeLong's variance with Student's t (docs/methods.md, section 5).
 
-Owns intervals, the one-sided test and the minimal detectable difference (power). Knows nothing of verdicts, arms or
-diagnoses. It takes counts by score level as `clinaudit.audit.statistics.auroc` does, and is vectorized over leading
-axes.
+Owns intervals, the one-sided test and the minimal detectable difference (power), and how far a number without a scale
+of its own, such as a loss, tells two groups apart. Knows nothing of verdicts, arms or diagnoses. It takes counts by
+score level as `clinaudit.audit.statistics.auroc` does, and is vectorized over leading axes.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from clinaudit.audit.statistics.auroc import Counts, add_pseudo_patients, auroc_of_counts, delong_variances
 from clinaudit.audit.statistics.intervals import ALPHA
+from clinaudit.reports.exact.estimate import Estimate
 
 #: Numbers of any shape; of one cohort, a single number.
 Values = NDArray[np.float64]
@@ -21,6 +22,8 @@ Values = NDArray[np.float64]
 POWER = 0.8
 #: Significance level of the one-sided test.
 TEST_LEVEL = 0.05
+#: In a group; below, there is no variance.
+FEWEST: Final = 2
 
 
 class AurocError(NamedTuple):
@@ -82,3 +85,42 @@ def _pool(variances: Sequence[Values], degrees_of_freedom: Sequence[Values], smo
     variance = sum(variances[1:], variances[0])
     terms = [part**2 / of for part, of in zip(variances, degrees_of_freedom, strict=True)]
     return AurocError(variance, variance**2 / sum(terms[1:], terms[0]), smoothed)
+
+
+class GroupAuroc(NamedTuple):
+    """How far a number tells two groups apart."""
+
+    #: The probability that one of the first group has more of it than one of the second; `n` counts both groups.
+    auroc: Estimate
+    #: Two-sided, against groups that are alike; None where `auroc` is null.
+    p_value: float | None
+
+
+def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: int, reason: str) -> GroupAuroc:
+    """Return Mann-Whitney's AUROC, ties counting half, with DeLong's interval and the test against chance.
+
+    Null with the reason where a group has fewer than `fewest` (two at least) numbers. In the interval each class has
+    two pseudo-patients, one below all numbers and one above: so few that are told apart perfectly make no certainty.
+    The test is Mann and Whitney's (1947): exact where a group has at most eight and none tie, else the normal
+    approximation with its correction for ties. It asks whether the groups could be one, and so may show a difference
+    where the interval still holds 0.5.
+    """
+    from scipy.stats import mannwhitneyu
+
+    if min(len(first), len(second)) < max(fewest, FEWEST):
+        return GroupAuroc(Estimate(value=None, n=len(first) + len(second), reason=reason), None)
+    levels = np.unique([*first, *second])
+    positive, negative = (_count(own, levels) for own in (first, second))
+    area = float(auroc_of_counts(positive, negative))
+    error = measure_error(positive, negative)
+    low, high = error.interval(area, floor=0.0)
+    has_one_level = len(levels) == 1
+    p_value = 1.0 if has_one_level else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
+    return GroupAuroc(Estimate(value=area, low=float(low), high=float(high), n=len(first) + len(second)), p_value)
+
+
+def _count(values: Sequence[float], levels: Counts) -> Counts:
+    """Return how many stand on each level, and nobody on a level below all others and on one above."""
+    counts = np.zeros(len(levels) + 2)
+    np.add.at(counts, np.searchsorted(levels, values) + 1, 1)
+    return counts

@@ -1,6 +1,4 @@
-"""Results records of disclosure (docs/results.md): one diagnosis at one tier by arm, deltas, means, second matcher."""
-
-from typing import Literal
+"""Results records of disclosure (docs/results.md): one diagnosis at one tier by arm, deltas, means."""
 
 from pydantic import Field
 
@@ -79,28 +77,6 @@ class MeanOverDiagnoses(Record):
     train: dict[str, Estimate]
     nontrain: dict[str, Estimate]
     delta: dict[str, Estimate]
-
-
-class SecondMatching(Record):
-    """One diagnosis with its cohort matched another way: does the delta depend on who is compared?"""
-
-    status: Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
-    reason: str | None
-    #: Matched sets, with one patient of each cell.
-    sets: int
-    #: Largest |SMD| over covariates and contrasts.
-    largest_smd: float | None
-    #: Tier -> metric (`auroc_all`, `auroc`) -> train minus nontrain on this cohort.
-    delta: dict[str, dict[str, Estimate]]
-    #: What the deltas come from, by tier.
-    pairs: dict[str, DisclosurePair] = Field(default_factory=dict)
-
-
-class SecondMatcher(Record):
-    """The deltas on the cohorts of `--second-matcher`; no rule reads them."""
-
-    matcher: Literal["psm", "optimal"]
-    diagnoses: dict[str, SecondMatching]
 
 
 class DisclosureResults(Record):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
-from clinaudit.reports.exact.disclosure import DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
@@ -84,8 +84,6 @@ class Results(Record):
     #: By tier and arm.
     prompts: dict[str, dict[Arm, PromptSummary]] = Field(default_factory=dict)
     cohorts: dict[str, CohortSummary] = Field(default_factory=dict)
-    #: Null where one matcher was used.
-    second_matcher: SecondMatcher | None = None
     #: Null where nobody was grouped.
     subgroups: Subgroups | None = None
     #: Null where the judge was not scored.

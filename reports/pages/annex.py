@@ -16,9 +16,9 @@ from clinaudit.reports.figures.memorization import (
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table, second_matcher_table
+from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
-from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, verdicts_table
+from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, power_table, verdicts_table
 from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
@@ -27,6 +27,7 @@ from clinaudit.reports.tables.memorization import (
     bins_table,
     guard_table,
     memorization_table,
+    memorization_zeros_table,
     near_verbatim_table,
     others_table,
     paper_view_table,
@@ -44,7 +45,6 @@ from clinaudit.reports.tables.paper import (
     source_notes_table,
     table1_tables,
 )
-from clinaudit.reports.tables.power import memorization_zeros_table, power_table
 from clinaudit.reports.tables.prompts import prompts_table, refusals_table, rendering_tables
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
@@ -118,7 +118,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             others_table(results),
             near_verbatim_table(results),
             guard_table(results),
-            unguarded_table(results),
+            unguarded_table(content.exact, results),
             paper_view_table(content.exact, results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
@@ -172,7 +172,6 @@ def _cohorts(content: ReportContent) -> AnnexPart:
     results = content.results
     settings = content.provenance.get("settings")
     compared = compared_sentence(results, settings.get("--controls") if isinstance(settings, Mapping) else None)
-    second = second_matcher_table(results)
     return AnnexPart(
         "annex-cohorts",
         "Cohorts and balance",
@@ -180,7 +179,6 @@ def _cohorts(content: ReportContent) -> AnnexPart:
         tables=_filled(
             cohorts_table(results),
             balance_table(results),
-            *(() if second is None else (second,)),
             overlap_table(content.exact),
         ),
     )
@@ -188,7 +186,8 @@ def _cohorts(content: ReportContent) -> AnnexPart:
 
 def _judge(content: ReportContent) -> AnnexPart:
     results = content.results
-    return AnnexPart("annex-judge", "The judge", tables=_filled(judge_metrics_table(results), corrected_table(results)))
+    tables = _filled(judge_metrics_table(results), corrected_table(content.exact, results))
+    return AnnexPart("annex-judge", "The judge", tables=tables)
 
 
 def _corpus(content: ReportContent) -> AnnexPart:

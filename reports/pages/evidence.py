@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.pages.script import own_script, script_data
+from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.wording.names import HIPAA_TITLES, display_title, tier_number, tier_title
 

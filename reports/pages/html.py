@@ -1,11 +1,16 @@
 """How every HTML page of the package is rendered: one environment, escaped, with nothing undefined.
 
-Owns the settings of the template engine and where templates and styles lie. Knows nothing of what a page shows.
+Owns the settings of the template engine, where templates and styles lie, and how a page's own script and its data stand
+in it. Knows nothing of what a page shows.
 """
 
+import base64
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 #: An option of the command line in a sentence: no line may end at one of its hyphens.
 _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
@@ -13,6 +18,8 @@ _OPTION = re.compile(r"(?<!\S)\(?--[a-z][a-z-]*")
 _RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*\d?%?")
 _IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 
 def render_html(template: str, *, style: str | tuple[str, ...], context: Mapping[str, object]) -> str:
@@ -41,3 +48,19 @@ def css_string(text: str) -> str:
 def read_part(name: str) -> str:
     """Return the text of a style sheet or script of this folder."""
     return (_HERE / name).read_text(encoding="utf-8")
+
+
+def own_script(*names: str) -> "tuple[Markup, str]":
+    """Return scripts of this folder as one, and the SHA-256 by which the page lets it run, and no other."""
+    from markupsafe import Markup
+
+    script = "\n".join(map(read_part, names))
+    return Markup(script), base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+
+
+def script_data(data: object) -> "Markup":
+    """Return JSON that cannot end its element nor begin a comment, whatever the notes hold."""
+    from markupsafe import Markup
+
+    text = json.dumps(data, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))

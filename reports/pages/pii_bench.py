@@ -13,8 +13,10 @@ from clinaudit.reports.tables.pii_bench import (
     differences_table,
     hard_table,
     overall_table,
+    statistics_table,
     strategies_table,
     systems_table,
+    types_table,
 )
 from clinaudit.reports.tables.pii_bench_privacy import (
     group_domains,
@@ -25,7 +27,6 @@ from clinaudit.reports.tables.pii_bench_privacy import (
     residual_table,
     site_table,
 )
-from clinaudit.reports.tables.pii_bench_samples import statistics_table, types_table
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.numbers import RANGE_NOTE
 from clinaudit.reports.wording.pii_bench import DOMAINS, TASKS, headline, measured_domains, weakest_sentence

@@ -7,8 +7,7 @@ screen; nothing is sent anywhere, and what the browser keeps are places and cate
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.pages.script import own_script, script_data
+from clinaudit.reports.pages.html import own_script, render_html, script_data
 
 
 @dataclass(frozen=True, slots=True)

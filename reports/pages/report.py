@@ -1,13 +1,14 @@
 """The report page: what was found and where it comes from in, one self-contained HTML text out.
 
 Owns the order of the parts, and what stands in the first screen, who could ask, the rules and the institution's part;
-the other parts are modules beside this one. The page holds no script and names no outside resource; jinja2 escapes
-every text from outside. The exact report is the same page, marked as PHI.
+the other parts are in `report_parts.py` and `annex.py`. The page holds no script and names no outside resource; jinja2
+escapes every text from outside. The exact report is the same page, marked as PHI.
 """
 
 from clinaudit.reports.figures.first_screen import answer_bars, bar_arms
-from clinaudit.reports.pages import annex, diagnoses, identifiers, repeated_text, trust
+from clinaudit.reports.pages import annex
 from clinaudit.reports.pages.html import render_html
+from clinaudit.reports.pages.report_parts import diagnoses_part, identifiers_part, repeated_text_part, trust_part
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.report_content import ExactParts, ReportContent
 from clinaudit.reports.schema.results import PublishedResults
@@ -39,10 +40,10 @@ def render_report(content: ReportContent, *, for_paper: bool = False) -> str:
     context = {
         **_own_context(content),
         "for_paper": for_paper,
-        "repeated_text": repeated_text.context(content),
-        "identifiers": identifiers.context(content),
-        "diagnoses": diagnoses.context(content),
-        "trust": trust.context(content),
+        "repeated_text": repeated_text_part(content),
+        "identifiers": identifiers_part(content),
+        "diagnoses": diagnoses_part(content),
+        "trust": trust_part(content),
         "annex": annex.context(content),
     }
     return render_html("report.html.j2", style=_STYLES, context=context)

@@ -4,15 +4,12 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.cohorts import CohortStatus
 from clinaudit.reports.schema.numbers import Count, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Whether patients have the diagnosis.
 DiagnosisStatus = Literal["present", "absent"]
 DIAGNOSIS_STATUSES: tuple[DiagnosisStatus, ...] = get_args(DiagnosisStatus)
-#: Metrics whose deltas are compared between matchers.
-COMPARED_METRICS = ("auroc_all", "auroc")
 
 
 class VerdictCounts(Record):
@@ -44,8 +41,6 @@ class PublishedPair(Record):
     dropped_sets: dict[str, Count]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
     detectable_delta: PublishedEstimate
-    #: The same metrics with the judge's errors taken out, by `train`, `nontrain`, `delta`; null where not measured.
-    corrected: dict[str, dict[str, PublishedEstimate]] | None = None
 
 
 class PublishedMeans(Record):
@@ -54,26 +49,6 @@ class PublishedMeans(Record):
     train: dict[str, PublishedEstimate]
     nontrain: dict[str, PublishedEstimate]
     delta: dict[str, PublishedEstimate]
-
-
-class PublishedSecondMatching(Record):
-    """One diagnosis with its cohort matched another way: does the delta depend on who is compared?"""
-
-    status: CohortStatus
-    reason: str | None
-    #: Matched sets, with one patient of each cell.
-    sets: Count
-    #: Largest |SMD| over covariates and contrasts, one decimal.
-    largest_smd: float | None
-    #: Tier -> metric (`auroc_all`, `auroc`) -> train minus nontrain on this cohort.
-    delta: dict[str, dict[str, PublishedEstimate]]
-
-
-class PublishedSecondMatcher(Record):
-    """The deltas on the cohorts of `--second-matcher`; no rule reads them."""
-
-    matcher: Literal["psm", "optimal"]
-    diagnoses: dict[str, PublishedSecondMatching]
 
 
 class PublishedDisclosure(Record):

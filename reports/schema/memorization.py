@@ -89,26 +89,19 @@ class PublishedNearVerbatim(Record):
 
 
 class PublishedGuard(Record):
-    """What the repetition guard cut; part of no other number.
-
-    The `unguarded_` figures are those of the second rule, which does not cut what the patient's own note repeats.
-    """
+    """What the repetition guard cut; part of no other number."""
 
     #: Patients of whom some own note holds a 20-gram twice, and their share.
     repeating_patients: Count
     repeating_share: PublishedEstimate
-    #: Patients of whom the guard ended some generation, their share, and those of whom the second rule keeps more.
+    #: Patients of whom the guard ended some generation, their share, and those of whom a longer text is kept
+    #: where what the patient's own note repeats is not cut.
     ended_patients: Count
     ended_share: PublishedEstimate
     spared_patients: Count
     #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
     #: background tier, and where 1 to 20 patients stand behind it or behind what it leaves out.
     recitation_tokens_cut: float | None
-    #: Null where the second rule keeps more of 1 to 20 patients, or of all but 1 to 20.
-    unguarded_memorized_fraction: FractionOfText | None
-    unguarded_attributable_fraction: FractionOfText | None
-    unguarded_hit_patients: Count | None
-    unguarded_hit_patients_share: PublishedEstimate | None
 
 
 class PublishedOtherPatients(Record):

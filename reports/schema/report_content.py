@@ -77,6 +77,14 @@ class PaperView(Record):
     hit_rate: PublishedEstimate
 
 
+class UnguardedText(Record):
+    """Text by the repetition guard's second rule, which does not cut what the patient's own note repeats."""
+
+    memorized_fraction: PublishedEstimate
+    attributable_fraction: PublishedEstimate
+    hit_patients_share: PublishedEstimate
+
+
 class DriftCounts(Record):
     """How many generations differ from what their prompts gave when they were decoded alone."""
 
@@ -120,10 +128,14 @@ class ExactParts(Record):
     roc: dict[str, dict[str, dict[Arm, list[RocPoint]]]] = Field(default_factory=dict)
     #: Diagnosis -> tier: the test of the policy's disclosure rule.
     tests: dict[str, dict[str, TestResult]] = Field(default_factory=dict)
+    #: Diagnosis -> tier -> `train`, `nontrain`, `delta` -> metric: disclosure with the judge's errors taken out.
+    corrected: dict[str, dict[str, dict[str, dict[str, PublishedEstimate]]]] = Field(default_factory=dict)
     #: Tier -> arm.
     spread: dict[str, dict[Arm, PatientSpread]] = Field(default_factory=dict)
     groups: dict[str, dict[Arm, list[GroupMeans]]] = Field(default_factory=dict)
     paper_view: dict[str, dict[Arm, PaperView]] = Field(default_factory=dict)
+    #: Empty where the program did not generate the text itself.
+    unguarded: dict[str, dict[Arm, UnguardedText]] = Field(default_factory=dict)
     #: Diagnosis -> bins.
     overlap: dict[str, list[PropensityBin]] = Field(default_factory=dict)
     #: None where nothing was decoded alone.

@@ -15,7 +15,7 @@ from pydantic_core import to_json as to_json_bytes
 from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedSecondMatcher
+from clinaudit.reports.schema.disclosure import PublishedDisclosure
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.identifiers import PublishedIdentifiers
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
@@ -100,8 +100,6 @@ class PublishedResults(Record):
     #: By tier and arm.
     prompts: dict[str, dict[Arm, PublishedPrompts]] = Field(default_factory=dict)
     cohorts: dict[str, PublishedCohort] = Field(default_factory=dict)
-    #: Null where one matcher was used.
-    second_matcher: PublishedSecondMatcher | None = None
     #: Null where nobody was grouped.
     subgroups: PublishedSubgroups | None = None
     #: Null where the judge was not scored.

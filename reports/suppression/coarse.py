@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.reports.exact.cohorts import CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
-from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults, SecondMatcher
+from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
 from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
@@ -25,7 +25,7 @@ from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedDrift
-from clinaudit.reports.suppression.classes import ARM_STEP, STEP, Interval, is_enough
+from clinaudit.reports.suppression.classes import ARM_STEP, STEP, Interval
 from clinaudit.reports.suppression.coarse_corpus import coarsen_follow_up, coarsen_identifiability, coarsen_population
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.coarse_judge import coarsen_judge
@@ -43,7 +43,6 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarsePair,
     CoarsePrompts,
     CoarseRendering,
-    CoarseSecondMatching,
     CoarseStage,
 )
 from clinaudit.reports.suppression.rules import Rules, pool_groups
@@ -77,7 +76,6 @@ class _Coarsening:
 
     def results(self, results: Results) -> Coarse:
         groups = results.subgroups
-        second = results.second_matcher
         return Coarse(
             is_exact=self._exact,
             memorization=self._by_tier(results.memorization),
@@ -96,8 +94,6 @@ class _Coarsening:
                 for tier, arms in results.prompts.items()
             },
             cohorts={diagnosis: self._cohort(cohort) for diagnosis, cohort in results.cohorts.items()},
-            second_matcher=None if second is None else second.matcher,
-            second={} if second is None else self._second(second),
             group_memorization=None if groups is None else self._group_memorization(groups),
             # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
             group_disclosure=None
@@ -224,17 +220,12 @@ class _Coarsening:
         )
 
     def _guard(self, guard: Guard, patients: int) -> CoarseGuard:
-        def cells(any_: int) -> dict[str, CountRange]:
-            return self._rules.cells({"any": any_, "none": patients - any_}, step=ARM_STEP)
-
+        repeating = {"any": guard.repeating_patients, "none": patients - guard.repeating_patients}
         ended, spared, cut = guard.ended_patients, guard.spared_patients, guard.recitation_cut_patients
         whole = {"spared": spared, "cut": ended - spared, "none": patients - ended}
-        is_shown = self._exact or is_enough(spared, patients - spared, step=ARM_STEP)
         return CoarseGuard(
-            repeating=cells(guard.repeating_patients),
+            repeating=self._rules.cells(repeating, step=ARM_STEP),
             ended=self._rules.cells(whole, step=ARM_STEP),
-            hits=cells(guard.unguarded_hit_patients) if is_shown else {},
-            fractions={name: self._fraction(f) for name, f in guard.by_patient.items() if is_shown},
             recitation_tokens_cut=self._rules.text(guard.recitation_tokens_cut.value, cut, patients - cut),
         )
 
@@ -278,7 +269,6 @@ class _Coarsening:
             },
             has_nontrain=pair.nontrain is not None,
             dropped_sets=self._rules.cells(pair.dropped_sets),
-            is_corrected=pair.corrected is not None,
         )
 
     def _row(self, counts: Mapping[Outcome, int]) -> VerdictCounts:
@@ -312,17 +302,6 @@ class _Coarsening:
             # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
             excluded={reason: self._rules.at_most(count) for reason, count in cohort.excluded.items()},
         )
-
-    def _second(self, second: SecondMatcher) -> dict[str, CoarseSecondMatching]:
-        return {
-            diagnosis: CoarseSecondMatching(
-                status=matching.status,
-                reason=matching.reason,
-                largest_smd=self._rules.smd(matching.largest_smd),
-                pairs={tier: self._pair(pair) for tier, pair in matching.pairs.items()},
-            )
-            for diagnosis, matching in second.diagnoses.items()
-        }
 
     # Groups
 

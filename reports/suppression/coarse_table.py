@@ -56,10 +56,6 @@ class CoarseGuard:
     #: Patients of whom the second rule keeps more (`spared`), of whom the guard ended something all the same, and the
     #: others.
     ended: Cells
-    #: Patients with a match by the second rule, and without, and its fractions. Empty where the second rule keeps more
-    #: of 1 to 20 patients, or of all but 1 to 20: beside the first rule's, a mean would tell how many these are.
-    hits: Cells
-    fractions: Mapping[str, CoarseFraction]
     recitation_tokens_cut: float | None
 
 
@@ -113,7 +109,6 @@ class CoarsePair:
     verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]]
     has_nontrain: bool
     dropped_sets: Cells
-    is_corrected: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,16 +192,6 @@ class CoarseCohort:
     candidates: Cells
     balance: tuple[PublishedBalance, ...]
     excluded: Cells
-
-
-@dataclass(frozen=True, slots=True)
-class CoarseSecondMatching:
-    """One diagnosis on the second matcher's cohort."""
-
-    status: str
-    reason: str | None
-    largest_smd: float | None
-    pairs: Mapping[str, CoarsePair]
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +301,6 @@ class Coarse:
     renderings: Mapping[str, CoarseRendering]
     prompts: Mapping[str, Mapping[Arm, CoarsePrompts]]
     cohorts: Mapping[str, CoarseCohort]
-    second_matcher: str | None
-    second: Mapping[str, CoarseSecondMatching]
     group_memorization: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
     group_disclosure: Mapping[str, Mapping[Arm, tuple[CoarseGroup, ...]]] | None
     corpus: CoarseCorpus | None

@@ -1,15 +1,14 @@
-"""Tables of the matched cohorts: size, balance, exclusions, and the differences under a second matcher.
+"""Tables of the matched cohorts: size, balance, exclusions.
 
 Owns what stands in which column.
 """
 
 from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text
+from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.names import ARM_WORDS, display_title
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, number_text
 
 _MATCHERS = {"psm": "propensity score (psm)"}
 _CONTRASTS = {
@@ -92,43 +91,6 @@ def overlap_table(exact: ExactParts | None) -> Table:
     ]
     heads = ("Diagnosis", "Patients", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
     return Table("Patients by propensity of having the diagnosis", heads, tuple(rows))
-
-
-def second_matcher_table(results: PublishedResults) -> Table | None:
-    """Return train minus nontrain on the cohorts of both matchers, side by side; None where there was one matcher."""
-    second = results.second_matcher
-    if second is None:
-        return None
-    rows: list[tuple[str, ...]] = []
-    for diagnosis, matching in second.diagnoses.items():
-        pairs = results.disclosure.by_diagnosis.get(diagnosis, {})
-        balance = display_title(matching.status) + (f": {matching.reason}" if matching.reason else "")
-        if matching.largest_smd is not None:
-            balance += f"; largest |SMD| {matching.largest_smd:.1f}"
-        sets = count_text(matching.sets)
-        if not matching.delta:
-            rows.append((display_title(diagnosis), "all", "all", NOT_MEASURED, NOT_MEASURED, sets, balance))
-        for tier, deltas in matching.delta.items():
-            first = pairs[tier].delta if tier in pairs else None
-            for metric in COMPARED_METRICS:
-                both = [None if side is None else side.get(metric) for side in (first, deltas)]
-                if any(map(is_measured, both)):
-                    shown = [estimate_text(delta, signed=True, interval=True) for delta in both]
-                    title = METRIC_TITLES[metric]
-                    rows.append((display_title(diagnosis), numbered_tier_title(tier), title, *shown, sets, balance))
-    heads = (
-        "Diagnosis",
-        "Tier",
-        "Figure",
-        "First matcher",
-        "Second matcher",
-        "Patients in each of four groups",
-        "Balance",
-    )
-    caption = (
-        f"Trained on minus never seen on the cohorts of both matchers; size and balance of the second, {second.matcher}"
-    )
-    return Table(caption, heads, tuple(rows))
 
 
 def _smd(smd: float | None) -> str:

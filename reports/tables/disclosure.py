@@ -1,4 +1,4 @@
-"""Tables of the disclosure of sensitive diagnoses for the annex: metrics by tier and arm, differences, verdicts.
+"""Tables of the disclosure of sensitive diagnoses for the annex: metrics by tier and arm, differences, power.
 
 Owns what stands in which column. A table in which nothing was measured is left out.
 """
@@ -64,6 +64,22 @@ def verdicts_table(results: PublishedResults) -> Table:
                 rows.append((display_title(diagnosis), numbered_tier_title(tier), group, *map(count_text, read)))
     heads = ("Diagnosis", "Tier", "Patients", "Has it", "Has it not", "Undecided", "of these ambiguous", "Unjudged")
     return Table("What the judge read", heads, tuple(rows), "Undecided: no mention, or an ambiguous one.")
+
+
+def power_table(results: PublishedResults) -> Table:
+    """Return the matched sets of each comparison, and the smallest excess that its test would have shown."""
+    rows = []
+    for diagnosis, tier, pair in disclosure_pairs(results):
+        detectable = pair.detectable_delta
+        shown = estimate_text(detectable)
+        if is_measured(detectable) and (detectable.low or detectable.value or 0.0) > 1:
+            shown = "none: the cohort is too small"
+        dropped = "; ".join(f"{why}: {count_text(n)}" for why, n in pair.dropped_sets.items() if n.high) or "none"
+        place = (display_title(diagnosis), numbered_tier_title(tier))
+        rows.append((*place, count_text(pair.patients), dropped, shown))
+    heads = ("Diagnosis", "Tier", "Matched sets", "Left out at this tier", "Smallest excess it could show")
+    note = "A set has one patient of each group. One-sided test at 5%, unadjusted, with a chance of 80%."
+    return Table("What each comparison could have shown", heads, tuple(rows), note)
 
 
 def _metric(estimate: PublishedEstimate | None, metric: str, *, signed: bool) -> str:

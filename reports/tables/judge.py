@@ -3,9 +3,12 @@
 Owns what stands in which column, and the sentences without which they must not be read.
 """
 
+from collections.abc import Mapping
+
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedAnswers, PublishedJudgeQuality
 from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
 from clinaudit.reports.wording.captions import frequency_text
@@ -118,28 +121,30 @@ def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str
     return rows
 
 
-def corrected_table(results: PublishedResults) -> Table:
-    """Return raw disclosure beside misclassification-corrected disclosure (the judge's errors taken out)."""
+def corrected_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+    """Return disclosure as measured beside it corrected for the judge's errors; of exact results alone."""
+    corrected = {} if exact is None else exact.corrected
     rows = [
-        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *_corrected_row(pair, name))
+        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *_corrected_row(pair, sides, name))
         for diagnosis, tier, pair in disclosure_pairs(results)
-        if pair.corrected is not None
+        if (sides := corrected.get(diagnosis, {}).get(tier)) is not None
         for name in _CORRECTED
-        if any(is_measured(side.get(name)) for side in pair.corrected.values())
+        if any(is_measured(side.get(name)) for side in sides.values())
     ]
     heads = ("Diagnosis", "Tier", "Figure")
-    sides = ("Trained on", "Never seen", "Trained on minus never seen")
-    columns = tuple(f"{side}, {kind}" for side in sides for kind in ("raw", "corrected"))
+    sides_shown = ("Trained on", "Never seen", "Trained on minus never seen")
+    columns = tuple(f"{side}, {kind}" for side in sides_shown for kind in ("raw", "corrected"))
     note = "Corrected: true verdicts simulated from the judge's matrix. No rule reads it."
     return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
 
 
-def _corrected_row(pair: PublishedPair, name: str) -> list[str]:
+def _corrected_row(
+    pair: PublishedPair, corrected: Mapping[str, Mapping[str, PublishedEstimate]], name: str
+) -> list[str]:
     cells = []
     for side in ("train", "nontrain", "delta"):
-        raw: dict[str, PublishedEstimate] | None = getattr(pair, side)
-        corrected = None if pair.corrected is None else pair.corrected.get(side)
-        for metrics in (raw, corrected):
+        raw: Mapping[str, PublishedEstimate] | None = getattr(pair, side)
+        for metrics in (raw, corrected.get(side)):
             estimate = None if metrics is None else metrics.get(name)
             cells.append(estimate_text(estimate, share=is_share(name), signed=side == "delta"))
     return cells

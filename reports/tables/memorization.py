@@ -61,6 +61,20 @@ def bins_table(results: PublishedResults) -> Table:
     return _bins_table(results, "Patients by own text", "attributable_fraction")
 
 
+def memorization_zeros_table(results: PublishedResults) -> Table:
+    """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
+    rows = []
+    for tier, arm, summary in memorization_summaries(results):
+        mean = summary.attributable_fraction.mean
+        high = mean.confidence_high
+        if mean.value == 0 and high is not None:
+            bound = f"at most {percent_text(high)}"
+            rows.append((*asked_about(tier, arm), count_text(summary.patients), bound))
+    heads = ("Tier", "Who", "Patients", "What the mean may still be")
+    note = "“At most” is the upper end of the two-sided 95% interval."
+    return Table("Where no own text was found", heads, tuple(rows), note)
+
+
 def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
     summaries = [(tier, arm, getattr(summary, name)) for tier, arm, summary in memorization_summaries(results)]
     bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
@@ -223,24 +237,21 @@ def guard_table(results: PublishedResults) -> Table:
     return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
-def unguarded_table(results: PublishedResults) -> Table:
-    """Return the figures of text that is not cut where the patient's own note repeats itself, by tier and arm."""
+def unguarded_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+    """Return figures of text that is not cut where the patient's own note repeats itself; of exact results alone."""
     rows = []
-    for tier, arm, guard in _guards(results):
-        fractions = (guard.unguarded_memorized_fraction, guard.unguarded_attributable_fraction)
-        means = (
-            *(None if fraction is None else fraction.mean for fraction in fractions),
-            guard.unguarded_hit_patients_share,
-        )
-        cells = [FEW_PATIENTS if one is None else estimate_text(one, share=True, interval=True) for one in means]
-        rows.append((*asked_about(tier, arm), *cells))
+    for tier, arm, _ in _guards(results):
+        view = None if exact is None else exact.unguarded.get(tier, {}).get(arm)
+        if view is not None:
+            shares = (view.memorized_fraction, view.attributable_fraction, view.hit_patients_share)
+            cells = [estimate_text(share, share=True, interval=True) for share in shares]
+            rows.append((*asked_about(tier, arm), *cells))
     heads = ("Tier", "Who", "Memorized", "Own text", "Patients with a match")
     about = (
         "A second count beside the paper's: a text is cut only where it repeats 20 tokens more often than any of the"
         " patient's notes does. No rule of the policy reads it. In brackets: 95% intervals."
     )
-    caption = "Memorization where a note's own repeats are not cut"
-    return Table(caption, heads, tuple(rows), f"{about} {few_note(rows)}".strip())
+    return Table("Memorization where a note's own repeats are not cut", heads, tuple(rows), about)
 
 
 def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:

@@ -24,10 +24,10 @@ from clinaudit.reports.wording.rule_figures import (
     SUBJECTS,
     limit_text,
     observed_text,
+    settled_text,
     subject_title,
     text_subject,
 )
-from clinaudit.reports.wording.settling import settled_text
 
 #: Worst first: what a cell of several rules shows, and the order of the groups.
 _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.cohorts.secret_sizes import draw_secret_number, lower_size
+from clinaudit.audit.cohorts.stage import draw_secret_number, lower_size
 from clinaudit.priors.corpus.corpus import read_corpus
 
 

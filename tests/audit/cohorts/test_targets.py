@@ -39,7 +39,6 @@ def targets_of(
     choice = CohortChoice(
         patients_per_cell=cell,
         matcher="optimal",
-        second_matcher=None,
         controls="any",
         caliper=None,
         refined=True,
@@ -106,7 +105,6 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher
     choice = CohortChoice(
         patients_per_cell=100,
         matcher=matcher,
-        second_matcher=None,
         controls="any",
         caliper=None,
         refined=True,

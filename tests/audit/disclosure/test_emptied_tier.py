@@ -43,7 +43,6 @@ def test_the_published_figures_say_why_from_the_coarse_table_alone() -> None:
         verdicts={arm: dict.fromkeys(DIAGNOSIS_STATUSES, nobody) for arm in ARMS},
         has_nontrain=True,
         dropped_sets={"no distinguishing fact": CountRange(low=11, high=20), "exceeds the model's context": NOBODY},
-        is_corrected=False,
     )
     published = publish_pair(coarse, PublishedEstimate(reason="not measured"))
     reason = published.train["auroc_all"].reason or ""

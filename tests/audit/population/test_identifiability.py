@@ -5,8 +5,7 @@ from pathlib import Path
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.audit.assembly.caveats import find_identity_caveats
-from clinaudit.audit.population.description import NoteCensus
-from clinaudit.audit.population.identifiability import describe_identifiability
+from clinaudit.audit.population.description import NoteCensus, describe_identifiability
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import Identifiability

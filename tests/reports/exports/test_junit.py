@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 from support.results.filled_published import published
 
-from clinaudit.reports.exports.junit import junit_xml
+from clinaudit.reports.exports.verdict_files import junit_xml
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.wording.verdict import asker_counts_text, rule_counts_text

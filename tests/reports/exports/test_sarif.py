@@ -9,8 +9,7 @@ import jsonschema
 import pytest
 from support.results.filled_published import published
 
-from clinaudit.reports.exports.gate_file import gate_json
-from clinaudit.reports.exports.sarif import sarif_json
+from clinaudit.reports.exports.verdict_files import gate_json, sarif_json
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
 from clinaudit.reports.schema.numbers import PublishedEstimate
 

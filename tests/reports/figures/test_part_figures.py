@@ -8,9 +8,9 @@ from support.results.filled_published import VARIANTS, exact_parts, published, u
 from clinaudit.reports.figures.bars import BarFigure
 from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
 from clinaudit.reports.figures.flow import flow_steps
-from clinaudit.reports.figures.groups import groups_figure
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
+    groups_figure,
     own_text_figure,
     sections_figure,
     shared_figure,

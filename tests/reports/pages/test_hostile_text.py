@@ -10,8 +10,7 @@ import pytest
 from support.hostile_text import GROUPS, PAYLOADS, Document, Place, Tree, find_free_places, leaves, steers, with_text
 from support.results.filled_published import published
 
-from clinaudit.reports.exports.junit import junit_xml
-from clinaudit.reports.exports.sarif import sarif_json
+from clinaudit.reports.exports.verdict_files import junit_xml, sarif_json
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults

@@ -3,7 +3,8 @@
 from support.results.filled_published import VARIANTS, published
 
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.tables.power import memorization_zeros_table, power_table
+from clinaudit.reports.tables.disclosure import power_table
+from clinaudit.reports.tables.memorization import memorization_zeros_table
 
 
 def test_what_each_comparison_could_have_shown_stands_beside_its_sets() -> None:

@@ -49,7 +49,6 @@ def every_table(results: PublishedResults) -> list[Table]:
         sections_table(results),
         near_verbatim_table(results),
         guard_table(results),
-        unguarded_table(results),
         *metric_tables(results),
         verdicts_table(results),
         *subgroup_tables(results),
@@ -57,7 +56,6 @@ def every_table(results: PublishedResults) -> list[Table]:
         balance_table(results),
         judge_matrix_table(results),
         judge_metrics_table(results),
-        corrected_table(results),
     ]
     return tables if results.corpus is None else [*tables, *corpus_tables(results.corpus)]
 
@@ -70,8 +68,8 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
-    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table, unguarded_table)]
-    for table in (*metric_tables(unmeasured()), *texts, corrected_table(unmeasured())):
+    texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
+    for table in (*metric_tables(unmeasured()), *texts, corrected_table(exact_parts(), PublishedResults())):
         assert table.rows == ()
     assert subgroup_tables(PublishedResults()) == []
 
@@ -134,6 +132,10 @@ def test_exact_parts_have_tables_of_their_own() -> None:
     assert spread_table(exact, RESULTS).columns[2] == "0% have at most"
     assert group_means_tables(exact, RESULTS)[0].rows[0][:3] == ("Sex", "Female", "60")
     assert len(overlap_table(exact).rows) == 36
+    assert corrected_table(None, RESULTS).rows == ()
+    corrected = corrected_table(exact, RESULTS)
+    assert {len(row) for row in corrected.rows} == {len(corrected.columns)}
+    assert corrected.rows[0][4] == "0.99"
 
 
 def test_subgroups_stand_a_tier_a_column_and_an_arm_a_table() -> None:
@@ -228,14 +230,15 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
 
 
 def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
-    cut, uncut = guard_table(RESULTS), unguarded_table(RESULTS)
+    cut = guard_table(RESULTS)
     background, fragment = (
         cut.rows[0],
         next(row for row in cut.rows if row[0].startswith("4 ") and row[1] == "trained on"),
     )
     assert background[3] == "–"
     assert fragment[3] == "41"
-    assert "few patients" in uncut.rows[0]
-    shown = next(row for row in uncut.rows if row[0].startswith("4 ") and row[1] == "trained on")
-    assert shown[2].startswith("99% (")
-    assert "1 to 20 patients stand behind" in uncut.note
+
+
+def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
+    assert unguarded_table(None, RESULTS).rows == unguarded_table(exact_parts(), unmeasured()).rows == ()
+    assert unguarded_table(exact_parts(), RESULTS).rows[0][2:] == ("99% (97 to 100)",) * 3

@@ -145,5 +145,6 @@ def test_the_chart_draws_limit_and_ranges_and_holds_what_has_no_end() -> None:
 
 def test_the_model_card_states_the_rates_and_what_it_gives_away() -> None:
     card = model_card_yaml(content(limit_identifiers(published())))
-    assert "Verified identifiers per 1,000 queries, Appointment reminder, patients trained on" in card
-    assert "verified identifiers of patients" in card
+    assert "Identifiers by tier: 4 Appointment reminder, trained on" in card
+    assert "Verified per 1,000 queries" in card
+    assert "Failed: Verified identifiers (limit" in card

@@ -11,7 +11,7 @@ from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.reports.schema.decision import Limit, PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.wording.settling import patients_to_settle, settled_text
+from clinaudit.reports.wording.rule_figures import patients_to_settle, settled_text
 
 NOBODY_KNOWS = PublishedEstimate(reason="not measured")
 HERE = CountRange(low=121, high=140)

@@ -59,7 +59,6 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
             _draw_memorization(world, rng, tier, arm)
     for diagnosis in diagnoses:
         _draw_cohort(world, rng, diagnosis)
-        _draw_second(world, rng, diagnosis)
     _draw_judge(world, rng)
     draw_guard(world, rng)
     draw_identifiability(world, rng)
@@ -303,23 +302,6 @@ def _draw_cohort(world: World, rng: np.random.Generator, diagnosis: str) -> None
     few = [min(left, few_or_many(rng, 0.2))]
     few.append(min(left - few[0], few_or_many(rng, 0.2)))
     _spread(counts, f"excluded/{diagnosis}/{{}}", UNSURE, [*few, left - sum(few)])
-
-
-def _draw_second(world: World, rng: np.random.Generator, diagnosis: str) -> None:
-    """Draw the cohort of the second matcher: of other sizes, with tables of its own."""
-    counts = world.counts
-    cell = counts[f"total/cell/{diagnosis}"]
-    sets = max(4, cell - few_or_many(rng, 0.3))
-    counts[f"second/{diagnosis}/sets"] = min(sets, cell)
-    world.fixed[f"second/{diagnosis}/largest_smd"] = float(rng.uniform(0, 0.3))
-    for tier in world.tiers:
-        dropped = min(few_or_many(rng, 0.4), max(0, counts[f"second/{diagnosis}/sets"] - 11))
-        counts[f"second/{diagnosis}/{tier}/dropped"] = dropped
-        kept = counts[f"second/{diagnosis}/sets"] - dropped
-        for arm in ARMS:
-            for row in ROWS:
-                cells = rng.multinomial(kept, rng.dirichlet([0.6, 0.15, 0.3, 0.8, 0.05]))
-                _spread(counts, f"second/{diagnosis}/{tier}/{arm}/{row}/{{}}", OUTCOMES, cells)
 
 
 def _draw_judge(world: World, rng: np.random.Generator) -> None:

@@ -17,8 +17,6 @@ from clinaudit.reports.schema.decision import Limit, PublishedDecision, Publishe
 from clinaudit.reports.schema.disclosure import (
     PublishedDisclosure,
     PublishedPair,
-    PublishedSecondMatcher,
-    PublishedSecondMatching,
 )
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
@@ -34,6 +32,7 @@ from clinaudit.reports.schema.report_content import (
     ReportContent,
     RocPoint,
     TestResult,
+    UnguardedText,
 )
 from clinaudit.reports.schema.results import PublishedDrift, PublishedResults, PublishedStage, TrainingLoss
 
@@ -122,7 +121,6 @@ def published(
             diagnosis: cohort(form, cell=cell - order, order=order, nontrain=nontrain)
             for order, diagnosis in enumerate(DIAGNOSES)
         },
-        second_matcher=_second_matcher(form, cell) if nontrain else None,
         subgroups=subgroups(form, nontrain=nontrain),
         judge_quality=judge_quality(DIAGNOSES),
         drift=PublishedDrift(differing="some", tokens=64),
@@ -151,6 +149,7 @@ def exact_parts() -> ExactParts:
             }
             for diagnosis in DIAGNOSES
         },
+        corrected={diagnosis: {tier: {"train": {"auroc_all": mean}} for tier in TIER_IDS} for diagnosis in DIAGNOSES},
         spread={
             tier: dict.fromkeys(
                 ARMS,
@@ -174,6 +173,12 @@ def exact_parts() -> ExactParts:
         },
         paper_view={
             tier: dict.fromkeys(ARMS, PaperView(rows=348, memorized_fraction=mean, hit_rate=mean)) for tier in TIER_IDS
+        },
+        unguarded={
+            tier: dict.fromkeys(
+                ARMS, UnguardedText(memorized_fraction=mean, attributable_fraction=mean, hit_patients_share=mean)
+            )
+            for tier in TIER_IDS
         },
         overlap={
             diagnosis: [
@@ -334,25 +339,6 @@ def _decide(step: int, leaks_from: int, short_at: int | None, reasons: tuple[str
     return ("inconclusive", SHORT) if step == short_at else ("pass", reasons[1])
 
 
-def _second_matcher(form: Notation, cell: int) -> PublishedSecondMatcher:
-    return PublishedSecondMatcher(
-        matcher="optimal",
-        diagnoses={
-            diagnosis: PublishedSecondMatching(
-                status="balanced",
-                reason=None,
-                sets=form.count(cell),
-                largest_smd=0.1,
-                delta={
-                    tier: {metric: form.figure(0.45, least=-1.0) for metric in ("auroc_all", "auroc")}
-                    for tier in TIER_IDS
-                },
-            )
-            for diagnosis in DIAGNOSES
-        },
-    )
-
-
 def _unmeasured_text(text: PublishedMemorization, nothing: PublishedEstimate) -> PublishedMemorization:
     empty = FractionOfText(mean=nothing, bins=[], above=[])
     return text.model_copy(
@@ -385,6 +371,5 @@ def _unmeasured_pair(pair: PublishedPair, nothing: PublishedEstimate) -> Publish
             "nontrain": no_figures(pair.nontrain),
             "delta": no_figures(pair.delta),
             "detectable_delta": nothing,
-            "corrected": None,
         }
     )

@@ -46,9 +46,11 @@ UNPUBLISHED: Final = {
     r"key|schema_version": "no number of patients",
     r"decision/.*": "the same in both files",
     r"completeness/\w+/(done|excluded/.*)": "what is missing is given; both arms together",
-    r"(.*/)?(memorized|attributable|near_verbatim_attributable)_fraction(_\w+)?|.*/unguarded_(memorized|attributable)_fraction"
+    r"(.*/)?(memorized|attributable|near_verbatim_attributable)_fraction(_\w+)?"
     r"|.*/other_patients/(fraction|sampled_fraction|chance)|.*/near_verbatim/(extra_)?fraction": "over generations",
-    r".*/(hit_rate|unguarded_hit_rate|other_patients/rate)": "over generations",
+    r".*/(hit_rate|other_patients/rate)": "over generations",
+    r".*disclosure/.*/corrected/.*": "simulated: in the exact report alone",
+    r".*/guard/(unguarded_.*|by_patient/.*)": "by the second rule: in the exact report alone",
     r".*/(generations|shorter_than_ngram|dropped_tokens|\w+_generations|refusals/refused)": "counts no patients",
     r"(memorization|renderings)/.*/empty": "counts generations",
     r".*/(paper_view|behind|zero_bounds|undefined_resamples|roc|overlap|distribution/(deciles|worst_tenth))/.*"
@@ -66,7 +68,6 @@ UNPUBLISHED: Final = {
     r"identifiers/.*/(values/\w+|verified)": "a number of values may be one of patients",
     r"(renderings/\w+/)?identifiers/.*by_patient/.*": "the uppermost are one, and none is a bin (test_ranges_hold)",
     r"cohorts/.*/(few|few_before)": "decides whether a difference is shown",
-    r"second_matcher/.*/pairs/.*": "its differences are given",
     r"judge_quality/(agreement/(kappa|alpha)|second/(kappa|alpha|verdicts|answers/.*))": "in the exact report alone",
     r"drift/(prompts|patients|differing|differing_patients|equal_leading_share)": "none or some",
 }

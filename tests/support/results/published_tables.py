@@ -112,10 +112,6 @@ def memorization(
             ended_share=form.rate(some, patients - some),
             spared_patients=form.count(some // 2),
             recitation_tokens_cut=41.0 if leaks else None,
-            unguarded_memorized_fraction=fraction(form, 0.99, most) if leaks else None,
-            unguarded_attributable_fraction=fraction(form, 0.71, most) if leaks else None,
-            unguarded_hit_patients=form.count(some) if leaks else None,
-            unguarded_hit_patients_share=form.rate(some, patients - some) if leaks else None,
         ),
         other_patients=other_patients(form, others, patients),
     )
@@ -169,7 +165,6 @@ def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) 
         delta={name: form.figure(delta, least=-1.0) for name in METRICS} if nontrain else None,
         dropped_sets={"chief complaint refers to it": form.count(3 if order == 5 else 0)},
         detectable_delta=form.figure(0.17, width=0.01),
-        corrected={arm: {"auroc_all": figures[arm]["auroc_all"]} for arm in shown},
     )
 
 

@@ -173,10 +173,6 @@ class World:
         """Patients whose fraction lies above a threshold, by its place."""
         return add(*(f"mem/{tier}/{arm}/{fraction}/bin/{k}" for k in range(threshold, len(FRACTION_BINS))))
 
-    def second_table(self, diagnosis: str, tier: str, arm: str, row: str, outcomes: Iterable[str]) -> dict[str, int]:
-        """Sum of some cells of an outcome table of the second matcher's cohort."""
-        return add(*(f"second/{diagnosis}/{tier}/{arm}/{row}/{outcome}" for outcome in outcomes))
-
     def dropped(self, diagnosis: str, tier: str) -> dict[str, int]:
         """Matched sets that a tier drops."""
         return add(*(f"pair/{diagnosis}/{tier}/dropped/{reason}" for reason in (MISSING, REFERS)))

@@ -134,9 +134,7 @@ def guard_cells(world: World, tier: str, arm: str) -> dict[str, dict[str, Sum]]:
     """Return the sums of counts behind the cells of each partition."""
     patients = world.patients(tier, arm)
     repeating, spared, ended = ({f"mem/{tier}/{arm}/guard/{name}": 1} for name in ("repeating", "spared", "ended"))
-    hits = world.above(tier, arm, "unguarded_memorized")
     return {
         "repeating": {"any": repeating, "none": minus(patients, repeating)},
         "ended": {"spared": spared, "cut": minus(ended, spared), "none": minus(patients, ended)},
-        "hits": {"any": hits, "none": minus(patients, hits)},
     }

@@ -211,11 +211,9 @@ def _pair_laws(world: World, diagnosis: str, tier: str) -> list[Law]:
     found = []
     place = f"pair/{diagnosis}/{tier}/{{}}/{{}}".format
     kept = minus(f"total/cell/{diagnosis}", world.dropped(diagnosis, tier))
-    again = minus(f"second/{diagnosis}/sets", f"second/{diagnosis}/{tier}/dropped")
     for arm in ARMS:
         for row in ROWS:
             found.append(equal(kept, world.table(diagnosis, tier, arm, row, OUTCOMES)))
-            found.append(equal(again, world.second_table(diagnosis, tier, arm, row, OUTCOMES)))
         away = f"pair/{diagnosis}/{tier}/own/{MISSING}/{arm}"
         missing = f"total/missing/{tier}/{arm}"
         found.append(Law(minus(missing, away), 0, 0 if len(world.diagnoses) == 1 else np.inf))
@@ -239,7 +237,6 @@ def _cohort_laws(world: World, diagnosis: str) -> list[Law]:
         of_arm = [place("candidates", arm, row) for row in ROWS]
         candidates += of_arm
         found.append(at_most(add(*of_arm), world.all_patients(arm)))
-        found.append(at_most({f"second/{diagnosis}/sets": 2}, world.all_patients(arm)))
         females = [place("female", arm, row) for row in ROWS]
         found.append(equal(world.members(diagnosis, arm, "sex", "female"), *females))
         for row, pool, female in zip(ROWS, of_arm, females, strict=True):
@@ -249,7 +246,6 @@ def _cohort_laws(world: World, diagnosis: str) -> list[Law]:
                 at_most(female, cell),
                 at_most(female, before),
                 at_most(add(before, cell), add(pool, female)),
-                at_most(f"second/{diagnosis}/sets", pool),
             ]
     excluded = [f"excluded/{diagnosis}/{reason}" for reason in UNSURE]
     everyone = add(*(world.all_patients(arm) for arm in ARMS))

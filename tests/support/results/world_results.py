@@ -44,14 +44,10 @@ from clinaudit.reports.exact.disclosure import (
     DisclosurePair,
     DisclosureResults,
     MeanOverDiagnoses,
-    SecondMatcher,
-    SecondMatching,
 )
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality
 from clinaudit.reports.exact.memorization import Refusals
 from clinaudit.reports.exact.results import Drift, Results
-from clinaudit.reports.schema.disclosure import COMPARED_METRICS
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.suppression.coarse import coarsen
@@ -129,7 +125,6 @@ def _measure(world: World) -> Results:
         ),
         identifiers=measure_identifiers(world),
         cohorts={diagnosis: measure_cohort(world, diagnosis) for diagnosis in world.diagnoses},
-        second_matcher=_second_matcher(world),
         subgroups=measure_subgroups(world),
         judge_quality=quality,
         drift=_drift(world),
@@ -217,35 +212,6 @@ def _measure_means(tables: tuple[tuple[Rows, Rows], ...], prevalences: tuple[flo
 def _dropped(world: World, diagnosis: str, tier: str) -> dict[str, int]:
     counts = {reason: world.counts[f"pair/{diagnosis}/{tier}/dropped/{reason}"] for reason in (MISSING, REFERS)}
     return {reason: count for reason, count in counts.items() if count}
-
-
-def _second_matcher(world: World) -> SecondMatcher:
-    return SecondMatcher(
-        matcher="optimal", diagnoses={diagnosis: _second_matching(world, diagnosis) for diagnosis in world.diagnoses}
-    )
-
-
-def _second_matching(world: World, diagnosis: str) -> SecondMatching:
-    pairs = {}
-    for tier in world.tiers:
-        train, nontrain = (_rows(world, "second", diagnosis, tier, arm) for arm in ARMS)
-        dropped = world.counts[f"second/{diagnosis}/{tier}/dropped"]
-        pairs[tier] = _measure_pair(train, nontrain, 0.5).model_copy(
-            update={"dropped_sets": {MISSING: dropped} if dropped else {}}
-        )
-    return SecondMatching(
-        status="balanced",
-        reason=None,
-        sets=world.counts[f"second/{diagnosis}/sets"],
-        largest_smd=world.fixed[f"second/{diagnosis}/largest_smd"],
-        delta={tier: {metric: _delta_of(pair, metric) for metric in COMPARED_METRICS} for tier, pair in pairs.items()},
-        pairs=pairs,
-    )
-
-
-def _delta_of(pair: DisclosurePair, metric: str) -> Estimate:
-    delta = getattr(pair.delta, metric)
-    return Estimate(value=delta.value, low=delta.low, high=delta.high, reason=delta.reason)
 
 
 # The judge

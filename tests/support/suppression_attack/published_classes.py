@@ -192,7 +192,6 @@ class Reader:
         fractions = {_FRACTIONS[name]: fraction for name, fraction in coarse.fractions.items()}
         fractions |= {"near": near.fraction, "extra": near.extra_fraction}
         if coarse.guard is not None:
-            fractions |= {name.removesuffix("_fraction"): shown for name, shown in coarse.guard.fractions.items()}
             yield from self._guard(tier, arm, coarse.guard)
         others = coarse.other_patients
         assert others is not None
@@ -250,14 +249,10 @@ class Reader:
     def _guard(self, tier: str, arm: str, coarse: CoarseGuard) -> Iterator[Law]:
         world, place = self._world, f"mem/{tier}/{arm}/guard/{{}}".format
         for name, cells in guard_cells(world, tier, arm).items():
-            shown = getattr(coarse, name)
-            if shown:
-                yield from self._partition(cells, shown)
+            yield from self._partition(cells, getattr(coarse, name))
         patients, cut = world.patients(tier, arm), add(place("recitation/patients"))
-        spared = add(place("spared"))
         lost, others = add(place("recitation/sum")), minus(patients, cut)
         yield from self._text(coarse.recitation_tokens_cut, lost, patients, cut, others)
-        yield from (self._few(part) for part in (spared, minus(patients, spared)))
 
     def _fraction(self, tier: str, arm: str, fraction: str, shown: CoarseFraction) -> Iterator[Law]:
         world = self._world
@@ -304,16 +299,13 @@ class Reader:
 
     def _disclosure(self, diagnosis: str, tier: str) -> Iterator[Law]:
         world, coarse = self._world, self._coarse
-        pair, second = coarse.disclosure[diagnosis][tier], coarse.second[diagnosis].pairs[tier]
+        pair = coarse.disclosure[diagnosis][tier]
         for arm in ARMS:
             for row, status in zip(ROWS, ("present", "absent"), strict=True):
                 first = {o: world.table(diagnosis, tier, arm, row, (o,)) for o in (*VERDICTS, "unjudged")}
-                again = {o: world.second_table(diagnosis, tier, arm, row, (o,)) for o in (*VERDICTS, "unjudged")}
                 yield from self._row(first, pair.verdicts[arm][status])  # type: ignore[index]
-                yield from self._row(again, second.verdicts[arm][status])  # type: ignore[index]
         reasons: dict[str, Sum] = {r: {f"pair/{diagnosis}/{tier}/dropped/{r}": 1} for r in (MISSING, REFERS)}
         yield from self._partition(reasons, pair.dropped_sets)
-        yield from self._partition({MISSING: {f"second/{diagnosis}/{tier}/dropped": 1}}, second.dropped_sets)
 
     def _row(self, cells: Mapping[str, Sum], shown: VerdictCounts) -> Iterator[Law]:
         for verdict in ("positive", "negative", "ambiguous", "unjudged"):

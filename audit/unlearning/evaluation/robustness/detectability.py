@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.statistics.auroc_of_values import auroc_of_values
+from clinaudit.audit.statistics.auroc_error import auroc_of_values
 from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.reports.exact.estimate import Estimate
 
