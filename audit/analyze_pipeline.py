@@ -39,6 +39,7 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
     """Analyse a file of generations against a corpus; return the published results."""
     progress = Progress(quiet=given.quiet)
     run = RunDirectory(given.out)
+    run.refuse_foreign()
     take_libraries_offline(run.work)
     require_usable(given.ray_address)
     with run.removed_on_failure():

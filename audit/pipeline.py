@@ -73,6 +73,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
+    run.refuse_foreign()
     take_libraries_offline(run.work)
 
     # All inputs are read and checked before any model is loaded.

@@ -66,14 +66,21 @@ class RunDirectory:
         if any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
             raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
 
-    def create(self) -> None:
-        """Make the directories; raises `UsageError` where their place is taken by other files."""
+    def refuse_foreign(self) -> None:
+        """Raise `UsageError` where the run's place is taken by other files.
+
+        Call it before a library is loaded: torch makes its cache there, after which the directory looks like a run's.
+        """
         if self.root.exists() and not self.root.is_dir():
             raise UsageError("--out names something that is not a directory; name a new or an earlier run's directory")
         if self.root.is_dir() and not self.evidence.is_dir() and any(self.root.iterdir()):
             raise UsageError(
                 "--out names a directory that holds other things; name a new or an earlier run's directory"
             )
+
+    def create(self) -> None:
+        """Make the directories; raises `UsageError` where their place is taken by other files."""
+        self.refuse_foreign()
         for directory in (self.root, self.evidence, self.work):
             make_private_directory(directory)
 
