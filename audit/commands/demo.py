@@ -37,7 +37,7 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
             f"  open {run}/report.html",
             f"  clinaudit evidence {run} {corpus}    (writes each text beside the note that it repeats)",
             "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
-            "  docs/tutorial-mask.md: a prompt to a model outside, without who it is about",
+            "  docs/tutorial-mask.md: a prompt to a model outside, with its identifiers masked",
             "  docs/tutorial-forget.md: a patient asks to be forgotten",
         ]
         say("\n".join(map(harmless_text, lines)))

@@ -54,7 +54,7 @@ _WITHHELD = 1
 @with_options(options_of(ServedModelOptions))
 @click.option("--quiet", is_flag=True, help="No progress on stderr.")
 def mask(quiet: bool, **options: Any) -> int:
-    """Take out of PROMPTS who they are about, but for what their questions need.
+    """Mask identifiers in PROMPTS, except those that their questions need.
 
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
     stands. FILE has a row for each: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first

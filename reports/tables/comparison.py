@@ -79,7 +79,7 @@ def _metric_rows(comparison: PublishedComparison, name: str, *, changed: bool | 
 
 
 def has_changed(metric: ComparedEstimate) -> bool | None:
-    """Whether a change is shown: its interval leaves out 0; None where it was not measured in both runs."""
+    """Whether a change is shown: its interval excludes 0; None where it was not measured in both runs."""
     if not is_measured(metric.difference):
         return None
     return shown_direction(metric.difference.confidence_low, metric.difference.confidence_high) != 0

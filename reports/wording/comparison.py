@@ -1,7 +1,7 @@
 """What a comparison of two runs says, in one sentence, and which figures it read.
 
 Owns the rule of the conclusion. It is decided from the shown ranges alone: a change is said to have happened where the
-95% interval of the difference leaves out 0, and no absence of a change is ever said.
+95% interval of the difference excludes 0, and no absence of a change is ever said.
 """
 
 from collections.abc import Mapping
@@ -92,7 +92,7 @@ def shown_direction(low: float | None, high: float | None) -> int:
 
 
 def _diagnosis_clause(comparison: PublishedComparison) -> str:
-    """Return which diagnoses became easier or harder to tell, at which tiers: those whose row of AUROC leaves out 0."""
+    """Return which diagnoses became easier or harder to tell, at which tiers: those whose AUROC difference excludes 0."""
     signs = {
         diagnosis: {
             tier: shown_direction(found.confidence_low, found.confidence_high)
