@@ -94,8 +94,8 @@ def no_groups(why: str | None) -> str:
 def too_short(maximum: float, arm: Arm) -> str:
     """Return that more than the share `maximum` of an arm's patients have a text that is too short to hold a match."""
     return (
-        f"More than {percent(maximum)} of the patients {_WHO[arm]} have an answer too short to hold a match (--ngram): it "
-        "may only have broken off. With so many, the policy does not decide this rule."
+        f"More than {percent(maximum)} of the patients {_WHO[arm]} have an answer too short to hold a match (--ngram): "
+        "it may only have broken off. With so many, the policy does not decide this rule."
     )
 
 

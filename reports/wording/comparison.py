@@ -92,7 +92,7 @@ def shown_direction(low: float | None, high: float | None) -> int:
 
 
 def _diagnosis_clause(comparison: PublishedComparison) -> str:
-    """Return which diagnoses became easier or harder to tell, at which tiers: those whose AUROC difference excludes 0."""
+    """Return which diagnoses became easier or harder to tell, at which tiers: those whose difference excludes 0."""
     signs = {
         diagnosis: {
             tier: shown_direction(found.confidence_low, found.confidence_high)
