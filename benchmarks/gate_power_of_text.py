@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from clinaudit.audit.gate.clean_run import clean_run
 from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import Policy, load_policy
+from clinaudit.audit.gate.sample_size import clean_run
 from clinaudit.audit.memorization.summary import fraction_by_patient
 from clinaudit.audit.pii import summary
 from clinaudit.audit.pii.owners import OwnedValue

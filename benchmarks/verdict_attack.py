@@ -48,9 +48,9 @@ from support.suppression_attack.verdict_search import (
 
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
-from clinaudit.audit.gate.clean_run import clean_run
 from clinaudit.audit.gate.evaluation import Comparison, decide
 from clinaudit.audit.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
+from clinaudit.audit.gate.sample_size import clean_run
 from clinaudit.audit.publication import exact_outcomes
 from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.results import publish

@@ -72,8 +72,7 @@ def check(
 def _show(settings: AuditSettings, patient_id: str) -> None:
     from rich.console import Console
 
-    from clinaudit.audit.preview.one_patient import read_patient
-    from clinaudit.audit.preview.patient_view import patient_view
+    from clinaudit.audit.preview.patient_view import patient_view, read_patient
 
     # Not printed by rich: it would end with a status of its own where the reader has enough.
     view = io.StringIO()

@@ -1,6 +1,7 @@
-"""`clinaudit mask` (docs/mask.md). Owns its options and what it prints; masks nothing itself."""
+"""`clinaudit mask` and `unmask` (docs/mask.md). Owns their options and what they print; masks nothing itself."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -114,3 +115,39 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     if masked.other_keys:
         lines.append(f"keys that are not passed on: {', '.join(masked.other_keys)}")
     return lines
+
+
+@click.command()
+@click.argument("answers", type=PATH, metavar="ANSWERS")
+@click.option("--map", "map_file", type=PATH, required=True, metavar="FILE", help="The map that clinaudit mask wrote.")
+@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the answers go (PHI); a new file.")
+@click.option("--quiet", is_flag=True, help="No progress on stderr.")
+def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
+    """Put back into ANSWERS what the tags of their prompts stand for.
+
+    ANSWERS is JSONL, one answer a row: id, that of its prompt, and text; or a .txt file, the answer to a prompt that
+    was one. FILE is the same with the identifiers put back, and is PHI. A tag is known in other spellings too:
+    [PATIENT_1], PATIENT_1, &lt;patient_1&gt;. Of the first date <DATE_1+42d> is the day 42 days later. A tag that the
+    prompt does not have stays as it is, and is counted.
+
+    Exit status: 0 done, 2 usage, 3 bad input, 6 storage, 130 interrupted.
+
+    \b
+    Example:
+      clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
+      clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
+    """
+    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.pii.masking.unmasked_file import unmask_file
+
+    done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
+    lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]
+    if done.unknown_tags:
+        tags = counted(done.unknown_tags, "tag is", "tags are")
+        lines.append(f"{tags} of no prompt: made up by the model, and left as it wrote them")
+    if done.empty:
+        lines.append(f"{counted(done.empty, 'answer')} without a text")
+    if done.other_keys:
+        lines.append(f"keys that are not passed on: {', '.join(done.other_keys)}")
+    say_of_finished_work("\n".join(map(harmless_text, lines)))
+    return 0

@@ -1,12 +1,13 @@
-"""`clinaudit report`. Owns its options and what it prints; computes nothing."""
+"""`clinaudit report`, `evidence` and `index`: the pages of finished runs. Computes nothing."""
 
 from pathlib import Path
 
 import click
 
 from clinaudit.audit.commands.options import PATH, options_of, with_options
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.console.streams import say, warn
 from clinaudit.audit.settings import IdentityOptions
+from clinaudit.reports.wording.numbers import counted
 
 
 @click.command()
@@ -76,4 +77,66 @@ def report(
         say(f"report: {run_directory / name}")
     if exact:
         say(f"exact report (PHI): {run_directory / exact_report}")
+    return 0
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.argument("corpus", type=PATH)
+@click.option("--template", type=PATH, help="Note-template profile of the audit.  [default: soap]")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    # A browser opens a page of some tens of megabytes; so many with their notes are a few.
+    default=500,
+    show_default=True,
+    help="Generations on the page, those with the most text of patients, own or others'.",
+)
+def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: int) -> int:
+    """Write a page that shows the texts of RUN beside the notes they repeat. It is PHI.
+
+    The page is RUN/evidence/evidence.html, for those cleared to see the notes: it opens from the file, without a
+    server, and sends nothing anywhere. A row is one text: how much of it stands in the patient's notes, whose notes
+    hold what is another patient's, what the judge read in it, and whether that is true. It can be searched, sorted
+    and filtered, and each text has an address. CORPUS is the one that RUN audited; `clinaudit purge` removes the
+    page with the rest of the evidence.
+
+    \b
+    Example:
+      clinaudit evidence run/ corpus/
+      clinaudit evidence run/ corpus/ --limit 2000
+    """
+    from clinaudit.audit.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
+
+    page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
+    if len(page.texts) < page.found:
+        say(f"{len(page.texts):,} of {page.found:,} generations shown; the others stand in the tables")
+    say(f"evidence (PHI): {run_directory / 'evidence' / EVIDENCE_PAGE}")
+    return 0
+
+
+@click.command()
+@click.argument("directory", type=PATH, metavar="DIR")
+def index(directory: Path) -> int:
+    """Write one page over all finished runs under DIR: DIR/index.html.
+
+    A row a run: which model, of whom and when, the policy's verdict, its rules, and a link to the report. Each run is
+    checked against its manifest; one that is not what its audit wrote is shown as changed. Links are not followed.
+
+    \b
+    Example:
+      clinaudit index audits/
+    """
+    from clinaudit.audit.publication.index_page import INDEX_PAGE, write_index
+    from clinaudit.reports.wording.escaped_text import harmless_text
+
+    made = write_index(directory)
+    for folder in made.skipped:
+        warn(harmless_text(f"skipped: {folder.place}: {folder.reason}"))
+    for run in made.runs:
+        if run.changed is not None:
+            warn(harmless_text(f"changed since the audit: {run.place}: {run.changed}"))
+    shown, skipped = len(made.runs), len(made.skipped)
+    say(f"{counted(shown, 'run')} shown, {skipped} skipped")
+    say(f"index: {directory / INDEX_PAGE}")
     return 0

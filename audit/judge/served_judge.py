@@ -6,12 +6,14 @@ A model that decodes as its provider has it is asked each question three times. 
 """
 
 import hashlib
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from itertools import islice
+from typing import Final, TypeVar
 
 from clinaudit.audit.choices import JudgeDecoding
 from clinaudit.audit.judge.annotation import Annotation, PatientHistory, leave_open
@@ -23,9 +25,9 @@ from clinaudit.audit.judge.annotation_prompt import (
     keep_recent_notes,
     left_out,
     read_annotations,
+    unknown_annotations,
 )
-from clinaudit.audit.judge.repeated_answers import ANSWERS_EACH, join_annotations, join_judgements
-from clinaudit.audit.judge.verdict import Judgement, Verdict
+from clinaudit.audit.judge.verdict import NO_MAJORITY, Judgement, Verdict, kind_of_reason
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
 from clinaudit.audit.served.access import Access, EndpointWords, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
@@ -34,6 +36,60 @@ from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.priors.diagnoses import Diagnosis
+
+#: How many answers each question is asked for. Two of three may be alike by chance, three hardly all differ [choice].
+ANSWERS_EACH: Final[dict[JudgeDecoding, int]] = {"deterministic": 1, "provider-default": 3}
+_MAJORITY: Final = 2
+_TOO_FEW: Final = "of three answers at most one could be used"
+Class = TypeVar("Class", bound=Hashable)
+
+
+def join_judgements(answers: Sequence[Judgement]) -> Judgement:
+    """Return the judgement of several answers: the first one of those two that share a class.
+
+    Otherwise there is none. Where at most one answer can be used, the reason is what the others have in common. A
+    question that was asked once has the one judgement.
+    """
+    if len(answers) == 1:
+        return answers[0]
+    outcomes = tuple(answer.outcome for answer in answers)
+    attempts = sum(answer.attempts for answer in answers)
+    shared = _shared([outcome for outcome in outcomes if outcome != "unjudged"])
+    for answer in answers:
+        if answer.verdict is not None and answer.outcome == shared:
+            return Judgement(answer.verdict, answer.judge, attempts, None, outcomes)
+    reasons = [answer.invalid_reason or "" for answer in answers if answer.verdict is None]
+    reason = NO_MAJORITY
+    if len(answers) - len(reasons) < _MAJORITY:
+        kind = _shared([kind_of_reason(reason) for reason in reasons])
+        reason = next((reason for reason in reasons if kind_of_reason(reason) == kind), _TOO_FEW)
+    return Judgement(None, answers[0].judge, attempts, reason, outcomes)
+
+
+def join_annotations(answers: Sequence[list[Annotation] | None], panel: Sequence[Diagnosis]) -> list[Annotation]:
+    """Return the annotations of one patient from several answers, None being one that cannot be used.
+
+    Of each diagnosis by itself: the first of those two that agree on whether it is present, absent or unknown.
+    """
+    usable = [answer for answer in answers if answer is not None]
+    if len(answers) == len(usable) == 1:
+        return usable[0]
+    return [
+        _join([answer[place] for answer in usable]) or unknown
+        for place, unknown in enumerate(unknown_annotations(panel))
+    ]
+
+
+def _join(rows: Sequence[Annotation]) -> Annotation | None:
+    # In words: unknown is a class, too.
+    shared = _shared([str(row.present) for row in rows])
+    return next((row for row in rows if str(row.present) == shared), None)
+
+
+def _shared(classes: Sequence[Class]) -> Class | None:
+    """Return the class that two share; of three there is at most one."""
+    return next((value for value, count in Counter(classes).items() if count >= _MAJORITY), None)
+
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 OPENAI_JUDGE_VERSION = "3"

@@ -4,20 +4,20 @@ Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). K
 generations come from, of files, or of what a gate makes of a figure.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.evidence_rows import identifier_rows
-from clinaudit.audit.pii.found_values import find_values
-from clinaudit.audit.pii.owners import Owners
+from clinaudit.audit.pii.found_values import FoundIdentifier, find_values
+from clinaudit.audit.pii.owners import OwnedValue, Owners
 from clinaudit.audit.pii.planted import measure_recall
-from clinaudit.audit.pii.site_index import index_values
+from clinaudit.audit.pii.site_index import SiteIndex, index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, draw_pools
@@ -28,6 +28,38 @@ from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.templates.profile import NoteProfile
+
+#: Holders of one value that are listed; their number is told beside them.
+MOST_LISTED: Final = 100
+
+
+def identifier_rows(
+    generation: Generation,
+    found: Sequence[FoundIdentifier],
+    owned: Sequence[OwnedValue],
+    values: Sequence[IdentifierValue],
+    index: SiteIndex,
+) -> Iterator[dict[str, object]]:
+    """Yield the rows of one generation, one for each place."""
+    by_value = {item.value: item for item in owned}
+    for item in sorted(found, key=lambda item: (item.start, item.end)):
+        own, holders = by_value[item.value], index.holders[item.value]
+        yield {
+            "generation_id": generation.generation_id,
+            "char_start": item.start,
+            "char_end": item.end,
+            "text": generation.text[item.start : item.end],
+            "category": item.category,
+            "hipaa": item.hipaa,
+            "kind": values[item.value].kind,
+            "value": values[item.value].text,
+            "owner": own.owner,
+            "verified": own.verified,
+            "holders": [index.patient_ids[number] for number in holders[:MOST_LISTED]],
+            "holder_count": len(holders),
+            "found_by": item.found_by,
+        }
+
 
 #: Of HIPAA's identifiers, those that no text holds.
 _NO_TEXT: Final[Mapping[HipaaIdentifier, str]] = {

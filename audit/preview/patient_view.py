@@ -3,19 +3,25 @@
 Owns how they are set off. What a note holds is printed as text: it steers no terminal and is no markup.
 """
 
+import tempfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from rich.text import Text
 
 from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
-from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompt_fit import write_unscrubbed
+from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.facts import FactReader, PatientFacts, identity_reader
+from clinaudit.priors.prompt_fit import unlimited_writer, write_unscrubbed
 from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.table_agreement import Standing
 from clinaudit.priors.tiers import Fact
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.templates.note import NoteText
+from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.profile import load_profile
 
 _HEAD, _TEMPLATED, _WARNING = "bold", "dim underline", "bold red"
 _WORDS: Mapping[Standing, str] = {
@@ -74,3 +80,15 @@ def _marked(note: NoteText, start: int, end: int) -> Text:
             block.stylize(_TEMPLATED, at - start, stop - start)
         at = stop
     return block
+
+
+def read_patient(settings: AuditSettings, patient_id: str) -> tuple[PatientFacts, NoteText, ProbedTiers, PromptWriter]:
+    """Return one patient's facts and latest note, and what writes the prompts; raises `BadInputError` for no such."""
+    profile = load_profile(settings.template)
+    corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
+    if patient_id not in corpus.ids:
+        raise BadInputError("--show names no patient of the corpus who has notes; give a patient_id as it stands there")
+    facts = FactReader(profile).read(corpus, corpus.ids[patient_id])
+    note = NoteReader(profile).read(facts.latest.note_id, facts.note)
+    writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
+    return facts, note, settings.probed, writer

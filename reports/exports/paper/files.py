@@ -3,14 +3,230 @@
 Owns which tables there are. One function serves both: exact content has the same records, with ranges of no width.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
-from clinaudit.reports.exports.paper.corpus import longitudinal, table5, table6, table7, table8
-from clinaudit.reports.exports.paper.csv_table import CsvTable, csv_text, filled
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.exports.paper.csv_table import (
+    CsvTable,
+    Row,
+    Value,
+    count_cells,
+    csv_text,
+    estimate_cells,
+    filled,
+)
 from clinaudit.reports.exports.paper.disclosure import figure3, table1, table4
-from clinaudit.reports.exports.paper.identifiers import identifiers_by_kind, identifiers_by_tier
-from clinaudit.reports.exports.paper.memorization import figure2, figure4, figure12, k_distribution, regions
+from clinaudit.reports.schema.corpus import PublishedPopulation
+from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
+from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
+from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS, PublishedMemorization
+from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.wording.identifiers import identifier_figures
+from clinaudit.reports.wording.names import HIPAA_TITLES
+
+_FRACTIONS = ("memorized_fraction", "memorized_fraction_without_echo", "attributable_fraction")
+
+
+def figure2(content: ReportContent) -> CsvTable:
+    """Return memorized shares (Figure 2) and patients with a match (Figure 8); the paper's counting where exact."""
+    views = {} if content.exact is None else content.exact.paper_view
+    rows: list[Row] = []
+    for tier, arm, summary in _summaries(content.results):
+        cells = _place(tier, arm) | count_cells("patients", summary.patients)
+        for name in _FRACTIONS:
+            cells |= estimate_cells(name, getattr(summary, name).mean, interval=True)
+        cells |= estimate_cells("hit_patients_share", summary.hit_patients_share, interval=True)
+        view = views.get(tier, {}).get(arm)
+        if view is not None:
+            cells["paper_rows"] = view.rows
+            cells["paper_memorized_fraction"] = view.memorized_fraction.value
+            cells["paper_hit_rate"] = view.hit_rate.value
+        rows.append(cells)
+    return CsvTable("figure2_figure8_memorization", rows)
+
+
+def figure4(results: PublishedResults) -> CsvTable:
+    """Return the composition of memorized tokens by note section and kind, largest section first."""
+    rows: list[Row] = []
+    for tier, arm, summary in _summaries(results):
+        for row in summary.sections:
+            kinds: dict[str, Value] = {kind: getattr(row, kind) for kind in SECTION_KINDS}
+            templated = estimate_cells("templated_share", row.templated_share)
+            rows.append(_place(tier, arm) | {"section": row.section} | kinds | templated)
+    return CsvTable("figure4_sections", rows)
+
+
+def figure12(results: PublishedResults) -> CsvTable:
+    """Return the K = 1 revealing pieces by how many of the patient's notes hold them."""
+    return _shares(results, "figure12_copy_forward", bins="copy_forward", title="notes")
+
+
+def k_distribution(results: PublishedResults) -> CsvTable:
+    """Return the pieces by K, in how many patients' notes they stand."""
+    return _shares(results, "k_distribution", bins="k_distribution", title="k")
+
+
+def _shares(results: PublishedResults, name: str, *, bins: str, title: str) -> CsvTable:
+    rows: list[Row] = [
+        _place(tier, arm) | {title: getattr(row, title), "share": row.share}
+        for tier, arm, summary in _summaries(results)
+        for row in getattr(summary, bins)
+    ]
+    return CsvTable(name, rows)
+
+
+def regions(content: ReportContent) -> CsvTable:
+    """Return what the memorized regions are made of: source notes, shares, lengths; their percentiles where exact."""
+    names = (
+        "source_notes_mean",
+        "source_notes_any",
+        "source_notes_min",
+        "stitched_share",
+        "templated_share",
+        "multi_patient_share",
+        "largest_sections_share",
+        *(f"region_{unit}" for unit in LENGTH_UNITS),
+    )
+    exact = {} if content.exact is None else content.exact.region_lengths
+    rows: list[Row] = []
+    for tier, arm, summary in _summaries(content.results):
+        cells = _place(tier, arm) | {name: getattr(summary, name) for name in names}
+        for kind in PIECE_KINDS:
+            lengths = summary.piece_length.get(kind, {})
+            cells |= {f"piece_{kind}_{unit}": lengths.get(unit) for unit in LENGTH_UNITS}
+        for unit, length in exact.get(tier, {}).get(arm, {}).items():
+            cells |= {f"region_{unit}_{name}": value for name, value in length.model_dump().items()}
+        rows.append(cells)
+    return CsvTable("memorized_regions", rows)
+
+
+def _place(tier: str, arm: Arm) -> dict[str, Value]:
+    return {"tier": tier, "arm": arm}
+
+
+def _summaries(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedMemorization]]:
+    for tier in TIER_IDS:
+        arms = results.memorization.get(tier, {})
+        yield from ((tier, arm, arms[arm]) for arm in ARMS if arm in arms)
+
+
+_COUNTS = ("patients", "own_patients", "other_patients", "verified_patients")
+_SHARES = ("own", "other", "sampled", "chance", "verified")
+_RATES = ("verified_per_1000", "corrected_per_1000", "sampled_per_1000", "chance_per_1000")
+
+
+def identifiers_by_tier(results: PublishedResults) -> CsvTable:
+    """Return patients, shares and rates by tier and arm, all of HIPAA's identifiers together."""
+    rows: list[Row] = [
+        {"tier": tier, "arm": arm, **_figures(figures)} for tier, arm, figures in identifier_figures(results)
+    ]
+    return CsvTable("identifiers_by_tier", rows)
+
+
+def identifiers_by_kind(results: PublishedResults) -> CsvTable:
+    """Return the same by HIPAA's identifier and arm, with how many planted ones were found, or why none was sought."""
+    rows = [] if results.identifiers is None else list(_kinds(results.identifiers))
+    return CsvTable("identifiers_by_kind", rows)
+
+
+def _kinds(identifiers: PublishedIdentifiers) -> Iterator[Row]:
+    recalls = {row.identifier: row for row in identifiers.recall}
+    for name in HIPAA_IDENTIFIERS:
+        place: dict[str, Value] = {"identifier": name, "title": HIPAA_TITLES[name]}
+        arms = identifiers.categories.get(name, {})
+        recall = recalls.get(name)
+        found: dict[str, Value] = {
+            "not_tested": identifiers.not_tested.get(name),
+            "planted": None if recall is None else recall.planted,
+            "planted_found": None if recall is None else recall.found,
+            **estimate_cells("recall", None if recall is None else recall.recall, interval=True),
+        }
+        if not arms:
+            yield {**place, "arm": None, **found}
+        yield from ({**place, "arm": arm, **found, **_figures(arms[arm])} for arm in ARMS if arm in arms)
+
+
+def _figures(figures: PublishedIdentifierFigures) -> dict[str, Value]:
+    cells: dict[str, Value] = {}
+    for name in _COUNTS:
+        cells |= count_cells(name, getattr(figures, name))
+    for name in (*_SHARES, *_RATES):
+        cells |= estimate_cells(name, getattr(figures, name), interval=True)
+    return cells
+
+
+def table5(content: ReportContent) -> CsvTable:
+    """Return how large each split and cohort is, a row each; deviations and ranges where exact."""
+    exact = {} if content.exact is None else content.exact.populations
+    rows: list[Row] = []
+    for place, population in _populations(content.results):
+        cells = place | count_cells("patients", population.patients) | count_cells("practices", population.practices)
+        for name in ("notes", "tokens", "notes_per_patient", "tokens_per_patient", "tokens_per_note"):
+            cells[name] = getattr(population, name)
+        for name in ("notes_per_practice", "patients_per_practice"):
+            cells |= estimate_cells(name, getattr(population, name))
+        for name, spread in exact.get(str(place["population"]), {}).items():
+            if name != "age":
+                cells |= {f"{name}_sd": spread.sd, f"{name}_min": spread.min, f"{name}_max": spread.max}
+        rows.append(cells)
+    return CsvTable("table5_corpus", rows)
+
+
+def longitudinal(content: ReportContent) -> CsvTable:
+    """Return how long the patients of each split were followed (Appendix E); percentiles where exact."""
+    corpus, exact = content.results.corpus, {} if content.exact is None else content.exact.follow_up
+    rows: list[Row] = []
+    for name, split in ({} if corpus is None else corpus.follow_up).items():
+        for cell, count in split.patients.items():
+            share = estimate_cells("share", split.shares.get(cell))
+            rows.append({"split": name, "figure": cell} | count_cells("patients", count) | share)
+        rows.append({"split": name, "figure": "span_years"} | estimate_cells("mean", split.span_years))
+        for figure, percentiles in exact.get(name, {}).items():
+            rows.append({"split": name, "figure": f"{figure}, exact"} | percentiles.model_dump())
+    return CsvTable("longitudinal_coverage", rows)
+
+
+def table6(results: PublishedResults) -> CsvTable:
+    """Return patients by race and ethnicity, and by sex, with their share of all patients of the row."""
+    return CsvTable("table6_race_sex", [*_groups(results, "race"), *_groups(results, "sex")])
+
+
+def table7(content: ReportContent) -> CsvTable:
+    """Return the mean age of each split and cohort, its deviation where exact, and its patients by age band."""
+    exact = {} if content.exact is None else content.exact.populations
+    rows: list[Row] = []
+    for place, population in _populations(content.results):
+        cells = place | {"band": "mean"} | estimate_cells("mean_age", population.age)
+        if (ages := exact.get(str(place["population"]), {}).get("age")) is not None:
+            cells["age_sd"] = ages.sd
+        rows.append(cells)
+    return CsvTable("table7_age", [*rows, *_groups(content.results, "age_bands", title="band")])
+
+
+def table8(results: PublishedResults) -> CsvTable:
+    """Return the training log, a row an epoch."""
+    return CsvTable("table8_training", [row.model_dump() for row in results.training or ()])
+
+
+def _groups(results: PublishedResults, field: str, *, title: str = "group") -> Iterator[Row]:
+    for place, population in _populations(results):
+        for group, count in getattr(population, field).items():
+            named: dict[str, Value] = {title: group} if title == "band" else {"partition": field, title: group}
+            share = population.shares.get(field, {}).get(group)
+            yield place | named | count_cells("patients", count) | estimate_cells("share", share)
+
+
+def _populations(results: PublishedResults) -> Iterator[tuple[dict[str, Value], PublishedPopulation]]:
+    if results.corpus is None:
+        return
+    for name, population in results.corpus.splits.items():
+        yield {"kind": "split", "population": name}, population
+    for name, population in results.corpus.cohorts.items():
+        yield {"kind": "cohort", "population": name}, population
+
 
 FOLDER: Final = "paper"
 #: Every file there may be, in the paper's order, then identifiers, of which it has no table. No row: no file.

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-from clinaudit.audit.cohorts import assignment
-from clinaudit.audit.cohorts.assignment import Points, assign_optimally
-from clinaudit.audit.cohorts.matchers import match_pairs
+from clinaudit.audit.cohorts import matchers
+from clinaudit.audit.cohorts.matchers import Points, assign_optimally, match_pairs
 
 
 def total(cases: Points, controls: Points, chosen: np.ndarray) -> float:
@@ -31,8 +30,8 @@ def test_the_total_is_that_of_the_dense_assignment(seed: int, cases: int, more: 
     first = rng.integers(0, 4, (cases, 3)).astype(float)
     second = rng.integers(rng.integers(0, 3), 6, (cases + more, 3)).astype(float)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assignment, "_FEW_CONTROLS", 0)
-        patch.setattr(assignment, "_FIRST_LOOK", first_look)
+        patch.setattr(matchers, "_FEW_CONTROLS", 0)
+        patch.setattr(matchers, "_FIRST_LOOK", first_look)
         chosen = assign_optimally(first, second)
     assert len(set(chosen.tolist())) == cases
     assert total(first, second, chosen) == pytest.approx(dense_total(first, second))

@@ -1,6 +1,6 @@
 """The exact comparison as its page shows it: ranges of no width, the paired interval, the p-value beside them."""
 
-from clinaudit.audit.comparison.exact_figures import exact_content
+from clinaudit.audit.comparison.comparison import exact_content
 from clinaudit.audit.comparison.memorization import compare_memorization
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.reports.exact.comparison import Comparison

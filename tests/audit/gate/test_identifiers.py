@@ -10,10 +10,10 @@ from support.results.decided_results import ONLY_MEMORIZATION
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.gate import reasons
-from clinaudit.audit.gate.clean_run import clean_run
 from clinaudit.audit.gate.evaluation import decide
 from clinaudit.audit.gate.policy import IdentifierMetric, Policy, TextRule, load_policy, parse_policy
 from clinaudit.audit.gate.reading import read_figure
+from clinaudit.audit.gate.sample_size import clean_run
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.publication.exact_content import exact_results

@@ -13,10 +13,10 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.judge.annotation_prompt import unknown_annotations
 from clinaudit.audit.judge.ledger import Inquiry, MemoryLedger, ask_judge
-from clinaudit.audit.judge.repeated_answers import join_annotations
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.scoring.judge_score import count_answers, score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.judge.served_judge import join_annotations
 from clinaudit.audit.judge.verdict import Verdict
 from clinaudit.audit.served.access import REASONING_TOKENS
 from clinaudit.audit.served.cost import AskingEstimate

@@ -7,7 +7,7 @@ import pytest
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.labels import Labels
-from clinaudit.audit.preview import planned_work
+from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.settings import AuditSettings
@@ -61,8 +61,8 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
 def test_labels_are_the_lexicons_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # The lexicon itself takes seconds to load.
     read = {f"p{number}": {"hiv": False} for number in range(8)}
-    monkeypatch.setattr(planned_work, "make_judge", lambda *_, **__: None)
-    monkeypatch.setattr(planned_work, "label_patients", lambda *_: Labels("lexicon", read, {}))
+    monkeypatch.setattr(surveying, "make_judge", lambda *_, **__: None)
+    monkeypatch.setattr(surveying, "label_patients", lambda *_: Labels("lexicon", read, {}))
     found = survey(tmp_path, diagnoses=None)
     assert found.work.label_source == "lexicon"
     assert found.coverage.smallest_groups is None

@@ -10,11 +10,11 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.pii.benchmark.answers.system_answers import less
-from clinaudit.audit.pii.benchmark.privacy.balance import balance_curve, balance_score, privacy_score
-from clinaudit.audit.pii.benchmark.privacy.masked_text import mask_texts
+from clinaudit.audit.pii.benchmark.privacy.masked_text import find_occurrences, mask_texts
 from clinaudit.audit.pii.benchmark.privacy.residual_inference import infer_masked, summarize_inference
 from clinaudit.audit.pii.benchmark.samples.sample import Domain, Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import bench_estimate
+from clinaudit.audit.pii.benchmark.scoring.matching import comparable_text
 from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.pii_bench import (
@@ -24,6 +24,31 @@ from clinaudit.reports.schema.pii_bench import (
     PrivacyUtility,
     ResidualInference,
 )
+
+#: The weight of privacy against utility (F.2.3), and the weights of the curve.
+ALPHA: Final = 0.5
+ALPHAS: Final = tuple(step / 10 for step in range(11))
+
+
+def privacy_score(entities: Collection[str], original: str, masked: str) -> float | None:
+    """Return P, 1 less the share of the entities' occurrences that are left (Eq. 17); None where none stood.
+
+    It is negative where a masked text names an entity more often than the original. Texts are compared after NFKC.
+    """
+    texts = {comparable_text(entity) for entity in entities}
+    stood = len(find_occurrences(texts, comparable_text(original)))
+    return 1 - len(find_occurrences(texts, comparable_text(masked))) / stood if stood else None
+
+
+def balance_score(privacy: float, utility: float, *, alpha: float = ALPHA) -> float:
+    """Return B = alpha P + (1 - alpha) U (Eq. 20)."""
+    return alpha * privacy + (1 - alpha) * utility
+
+
+def balance_curve(privacy: float, utility: float) -> list[tuple[float, float]]:
+    """Return (alpha, B) for each weight: which strategy is best depends on it."""
+    return [(alpha, balance_score(privacy, utility, alpha=alpha)) for alpha in ALPHAS]
+
 
 #: It holds no letter and no digit: no entity stands in it.
 _TAG: Final = "<…>"

@@ -3,6 +3,9 @@
 Owns what is compared in each task, and that a sample without an answer scores 0 and is counted. Knows nothing of
 files, means and intervals. Texts are compared after Unicode NFKC and trimming, case kept; duplicates collapse.
 
+PII-Bench gives an F1 of task 3 in Table 4 and no formula **[choice]**: here it is that of the set of masked texts
+against all texts less those needed. Over-masking and leak stand apart, since they hurt different people.
+
 Tasks 2 and 3 have one set of texts and no types, so that their strict and entity-only scores are the same numbers.
 """
 
@@ -12,7 +15,6 @@ from typing import Final, Literal
 
 from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.gold_answers import GoldAnswers, gold_of, typed_texts
-from clinaudit.audit.pii.benchmark.scoring.masking_scores import MaskingErrors, measure_masking_errors
 from clinaudit.audit.pii.benchmark.scoring.matching import (
     NOTHING_RIGHT,
     Scores,
@@ -24,6 +26,29 @@ from clinaudit.audit.pii.benchmark.scoring.matching import (
 )
 from clinaudit.audit.pii.benchmark.scoring.text_overlap import CHARACTER_TYPES, rouge_l, score_overlap, typed_similarity
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
+
+
+@dataclass(frozen=True, slots=True)
+class MaskingErrors:
+    """The two ways in which a mask is wrong, each a share from 0 to 1; None where there was nothing to get wrong."""
+
+    #: Of the texts that the question needs, the share that was masked.
+    over_masking: float | None
+    #: Of the texts that it does not need, the share that was left.
+    leak: float | None
+
+
+def measure_masking_errors(masked: Collection[str] | None, gold: GoldAnswers) -> MaskingErrors:
+    """Return over-masking and leak of an answer; of none (null) both are 1, the worst in each view."""
+    unneeded = gold.unneeded
+    if masked is None:
+        return MaskingErrors(1.0 if gold.needed else None, 1.0 if unneeded else None)
+    texts = frozenset(map(comparable_text, masked))
+    return MaskingErrors(
+        over_masking=len(texts & gold.needed) / len(gold.needed) if gold.needed else None,
+        leak=len(unneeded - texts) / len(unneeded) if unneeded else None,
+    )
+
 
 #: `unparsed`: the system has a row for the sample, and no answer in it that could be read; `missing`: it has no row.
 Answer = Literal["given", "unparsed", "missing"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.pii.benchmark.privacy.balance import (
+from clinaudit.audit.pii.benchmark.privacy.bench_rows import (
     balance_curve,
     balance_score,
     privacy_score,

@@ -7,9 +7,9 @@ from nervaluate.evaluator import Evaluator
 from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.pii.benchmark.samples.sample import PredictedEntity, PredictedSubject, Sample
-from clinaudit.audit.pii.benchmark.scoring.masking_scores import MaskingErrors
 from clinaudit.audit.pii.benchmark.scoring.scores import (
     NO_ANSWER,
+    MaskingErrors,
     TaskScores,
     score_detection,
     score_masking,
