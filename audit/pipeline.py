@@ -7,7 +7,9 @@ identifiers, each with its owner. And: generations → verdicts → disclosure m
 exact results → the coarse table, what is published, the reports (`publish_run`).
 """
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
@@ -15,13 +17,13 @@ from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named
 from clinaudit.audit.cluster.runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
-from clinaudit.audit.cohorts.stage import match_cohorts
+from clinaudit.audit.cohorts.stage import Targets, match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.sample_size import decide_run
 from clinaudit.audit.generation.drift import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
-from clinaudit.audit.generation.record import generation_rows
+from clinaudit.audit.generation.record import Generation, generation_rows
 from clinaudit.audit.generation.stage import (
     find_drift,
     generate,
@@ -31,10 +33,10 @@ from clinaudit.audit.generation.stage import (
     prior_rows,
 )
 from clinaudit.audit.included.stage import choose_included, measure_included
-from clinaudit.audit.inputs import load_inputs
-from clinaudit.audit.judge.annotation import annotation_rows
-from clinaudit.audit.judge.labels import annotate_members, label_patients, label_rows, revealed_by_judge
-from clinaudit.audit.judge.ledger import RunLedger, outcomes_of
+from clinaudit.audit.inputs import AuditInputs, load_inputs
+from clinaudit.audit.judge.annotation import Annotation, annotation_rows
+from clinaudit.audit.judge.labels import Labels, annotate_members, label_patients, label_rows, revealed_by_judge
+from clinaudit.audit.judge.ledger import Judgements, RunLedger, outcomes_of
 from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
 from clinaudit.audit.judge.selection import cache_answers
 from clinaudit.audit.judge.stage import (
@@ -63,10 +65,24 @@ from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.doubtful_facts import mark_doubtful_facts
-from clinaudit.priors.facts import read_facts
+from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import by_view, view_of
+from clinaudit.reports.exact.judge import JudgeQuality
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
+
+
+class _Audited(NamedTuple):
+    """Who is audited: facts and labels of all patients, the targets, and what a judge reads of the cohorts' notes."""
+
+    facts: Mapping[str, PatientFacts]
+    labels: Labels
+    targets: Targets
+    annotations: Mapping[str, Sequence[Annotation]]
+    #: Patients whom the site named besides, with their diagnoses: asked as targets are, and in no figure.
+    included: Mapping[str, Sequence[str]]
+    included_annotations: Mapping[str, Sequence[Annotation]]
 
 
 def run_audit(settings: AuditSettings) -> PublishedResults:
@@ -95,58 +111,14 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         confine_libraries(run.work)
         remove_manifest(run)
 
-        # Who is audited: people, their facts, diagnosis labels, matched cohorts.
-        write_table(run.evidence, "people", people_rows(inputs.corpus))
-        with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
-            facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
-        facts = mark_doubtful_facts(facts, inputs.profile)
-        labels = label_patients(facts, inputs.annotator, progress)
-        write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
-        missing_tiers = find_missing_tiers(
-            facts,
-            status=labels.status,
-            panel=inputs.panel,
-            probed=inputs.probed,
-            writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
-            progress=progress,
-        )
-        targets = match_cohorts(
-            facts,
-            status=labels.status,
-            panel=inputs.panel,
-            choice=inputs.cohort_choice,
-            missing_tiers=missing_tiers,
-            progress=progress,
-        )
-        write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
-        annotations = annotate_members(
-            targets.members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
-        )
-        write_table(run.evidence, "annotations", annotation_rows(annotations))
-        # Patients whom the site named besides: asked as targets are, and in no figure.
-        included = choose_included(inputs, targets.diagnoses)
-        included_annotations = annotate_members(
-            included, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress
-        )
+        audited = _choose_patients(inputs, run, progress)
+        facts, targets = audited.facts, audited.targets
 
-        # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given.
-        priors, included_priors = (
-            plan_priors(
-                diagnoses,
-                facts=facts,
-                profile=inputs.profile,
-                panel=inputs.panel,
-                probed=inputs.probed,
-                decoding=inputs.decoding,
-                revealed=revealed_by_judge(inputs.judge, known),
-            )
-            for diagnoses, known in (
-                (targets.diagnoses, annotations),
-                (included, {**annotations, **included_annotations}),
-            )
-        )
+        # Prompts of an adversary, and the model's generations; on a Ray cluster, where one is given (paper 3.1).
+        priors, included_priors = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prior_rows(priors))
-        own_repeats = find_own_repeats([*targets.diagnoses, *included], inputs.corpus, cache.ids, progress)
+        asked = [*targets.diagnoses, *audited.included]
+        own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
         with open_runner(settings.ray_address, run.work) as runner:
             engine = generate(
                 [*priors, *included_priors],
@@ -160,7 +132,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
-            # Memorization: the generated text that stands in the patient's own notes.
+            # Memorization: the generated text that stands in the patient's own notes (3.2.1).
             notes = OwnNotes(inputs.corpus, cache, inputs.profile, inputs.sensitive)
             memorization = measure_memorization(
                 generations,
@@ -185,26 +157,12 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         )
         write_table(run.evidence, "identifiers", identifiers.rows)
 
-        # Verdicts: what the generations say of sensitive diagnoses, and how well the judge reads that.
-        ledger = RunLedger(store)
-        inquiries = make_inquiries(generations, inputs.panel)
-        quality = check_judge(
-            inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=settings.seed
+        # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
+        judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)
+        measure_included(
+            included_priors, audited.included_annotations, inputs, notes, store=store, run=run, progress=progress
         )
-        judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
-        quality = with_run_answers(quality, inquiries, judgements, seed=settings.seed)
-        judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
-        write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
-        judge_comparison = ask_second_judge(
-            inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=settings.seed
-        )
-        if judge_comparison is not None and quality is not None:
-            write_table(run.evidence, "disagreements", judge_comparison.disagreements)
-            quality = quality.model_copy(update={"second": judge_comparison.agreement})
-        measure_included(included_priors, included_annotations, inputs, notes, store=store, run=run, progress=progress)
         judge_usage.write_usage(run.evidence)
-
-        # Disclosure: how much of that is due to training, by cohort and tier, train minus nontrain.
         outcomes = outcomes_of(judgements)
         collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)
         disclosure = measure_all_disclosure(
@@ -220,30 +178,25 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
 
         # The verdict, and what is published.
+        beside = inputs.probed.beside
+        rows_of_tiers = [
+            row for row in memorization.metrics if view_of(row.rendering, beside) is None and row.is_answer
+        ]
         results = assemble_results(
             inputs,
             StageOutcomes(
                 facts=facts,
-                labels=labels,
+                labels=audited.labels,
                 targets=targets,
-                annotations=annotations,
+                annotations=audited.annotations,
                 priors=priors,
                 generations=generations,
                 drift=find_drift(priors, store) if inputs.checks_drift else None,
                 judgements=judgements,
-                memorization=by_view(memorization.results, inputs.probed.beside),
+                memorization=by_view(memorization.results, beside),
                 disclosure=disclosure,
                 identifiers=identifiers.results,
-                subgroups=describe_subgroups(
-                    [
-                        row
-                        for row in memorization.metrics
-                        if view_of(row.rendering, inputs.probed.beside) is None and row.is_answer
-                    ],
-                    collected[None],
-                    facts=facts,
-                    corpus=inputs.corpus,
-                ),
+                subgroups=describe_subgroups(rows_of_tiers, collected[None], facts=facts, corpus=inputs.corpus),
                 judge_quality=quality,
                 census=census,
             ),
@@ -252,3 +205,75 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         decision = decide_run(inputs.policy, shown, find_outcomes(results, shown))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, with_decision(results, decision), record)
+
+
+def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress) -> _Audited:
+    """Return who is audited: people, their facts, diagnosis labels, matched cohorts (paper 3.2.2, Appendix D)."""
+    write_table(run.evidence, "people", people_rows(inputs.corpus))
+    with progress.stage("reading facts", total=len(inputs.corpus.patients), unit="patients") as advance:
+        facts = read_facts(inputs.corpus, inputs.profile, inputs.corpus.patients, advance=advance)
+    facts = mark_doubtful_facts(facts, inputs.profile)
+    labels = label_patients(facts, inputs.annotator, progress)
+    write_table(run.evidence, "labels", label_rows(labels, facts, inputs.sensitive))
+    missing_tiers = find_missing_tiers(
+        facts,
+        status=labels.status,
+        panel=inputs.panel,
+        probed=inputs.probed,
+        writer=make_prompt_writer(inputs.profile, panel=inputs.panel, decoding=inputs.decoding),
+        progress=progress,
+    )
+    targets = match_cohorts(
+        facts,
+        status=labels.status,
+        panel=inputs.panel,
+        choice=inputs.cohort_choice,
+        missing_tiers=missing_tiers,
+        progress=progress,
+    )
+    write_table(run.evidence, "cohorts", cohort_rows(targets.cohorts))
+    included = choose_included(inputs, targets.diagnoses)
+    annotations, included_annotations = (
+        annotate_members(members, facts=facts, labels=labels, annotator=inputs.annotator, progress=progress)
+        for members in (targets.members, included)
+    )
+    write_table(run.evidence, "annotations", annotation_rows(annotations))
+    return _Audited(facts, labels, targets, annotations, included, included_annotations)
+
+
+def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], list[Prior]]:
+    """Return the priors of the targets, and those of the patients whom the site named besides (paper 3.1)."""
+    targets, included = (
+        plan_priors(
+            diagnoses,
+            facts=audited.facts,
+            profile=inputs.profile,
+            panel=inputs.panel,
+            probed=inputs.probed,
+            decoding=inputs.decoding,
+            revealed=revealed_by_judge(inputs.judge, known),
+        )
+        for diagnoses, known in (
+            (audited.targets.diagnoses, audited.annotations),
+            (audited.included, {**audited.annotations, **audited.included_annotations}),
+        )
+    )
+    return targets, included
+
+
+def _judge(
+    inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
+) -> tuple[Judgements, JudgeQuality | None]:
+    """Return what the judge reads in the generations, and how well it reads (paper 3.2.2, Appendix G)."""
+    seed = inputs.settings.seed
+    inquiries = make_inquiries(generations, inputs.panel)
+    quality = check_judge(inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=seed)
+    judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
+    quality = with_run_answers(quality, inquiries, judgements, seed=seed)
+    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
+    write_table(run.evidence, "judgements", judgement_rows(generations, judgements))
+    compared = ask_second_judge(inputs.second_judge, inquiries, judgements, ledger=ledger, progress=progress, seed=seed)
+    if compared is not None and quality is not None:
+        write_table(run.evidence, "disagreements", compared.disagreements)
+        quality = quality.model_copy(update={"second": compared.agreement})
+    return judgements, quality
