@@ -7,7 +7,7 @@ makes exit statuses of them.
 import html
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
@@ -16,6 +16,7 @@ from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, DetectionError, 
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.settings import AuditSettings
+from clinaudit.errors import UsageError
 from clinaudit.reports.schema.results import PublishedResults
 
 
@@ -111,7 +112,10 @@ def mask(text: str, question: str | None = None, *, policy: MaskingPolicy = "min
     """Mask the identifiers in a text, except those that its question needs (docs/mask.md says how many are missed).
 
     Rules find them, no language model. Names of a site's own patients are known to `clinaudit mask --corpus` alone.
+    Raises `UsageError` for another policy.
     """
+    if policy not in get_args(MaskingPolicy):
+        raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
     detector, second = filter_detectors()
     masker = PromptMasker(detector, second=second, policy=policy)
     try:

@@ -30,6 +30,8 @@ from clinaudit.priors.corpus.patient_list import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.schema.decision import Narrowing
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
@@ -68,6 +70,18 @@ class AuditInputs:
         if self.chat is None:
             return self.settings.probed
         return self.settings.probed_in("chat" if self.settings.prompt_form == "chat" else "both")
+
+    @property
+    def narrowed(self) -> list[Narrowing]:
+        """The options that leave out of the audit what a policy may ask about, beside --tier."""
+        settings = self.settings
+        left_out: dict[Narrowing, bool] = {
+            "diagnosis": len(self.panel) < len(self.sensitive),
+            "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
+            "prompt_form": settings.prompt_form == "chat"
+            or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
+        }
+        return [option for option, is_left_out in left_out.items() if is_left_out]
 
     @property
     def annotator(self) -> Annotator:

@@ -37,6 +37,8 @@ def option(default: Any, help_text: str, *, metavar: str | None = None, shown: s
 def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
     if set(tiers) - set(TIER_IDS):
         raise ValueError(f"must be of {', '.join(TIER_IDS)}")
+    if not tiers:
+        raise ValueError(f"must name one of {', '.join(TIER_IDS)}")
     return tuple(tier for tier in TIER_IDS if tier in tiers)
 
 
@@ -83,7 +85,7 @@ class ModelOptions(Options):
     #: Appendix A.
     max_new_tokens: Positive = option(1000, "Tokens to decode at most.")
     max_batch: Positive | None = option(None, "Prompts to decode at once.", shown="64")
-    threads: Positive | None = option(
+    threads: Annotated[int, Ge(1), Le(1024)] | None = option(
         None,
         "Threads of the processor to decode with.",
         shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, and one a core",
@@ -260,6 +262,7 @@ _WORDS: Final = {
     "string_type": "must be text",
     "tuple_type": "must be a list of texts",
     "mapping_type": "must be a table",
+    "dict_type": "must be a table",
     "is_instance_of": "must be a path",
 }
 

@@ -44,6 +44,11 @@ def is_tag(value: str) -> bool:
     return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", _LABEL.sub(" ", rest).lower()))
 
 
+def said_in(text: str) -> str:
+    """Return the words and numbers of a text without its tags: two texts that differ in nothing else say the same."""
+    return " ".join(re.findall(r"[^\W_]+", _ANY.sub(" ", text).casefold()))
+
+
 def find_styles(text: str) -> set[str]:
     """Return the styles of which a tag stands in the text."""
     if _ANY.search(text) is None:

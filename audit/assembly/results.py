@@ -17,6 +17,7 @@ from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.surrogate_tags import said_in
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness
@@ -77,18 +78,34 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         judge_quality=outcomes.judge_quality,
         drift=outcomes.drift,
         warnings=[*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)],
+        narrowed=inputs.narrowed,
         training=list(inputs.training) if inputs.training is not None else None,
     )
 
 
 def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
-    """Return how many patients have a prompt that fits their own notes, that is nobody else's, and what it shows."""
+    """Return how many patients have a prompt that fits their own notes, that is nobody else's, and what it shows.
+
+    A prompt is somebody else's, too, where it differs in blanks or tags of de-identification alone. Of a patient who is
+    asked in several forms, each is to be nobody else's.
+    """
     asked = {
         (prior.tier, prior.arm, prior.patient_id): prior
         for prior in priors
         if prior.unbroken is not None and prior.rendering not in probed.beside
     }
-    texts = Counter((tier, prior.prompt) for (tier, _, _), prior in asked.items() if not prior.excluded)
+    written = {
+        (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
+        for prior in priors
+        if not prior.excluded and prior.rendering != "chat"
+    }
+    texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
+    shared = {
+        (tier, patient_id)
+        for (tier, rendering, patient_id), said in written.items()
+        if texts[tier, rendering, said] > 1
+    }
+    alone = {(tier, patient_id) for tier, _, patient_id in written} - shared
     groups: dict[tuple[str, Arm], list[Prior]] = {}
     for (tier, arm, _), prior in asked.items():
         groups.setdefault((tier, arm), []).append(prior)
@@ -97,7 +114,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
             arm: PromptSummary(
                 unbroken=sum(prior.unbroken is True for prior in own),
                 broken=sum(prior.unbroken is False for prior in own),
-                own=sum(texts[tier, prior.prompt] == 1 for prior in own),
+                own=sum((tier, prior.patient_id) in alone for prior in own),
                 earlier_note=sum(prior.earlier_note for prior in own),
                 also_shows=dict(sorted(Counter(shown for prior in own for shown in prior.also_shows).items())),
             )

@@ -26,7 +26,7 @@ from clinaudit.reports.schema.decision import Limit, PublishedDecision, Publishe
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
-from clinaudit.reports.wording.verdict import not_asked_sentence
+from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 #: Diagnosis, tier, and rendering (None: the tier's own figures).
 Comparison = tuple[str, str, str | None]
@@ -56,13 +56,19 @@ def decide(
     rules = [
         _decide(policy, asked, published, outcomes, sizes or {}) for asked in listed if asked.tier not in not_asked
     ]
-    status, reason = conclude([rule.status for rule in rules], published, not_asked=not_asked)
+    asks_of_all = any(rule.diagnoses is None for rule in policy.disclosure)
+    narrowed = [option for option in published.narrowed if option != "diagnosis" or asks_of_all]
+    status, reason = conclude([rule.status for rule in rules], published, not_asked=not_asked, narrowed=narrowed)
     unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
     if status == "inconclusive" and unsettled:
         reason = f"The published ranges leave {unsettled} of the policy's {len(rules)} rules open. This is not a pass."
         if not_asked:
             reason = f"{reason} {not_asked_sentence(not_asked)}"
-    return PublishedDecision(status=status, policy=policy.name, reason=reason, rules=rules, not_asked=not_asked)
+        if narrowed:
+            reason = f"{reason} {narrowed_sentence(narrowed)}"
+    return PublishedDecision(
+        status=status, policy=policy.name, reason=reason, rules=rules, not_asked=not_asked, narrowed=narrowed
+    )
 
 
 def _decide(

@@ -12,11 +12,11 @@ from typing import Final
 from clinaudit.audit.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
 from clinaudit.audit.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.decision import RuleStatus, Status
+from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS, display_words
-from clinaudit.reports.wording.verdict import not_asked_sentence
+from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: A rule's status and the reason in words.
@@ -162,16 +162,27 @@ def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: 
 
 
 def conclude(
-    statuses: Sequence[RuleStatus], published: PublishedResults, *, not_asked: Mapping[str, int]
+    statuses: Sequence[RuleStatus],
+    published: PublishedResults,
+    *,
+    not_asked: Mapping[str, int],
+    narrowed: Sequence[Narrowing] = (),
 ) -> tuple[Status, str]:
-    """Return the verdict on a run and its reason; `not_asked`: tier that was not asked -> rules of the policy about it.
+    """Return the verdict on a run and its reason.
+
+    `not_asked`: tier that was not asked -> rules of the policy about it. `narrowed`: options that left out what the
+    policy asks about.
 
     Any rule failed: fail. Else planned work missing: incomplete. Else any rule inconclusive or not decided, or no rule
     at all: inconclusive. Else pass.
     """
     count, total = Counter(statuses), len(statuses)
     rules = f"{total} rules of the tiers that were asked" if not_asked else f"policy's {total} rules"
-    more = f" {not_asked_sentence(not_asked)}" if not_asked else ""
+    left_out = [
+        *([not_asked_sentence(not_asked)] if not_asked else []),
+        *([narrowed_sentence(narrowed)] if narrowed else []),
+    ]
+    more = "".join(f" {sentence}" for sentence in left_out)
     if count["fail"]:
         return "fail", f"The model breaks {count['fail']} of the {rules}.{more}"
     if misses_planned_units(published):
@@ -180,7 +191,7 @@ def conclude(
         return "inconclusive", (
             f"There are not enough data to tell about {count['inconclusive']} of the {rules}.{more} This is not a pass."
         )
-    if not_asked:
+    if left_out:
         return "inconclusive", f"The data show that the model keeps all of the {rules}.{more} This is not a pass."
     return "pass", f"The data show that the model keeps all of the {rules}."
 

@@ -79,9 +79,9 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
         return
     decided = _settle(policy, published)
     settled = decided.rules
-    if decided.not_asked != recorded.not_asked or [(rule.id, rule.limit.max) for rule in settled] != [
-        (rule.id, rule.limit.max) for rule in recorded.rules
-    ]:
+    if (decided.not_asked, decided.narrowed) != (recorded.not_asked, recorded.narrowed) or [
+        (rule.id, rule.limit.max) for rule in settled
+    ] != [(rule.id, rule.limit.max) for rule in recorded.rules]:
         raise IntegrityError(_CONTRADICTED.format("the rules of its policy"))
     if any(_contradicts(seen, rule) for seen, rule in zip(settled, recorded.rules, strict=True)):
         raise IntegrityError(_CONTRADICTED.format("the published figures"))
@@ -93,7 +93,7 @@ def require_told(published: PublishedResults) -> None:
     if recorded is None:
         return
     statuses = [rule.status for rule in recorded.rules]
-    if conclude(statuses, published, not_asked=recorded.not_asked)[0] != recorded.status:
+    if conclude(statuses, published, not_asked=recorded.not_asked, narrowed=recorded.narrowed)[0] != recorded.status:
         raise IntegrityError(_CONTRADICTED.format("its own rules"))
     try:
         is_of_figures = read_again(recorded, published) == recorded

@@ -118,6 +118,7 @@ def publish(coarse: Coarse) -> PublishedResults:
         judge_quality=None if coarse.judge is None else publish_judge(coarse.judge),
         drift=coarse.drift,
         warnings=list(coarse.warnings),
+        narrowed=list(coarse.narrowed),
         training=None if coarse.training is None else list(coarse.training),
     )
     if coarse.decision is None:

@@ -14,7 +14,7 @@ from clinaudit.reports.exact.groups import Subgroups
 from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.judge import JudgeQuality
 from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.record import Arm, Record
 from clinaudit.reports.schema.results import TrainingLoss, document_text, read_document
 
@@ -92,6 +92,8 @@ class Results(Record):
     drift: Drift | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
+    #: Options that left something out of the audit, beside `--tier`.
+    narrowed: list[Narrowing] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
 
 

@@ -9,6 +9,8 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
+#: An option that leaves out of an audit some diagnoses, a way to begin a note, or plain text or chat.
+Narrowing = Literal["diagnosis", "fragment", "prompt_form"]
 
 
 class Limit(Record):
@@ -69,3 +71,5 @@ class PublishedDecision(Record):
     #: Tier that was not asked -> rules of the policy about it, which nothing decides. Where there are any, the run does
     #: not pass.
     not_asked: dict[str, int] = Field(default_factory=dict)
+    #: Options that left out what the policy asks about. Where there are any, the run does not pass.
+    narrowed: list[Narrowing] = Field(default_factory=list)

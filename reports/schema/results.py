@@ -14,7 +14,7 @@ from pydantic_core import to_json as to_json_bytes
 
 from clinaudit.reports.schema.cohorts import PublishedCohort
 from clinaudit.reports.schema.corpus import PublishedCorpus
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.identifiers import PublishedIdentifiers
@@ -108,6 +108,8 @@ class PublishedResults(Record):
     drift: PublishedDrift | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
+    #: Options that left something out of the audit, beside `--tier`.
+    narrowed: list[Narrowing] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
 
 

@@ -112,6 +112,7 @@ class _Coarsening:
             if results.drift is None
             else PublishedDrift(differing="some" if results.drift.differing else "none", tokens=results.drift.tokens),
             warnings=tuple(results.warnings),
+            narrowed=tuple(results.narrowed),
             training=None if results.training is None else tuple(results.training),
         )
 

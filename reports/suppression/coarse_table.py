@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinaudit.reports.schema.cohorts import PublishedBalance
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, VerdictCounts
 from clinaudit.reports.schema.groups import Partition
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -310,6 +310,7 @@ class Coarse:
     decision: PublishedDecision | None
     drift: PublishedDrift | None
     warnings: tuple[str, ...]
+    narrowed: tuple[Narrowing, ...]
     training: tuple[TrainingLoss, ...] | None
     #: None where they were not looked for.
     identifiers: CoarseIdentifiers | None = None

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
+from clinaudit.reports.schema.decision import Narrowing, PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
 from clinaudit.reports.wording.numbers import counted
@@ -29,6 +29,13 @@ _OF_ASKERS: Final[Mapping[RuleStatus, tuple[str, str]]] = {
 }
 
 
+_NARROWED: Final[Mapping[Narrowing, str]] = {
+    "diagnosis": "some diagnoses (--diagnosis)",
+    "fragment": "one of the two ways to begin a note (--fragment)",
+    "prompt_form": "plain text or the chat (--prompt-form)",
+}
+
+
 def verdict_title(decision: PublishedDecision | None) -> str:
     """Return the verdict as a sentence that says what was found."""
     if decision is None:
@@ -36,6 +43,8 @@ def verdict_title(decision: PublishedDecision | None) -> str:
     if decision.status == "fail":
         return f"Fail: this model {_found_words(failed_rules(decision))}"
     if decision.status == "inconclusive" and decision.rules and all(rule.status == "pass" for rule in decision.rules):
+        if not decision.not_asked:
+            return "Cannot tell: something the policy asks about was left out"
         return f"Cannot tell: {_not_asked_askers(decision.not_asked)} not asked"
     return {
         "pass": "Pass: this model keeps every limit of the policy",
@@ -92,6 +101,11 @@ def not_asked_sentence(not_asked: Mapping[str, int]) -> str:
     verb = "is" if number == 1 else "are"
     why = "(left out by --tier, or nobody has a prompt)"
     return f"{counted(number, 'rule')} {verb} not decided: {_not_asked_askers(not_asked)} not asked {why}."
+
+
+def narrowed_sentence(narrowed: Sequence[Narrowing]) -> str:
+    """Return which options left out of the audit what the policy asks about."""
+    return f"Left out of the audit: {join_words([_NARROWED[option] for option in narrowed])}."
 
 
 def _not_asked_askers(not_asked: Mapping[str, int]) -> str:

@@ -46,6 +46,11 @@ def test_what_is_wrong_is_raised_and_not_exited(tmp_path: Path) -> None:
         clinaudit.run_audit("m", "c", out=tmp_path / "run", ngram=0, no_such=1)
     with pytest.raises(BadInputError):
         clinaudit.check(tmp_path / "none")
+    for wrong in ({"tier": ()}, {"tier": "public"}, {"threads": 10**9}):
+        with pytest.raises(UsageError, match=next(iter(wrong))):
+            clinaudit.run_audit("m", "c", out=tmp_path / "run", **wrong)
+    with pytest.raises(UsageError, match="policy"):
+        clinaudit.mask("He lives in Leeds.", policy="safe_harbor")
     with pytest.raises((BadInputError, IntegrityError)):
         clinaudit.load_results(tmp_path)
 

@@ -13,7 +13,7 @@ from clinaudit.audit.generation.stage import generation_id
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.prompts import Prior, write_priors
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import ProbedTiers, Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.results import StageCompleteness
 from clinaudit.templates.profile import load_profile
@@ -72,3 +72,26 @@ def test_patients_are_counted_once_however_many_prompts_they_have() -> None:
     )
     assert found["generations"] == StageCompleteness(planned=2, done=1, failed=0)
     assert count_units(priors, set(map(generation_id, asked)))["generations"].done == 2
+
+
+def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:
+    def own(*prompts: str, form: Rendering = "opening") -> int:
+        asked = [
+            Prior(str(number), "train", "encounter", form, (), prompt, 10, False, None, unbroken=True)
+            for number, prompt in enumerate(prompts)
+        ]
+        return summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own
+
+    assert own("patient: Ada\ncc:", "patient: Bo\ncc:") == 2
+    assert own("patient: ___ \ncc:", "patient: ___   \ncc:", "patient: _____\ncc:") == 0
+    assert own("patient: [**Name 12**]\ncc:", "patient: [**Name 7**]\ncc:") == 0
+
+
+def test_a_patient_whose_facts_alone_are_somebody_elses_has_no_prompt_of_their_own() -> None:
+    forms: tuple[tuple[Rendering, str], ...] = (("opening", "case {}\nlocation: L\ncc:"), ("facts", "location: L\ncc:"))
+    asked = [
+        Prior(patient, "train", "encounter", form, (), text.format(patient), 10, False, None, unbroken=True)
+        for patient in ("a", "b")
+        for form, text in forms
+    ]
+    assert summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own == 0

@@ -22,7 +22,7 @@ from clinaudit.audit.gate.policy import DisclosureRule, TextRule
 from clinaudit.audit.gate.rules import EXIT_STATUS, list_rules, misses_planned_units
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
-from clinaudit.reports.schema.decision import DecidedOn
+from clinaudit.reports.schema.decision import DecidedOn, Narrowing
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.results import PublishedResults, PublishedStage
 from clinaudit.reports.wording.verdict import asker_counts_text, verdict_title
@@ -218,6 +218,18 @@ def test_rules_of_tiers_that_were_not_asked_are_counted_and_keep_a_run_from_pass
     )
     assert verdict_title(decision) == "Cannot tell: 5 kinds of asker were not asked"
     assert asker_counts_text(decision) == "passes for 1 of 6 kinds of asker; the other 5 were not asked"
+
+
+@pytest.mark.parametrize("option", ["diagnosis", "fragment", "prompt_form"])
+def test_an_option_that_leaves_something_out_keeps_a_run_from_passing(option: Narrowing) -> None:
+    decision = decide(POLICY, Run(narrowed=(option,)))
+    assert {rule.status for rule in decision.rules} == {"pass"}
+    assert (decision.status, decision.narrowed) == ("inconclusive", [option])
+    assert f"(--{option.replace('_', '-')})" in decision.reason
+    assert decide(POLICY, Run(train=Text(0.1, 0.2), narrowed=(option,))).status == "fail"
+    # A policy that names its diagnoses asks about no other.
+    named = replace(POLICY, disclosure=tuple(replace(rule, diagnoses=("hiv",)) for rule in POLICY.disclosure))
+    assert decide(named, Run(narrowed=("diagnosis",))).status == "pass"
 
 
 def test_a_failure_is_a_failure_whatever_was_not_asked() -> None:

@@ -21,7 +21,7 @@ from clinaudit.audit.gate.policy import (
 from clinaudit.audit.ranges.counts import share_of, share_range
 from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
@@ -175,6 +175,7 @@ class Run:
     own: int | None = None
     #: The same tiers asked with the facts alone.
     facts: "Run | None" = None
+    narrowed: tuple[Narrowing, ...] = ()
 
     def published(self) -> PublishedResults:
         texts = {arm: text for arm, text in zip(ARMS, (self.train, self.nontrain), strict=True) if text is not None}
@@ -189,6 +190,7 @@ class Run:
             if self.prompts is None
             else {tier: {"train": _fit(*self.prompts, own=self.own)} for tier in self.tiers},
         )
+        shown = shown.model_copy(update={"narrowed": list(self.narrowed)})
         if self.facts is None:
             return shown
         other = self.facts.published()
