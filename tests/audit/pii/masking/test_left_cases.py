@@ -51,6 +51,7 @@ from clinaudit.audit.pii.masking.larger_places import without_larger_places
             "DOB 18 Jan 2005, NHS No 350 313 1201\n747 Jayne Union, Plymouth DT8Y 3QE",
             "DOB <BIRTH_DATE_1>, NHS No <MRN_1>\n<ADDRESS_1>, <CITY_1> <ZIP_1>",
         ),
+        ("NHS No 778 877 5091\n228 O'Connor Way, Dedham", "NHS No <MRN_1>\n<ADDRESS_1>, <CITY_1>"),
         (
             "Lakeshore Internal Medicine          Singh, Russell   MRN: 05968751\nGeneral Internal Medicine",
             "<CLINIC_1>          <PATIENT_1>   MRN: <MRN_1>\nGeneral Internal Medicine",
