@@ -47,6 +47,18 @@ _BREAKS: Final = re.compile(
     r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
     r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
 )
+#: Dots or underscores that lead from a label to its value.
+_FILL: Final = r"(?:[.·…]{2,}+|_{2,}+|(?:[.·][ ]){2,}+[.·]?+|…)"
+#: What leads over a gap within a line: "NO......: 1", "No: ____1", "No. . . . 1", "No       : 1", "NO       1".
+#: Three dots are as often a pause of the writer's: alone they lead to a figure. A blank to fill in leads to no label
+#: after it. A gap alone is as often one between columns: it leads from what names a number to a figure.
+_LEADERS: Final = re.compile(
+    r"(?<=[^\W_]|[)#])[ \t]*+"
+    rf"(?::[ \t]*+{_FILL}[ \t]*+:?+|{_FILL}[ \t]*+:|[.·]{{4,}}+|_{{3,}}+|(?:[.·][ ]){{3,}}+[.·]?+"
+    r"|(?:\.{3}|…)(?=[ \t]*\d)|(?<=[ \t]{4}):|:(?=[ \t]{4}))[ \t]*+(?=[^\W_]|[(+#])"
+    r"(?![A-Za-z]+(?:[ ][A-Za-z]+){0,2}[ \t]*(?::|[._]{2}))"
+    r"|(?:(?<=#)|(?<=(?i:\bno|\bid))|(?<=(?i:\bmrn|\bssn|\bdob|\btel)))[ \t]{4,}+(?=\d)"
+)
 #: Of base64: seven characters are a telephone number, nine a social security number.
 _FEWEST_CHARS_DECODED: Final = 10
 #: Of hexadecimal, and of a line of base64 that others follow.
@@ -168,6 +180,30 @@ def read_joined(plain: PlainText) -> PlainText:
     It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
     """
     return plain.without(_BREAKS.finditer(plain.text))
+
+
+def read_past_leaders(plain: PlainText) -> PlainText:
+    """Return a text with a colon and a blank in the place of dots or underscores that lead from a label to its value.
+
+    A wide gap without a sign is one blank. The text itself where nothing leads.
+    """
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    place = 0
+    for match in _LEADERS.finditer(plain.text):
+        start, end = match.span()
+        last = plain.starts[end - 1], plain.ends[end - 1]
+        signs = [(" ", *last)] if match[0].isspace() else [(":", plain.starts[start], plain.ends[start]), (" ", *last)]
+        characters += [*plain.text[place:start], *(sign for sign, _, _ in signs)]
+        starts += [*plain.starts[place:start], *(first for _, first, _ in signs)]
+        ends += [*plain.ends[place:start], *(after for _, _, after in signs)]
+        place = end
+    if not place:
+        return plain
+    return PlainText(
+        "".join(characters) + plain.text[place:], (*starts, *plain.starts[place:]), (*ends, *plain.ends[place:])
+    )
 
 
 def decoded_stretches(text: str) -> Iterator[Encoded]:

@@ -3,8 +3,20 @@
 For text that may hide what it holds: look-alikes, invisible marks, encoding, numbers broken over lines.
 """
 
+import re
+from collections.abc import Collection, Iterator
+from typing import Final
+
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_plainly
+
+#: A line end between two figures, with no mark beside it that says that the number goes on.
+_LINE_END: Final = re.compile(r"(?<=\d)[ \t]*\r?\n[ \t]*(?=\d)")
+#: What begins a line of its own: a house number before its street.
+_HOUSE: Final = re.compile(r"\d{1,5}[A-Z]?[ \t]{1,2}[A-Z]")
+#: So does a count before what it counts, where the number above is too long for a part of one.
+_COUNT: Final = re.compile(r"\d{1,2}[ \t]{1,2}[a-z]")
+_FEWEST_DIGITS_WHOLE: Final = 7
 
 
 class PlainReadingDetector:
@@ -26,7 +38,10 @@ class PlainReadingDetector:
                 if reading.text not in seen:
                     seen.add(reading.text)
                     spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
-                    found += [span for span in spans if not _is_column(text, span)]
+                    ends = {span.end for span in found}
+                    found += [
+                        part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)
+                    ]
         for stretch in decoded_stretches(text):
             # It may hide another one, which is shorter.
             hidden = self.detect(stretch.text)
@@ -38,3 +53,17 @@ class PlainReadingDetector:
 def _is_column(text: str, span: EntitySpan) -> bool:
     """Whether a code without a label runs over lines: values one below the other, read as one number."""
     return span.category == "other_code" and "\n" in text[span.start : span.end]
+
+
+def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
+    """Yield a span, or what is left of one that runs over a line end at which another found span ends already.
+
+    "NHS No 350 313 1201" over "747 High Street" is a number and an address.
+    """
+    found = _LINE_END.search(text, span.start, span.end)
+    if found is None or found.start() not in ends:
+        yield span
+        return
+    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= _FEWEST_DIGITS_WHOLE
+    if not (_HOUSE.match(text, found.end()) or (is_whole and _COUNT.match(text, found.end()))):
+        yield EntitySpan(found.end(), span.end, span.category, span.found_by)

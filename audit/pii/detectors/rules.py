@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders
 from clinaudit.audit.pii.recognizers.registry import all_recognizers
 from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.taxonomy import categories
@@ -23,11 +24,12 @@ class RuleDetector:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        source = Source.of(text)
+        plain = read_past_leaders(PlainText(text, range(len(text)), range(1, len(text) + 1)))
+        source = Source.of(plain.text)
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
         found: dict[tuple[int, int], EntitySpan] = {}
         for recognizer in self._recognizers:
             for span in recognizer.find(source):
                 found.setdefault((span.start, span.end), span)
-        spans = resolve_overlaps(found.values())
+        spans = resolve_overlaps(plain.original_span(span) for span in found.values())
         return spans if self.kinds is None else [span for span in spans if span.category in self.kinds]

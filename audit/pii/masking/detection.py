@@ -1,6 +1,7 @@
 """All that some detectors find in a text, as it stands and read in other ways: nothing that any of them saw is dropped.
 
-Owns readings beside the plain one: words that are spelled out with blanks, sentences and words that run on over lines.
+Owns readings beside the plain one: words that are spelled out with blanks, sentences and words that run on over lines,
+values that dots lead to.
 Knows nothing of what is done with what is found.
 """
 
@@ -11,7 +12,7 @@ from typing import Final
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
-from clinaudit.audit.pii.plain_text import PlainText, read_plainly
+from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders, read_plainly
 
 #: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
 _SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
@@ -84,6 +85,9 @@ def _other_readings(plain: PlainText) -> Iterator[PlainText]:
         yield _run_on(plain)
     if _GLUED.search(plain.text):
         yield _apart(plain)
+    led = read_past_leaders(plain)
+    if led is not plain:
+        yield led
     spoken = read_spoken(plain)
     if spoken is not None:
         yield spoken

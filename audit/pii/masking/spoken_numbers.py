@@ -53,12 +53,14 @@ _GREATER: Final = {"hundred": 100, "thousand": 1000}
 _WORDS: Final = "|".join(
     sorted((*_UNITS, *_TEENS, *_TENS, *_REPEATS, *_GREATER, "and"), key=lambda word: (-len(word), word))
 )
-_TOKEN: Final = re.compile(rf"(?i:{_WORDS})(?![^\W_])|[0-9]+")
+#: "O'Connor" begins with no nought.
+_WORD_END: Final = r"(?![^\W_]|['’][^\W\d_])"
+_TOKEN: Final = re.compile(rf"(?i:{_WORDS}){_WORD_END}|[0-9]+")
 #: What may stand between two numerals of one number.
 _MARKS: Final = r"[ \t]{0,2}(?:[-–,./;]|dash|hyphen|\r?\n)?[ \t]{0,2}"
-_NUMERAL: Final = rf"(?:(?i:{_WORDS})(?![^\W_])|[0-9]+)"
+_NUMERAL: Final = rf"(?:(?i:{_WORDS}){_WORD_END}|[0-9]+)"
 _RUN: Final = re.compile(
-    rf"(?<![\w])(?i:{_WORDS})(?![^\W_])(?:{_MARKS}{_NUMERAL})+|(?<![\w.])[0-9]+(?:{_MARKS}{_NUMERAL})+"
+    rf"(?<![\w])(?i:{_WORDS}){_WORD_END}(?:{_MARKS}{_NUMERAL})+|(?<![\w.])[0-9]+(?:{_MARKS}{_NUMERAL})+"
 )
 #: Fewer figures are no number of anybody, nor a year.
 _FEWEST_FIGURES: Final = 4

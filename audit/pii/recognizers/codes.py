@@ -10,10 +10,10 @@ from typing import Final
 from clinaudit.audit.pii.recognizers.rule import AFTER_LABEL, Rule, RuleTable, words
 
 _NUMBER_WORD = r"(?:\s{0,2}(?:(?:numbers?|num|nbr|no|id|identifier|ident|code)\b\.?|#)){0,2}"
-#: A code: letters and digits in one piece or joined by marks, or digits in groups.
+#: A code: letters and digits in one piece or joined by marks, or digits in groups. It never goes on over a line.
 _CODE = (
-    r"(?P<value>\d{3,5}(?:\s\d{3,5}){1,4}|(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}"
-    r"|[A-Z]{1,4}\s\d{4,})(?![A-Z0-9]|\s?(?:mg|mcg|ml|units?|tabs?|tablets?|%|cm|mm|kg|lbs?|days?"
+    r"(?P<value>\d{3,5}(?:[^\S\r\n]\d{3,5}){1,4}|(?:[A-Z0-9]{1,12}[-/.]){0,5}[A-Z]{0,6}\d[A-Z0-9]*(?:[-/.][A-Z0-9]+){0,5}"
+    r"|[A-Z]{1,4}[^\S\r\n]\d{4,})(?![A-Z0-9]|\s?(?:mg|mcg|ml|units?|tabs?|tablets?|%|cm|mm|kg|lbs?|days?"
     r"|weeks?|months?|years?)\b)"
 )
 _NO_UNIT = r"(?!\s?(?:mg|mcg|ml|units?|iu|copies|cells|/|%))"
@@ -201,6 +201,12 @@ def labelled_codes() -> RuleTable:
             "mrn",
             words(r"(?<!\w)MRN\s{0,3}(?:is\b|was\b)?[:#=\s-]{0,4}(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,}\d)(?!\w)"),
             ("mrn",),
+        ),
+        # Of the National Health Service: ten figures, which have the shape of a telephone number too.
+        Rule(
+            "mrn",
+            words(rf"(?<!\w)NHS{_NUMBER_WORD}{AFTER_LABEL}(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{4}})(?![\w-])"),
+            ("nhs",),
         ),
         Rule(
             "vehicle_id",

@@ -190,6 +190,17 @@ NAME_PATTERNS: Final = (
         ("dob", "d.o.b", "born", "mrn", "date of birth", "age", "ssn", "medical record"),
         fewest_words=2,
     ),
+    # A column of its own in a banner: "Miller, Nicole A.   MRN: 1".
+    NamePattern(
+        "patient_name",
+        re.compile(
+            rf"(?:(?<=[ \t]{{2}})|(?<![^\n])|(?<=\|[ ]))(?P<value>{_FIRST_WORD}{_MORE_WORDS}?,[ ]?{CAPITAL_WORD}"
+            rf"(?:{_GAP}{CAPITAL_WORD})?)[ \t]*\|?[ \t]*(?i:mrn|dob|d\.o\.b|date of birth)\b"
+        ),
+        ("mrn", "dob", "d.o.b", "date of birth"),
+        is_sure=True,
+        fewest_words=2,
+    ),
     NamePattern(
         "patient_name",
         re.compile(rf"(?<!\w)(?:[Pp]atient|[Pp]t\.?|[Cc]lient|[Rr]esident),?[ ](?:named[ ])?(?P<value>{_TWO_WORDS})"),

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, words
+from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 
 _WORD: Final = r"(?:St\.|[A-Z][\w'’&-]{0,30})"
 #: The words of a name before the one that says what it is.
@@ -11,6 +12,11 @@ _NAME: Final = rf"[A-Z](?<![\w.].)(?:(?<=S)t\.|[\w'’&-]{{0,30}})(?:[ ](?:(?:of
 _OF: Final = rf"(?:[ ]of[ ](?:the[ ])?{_WORD}(?:[ ]{_WORD}){{0,2}})?"
 _NOT_A_NAME: Final = frozenset(
     {"the", "a", "an", "our", "this", "that", "her", "his", "at", "in", "to", "from", "she", "he", "they"}
+)
+
+#: What a hospital calls its departments by.
+_NO_PRACTICE: Final = frozenset(
+    {"general", "department", "dept", "division", "section", "academic", "outpatient", "inpatient", "chief", "family"}
 )
 
 
@@ -50,6 +56,17 @@ def organizations() -> RuleTable:
                 "clinic",
                 r"Clinic|Family Practice|Medical Group|Medical Associates|Family Medicine|Pediatrics|Dental|Physicians",
                 ("clinic", "practice", "medical", "family", "pediatrics", "dental", "physicians"),
+            ),
+            # A specialty names a practice where it fills a line or a column of a banner.
+            Rule(
+                "clinic",
+                re.compile(
+                    rf"(?:^|(?<=\n)|(?<=[ \t]{{2}}))(?P<value>{_WORD}(?:[ ]{_WORD}){{0,2}}?[ ]"
+                    r"(?:Internal Medicine|Primary Care|Specialty Care|Family Health|Women['’]s Health))"
+                    r"(?=[ \t]*(?:[\n|]|$)|[ \t]{2})"
+                ),
+                ("medicine", "care", "health"),
+                _is_practice,
             ),
             Rule(
                 "clinic",
@@ -143,6 +160,12 @@ def organizations() -> RuleTable:
             ),
         ),
     )
+
+
+def _is_practice(match: re.Match[str]) -> bool:
+    """Whether a name stands before a specialty; "General Internal Medicine" is one of a hospital's departments."""
+    first = match["value"].split()[0]
+    return first.lower() not in _NO_PRACTICE and not is_allowed(first) and _has_own_name(match)
 
 
 def _is_public(match: re.Match[str]) -> bool:

@@ -10,7 +10,7 @@ from support.pii.found_spans import found_by
 from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_plainly
+from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_past_leaders, read_plainly
 
 DETECTOR = PlainReadingDetector(RuleDetector())
 ENCODED = base64.b64encode(b"Patient: John Smith DOB 03/14/1950").decode()
@@ -60,6 +60,33 @@ def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("NO.......: 12", "NO: 12"),
+        ("No: ....... 12", "No: 12"),
+        ("No . . . . 12", "No: 12"),
+        ("No........ 12", "No: 12"),
+        ("No... 12", "No: 12"),
+        ("No…: 12", "No: 12"),
+        ("No: ____12", "No: 12"),
+        ("No         : 12", "No: 12"),
+        ("No:         A12", "No: A12"),
+        ("No         12", "No 12"),
+        ("Name......: ADA LUND  No...: 12", "Name: ADA LUND  No: 12"),
+        # A pause, a sentence's end, columns, and blanks to fill in.
+        ("no... Karen left", "no... Karen left"),
+        ("no. 12", "no. 12"),
+        ("Glucose         105", "Glucose         105"),
+        ("No: ______\nDate: 12", "No: ______\nDate: 12"),
+        ("No: ______ Date: ____ 12", "No: ______ Date: 12"),
+        ("No: ______", "No: ______"),
+    ],
+)
+def test_what_leads_from_a_label_to_its_value_is_a_colon(text, read):
+    assert read_past_leaders(read_plainly(text)).text == read
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("SSN 123\u200b-45-\u200b6780", [("ssn", "123\u200b-45-\u200b6780")]),
@@ -76,6 +103,10 @@ def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
         ("DOB: 03/14/\n1950", [("birth_date", "03/14/\n1950")]),
         (f"blob {ENCODED} end", [("patient_name", ENCODED)]),
         ("HR 72\n120\n98", []),
+        ("NHS No 350 313 1201\n747 Jayne Union", [("mrn", "350 313 1201")]),
+        ("MRN: 00482913\n3 tablets", [("mrn", "00482913")]),
+        ("MRN 445512\n5678. Seen", [("mrn", "445512"), ("mrn", "5678")]),
+        ("SSN 123-4\n5-6780 on file", [("ssn", "123-4\n5-6780")]),
         ("blob " + base64.b64encode(b"nothing to see in here").decode(), []),
     ],
 )
@@ -88,9 +119,10 @@ def test_hexadecimal_text_is_read():
     assert (stretch.text, stretch.start) == ("call 617-555-0142", 2)
 
 
-@given(st.text(max_size=60))
+@given(st.text(max_size=60) | st.text(alphabet="aN1.:_… \n", max_size=30))
 def test_every_plain_character_stands_for_characters_of_the_original(text):
-    for plain in (read_plainly(text), read_joined(read_plainly(text))):
+    read = read_plainly(text)
+    for plain in (read, read_joined(read), read_past_leaders(read)):
         assert len(plain.text) == len(plain.starts) == len(plain.ends)
         assert list(plain.starts) == sorted(plain.starts)
         assert all(0 <= start < end <= len(text) for start, end in zip(plain.starts, plain.ends, strict=True))

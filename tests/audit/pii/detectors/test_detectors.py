@@ -202,6 +202,28 @@ def test_spans_lie_in_the_text_and_apart(text):
         assert {span.category for span in spans} <= set(categories())
 
 
+@pytest.mark.parametrize(
+    "leader", [".......: ", ": ....... ", "......... ", ": ______", "            : ", " . . . . : "]
+)
+def test_a_value_is_found_behind_what_leads_to_it(leader):
+    values = {
+        "Patient name": ("patient_name", "ADA LUND"),
+        "Hospital no": ("mrn", "377004-3"),
+        "Date of birth": ("birth_date", "15-MAY-1940"),
+        "Telephone": ("phone", "555-0142"),
+        "Attending": ("clinician_name", "Per Quist"),
+    }
+    text = "\n".join(f"{label}{leader}{value}" for label, (_, value) in values.items())
+    assert found_by(RULES, text) == list(values.values())
+
+
+@pytest.mark.parametrize(
+    "text", ["MRN: ______\nAge: 12", "Plan.... 325 mg aspirin", "said no... 3 were left", "NHS 111"]
+)
+def test_a_blank_and_a_pause_lead_to_nothing(text):
+    assert not {"mrn", "health_plan_number", "other_code"} & {category for category, _ in found_by(RULES, text)}
+
+
 def test_spacy_takes_no_label_of_a_note_for_a_firm():
     found = found_by(SpacyDetector(), "Martha Collins, DOB 03/14/1950, MRN 00482913, was seen at Acme Widgets.")
     assert not {"DOB", "MRN"} & {text for _, text in found}

@@ -42,6 +42,20 @@ from clinaudit.audit.pii.masking.larger_places import without_larger_places
         ("Interpreter ID 448213, user name okwuosa_77", "Interpreter ID <CODE_1>, user name <HANDLE_1>"),
         ("Patient Name/DOB: Lund R / 02-17-1931", "Patient Name/DOB: <PERSON_1> / <DATE_1>"),
         ("Mrs. Lund is in Gilbert AZ.", "Mrs. <PERSON_1> is in <CITY_1> AZ."),
+        # Banners of a hospital, a letter, and columns.
+        (
+            "PATIENT NAME......: HAROLD WARD\nHOSPITAL NO.......: 377004-3",
+            "PATIENT NAME......: <PERSON_1>\nHOSPITAL NO.......: <MRN_1>",
+        ),
+        (
+            "DOB 18 Jan 2005, NHS No 350 313 1201\n747 Jayne Union, Plymouth DT8Y 3QE",
+            "DOB <BIRTH_DATE_1>, NHS No <MRN_1>\n<ADDRESS_1>, <CITY_1> <ZIP_1>",
+        ),
+        ("NHS No 778 877 5091\n228 O'Connor Way, Dedham", "NHS No <MRN_1>\n<ADDRESS_1>, <CITY_1>"),
+        (
+            "Lakeshore Internal Medicine          Singh, Russell   MRN: 05968751\nGeneral Internal Medicine",
+            "<CLINIC_1>          <PATIENT_1>   MRN: <MRN_1>\nGeneral Internal Medicine",
+        ),
         # A whole value, and no verb after a name.
         ("She is 5 ft 3 and weighs 120 lbs.", "She is <HEIGHT_1> and weighs <WEIGHT_1>."),
         ("She is 5 ft 3 in, and 5 ft 11.", "She is <HEIGHT_1>, and <HEIGHT_2>."),
