@@ -39,7 +39,7 @@ class Check:
     """What an audit of a corpus would cover: the text of `clinaudit check`, and the problems that it names."""
 
     text: str
-    #: In order of weight; empty: none was found.
+    #: What stands under PROBLEMS in the text, unwrapped, in that order; empty: none was found.
     problems: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -100,12 +100,12 @@ def check(corpus: str | Path, **options: Any) -> Check:
     """
     from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE
     from clinaudit.audit.preview.survey import survey_corpus
-    from clinaudit.audit.preview.survey_text import survey_text
+    from clinaudit.audit.preview.survey_text import problems_of, survey_text
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
     survey = survey_corpus(settings, Progress(quiet=settings.quiet))
     text = survey_text(survey, template=settings.template, minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE)
-    return Check(text, tuple(finding.text for finding in survey.fit.findings))
+    return Check(text, problems_of(survey, settings.template))
 
 
 def mask(text: str, question: str | None = None, *, policy: MaskingPolicy = "minimum-necessary") -> Masked:

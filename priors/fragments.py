@@ -11,6 +11,7 @@ from typing import Final
 
 from clinaudit.priors.facts import FollowingHeader, PatientFacts
 from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.run_on import sections_run_into
 from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 
 #: Characters of text before and between facts: with more of them a prompt holds what the tier does not know.
@@ -39,6 +40,8 @@ class NoteFragment:
     holds: frozenset[Fact]
     #: What the note's beginning shows beside the tier's facts, sorted.
     also_shows: tuple[str, ...] = ()
+    #: Headers of sections that the tier does not know and the template does not find: the prompt holds their text.
+    runs_on: tuple[str, ...] = ()
 
 
 def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
@@ -55,8 +58,10 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     last = max(facts.in_note[fact].value_chars.end for fact in found)
     end = _end_of_line(note, last)
     header = _following_header(facts, last)
+    read_to = end
     if header is not None and header.span_chars.start - end <= _LONGEST_STRETCH:
-        end = header.span_chars.end
+        read_to, end = header.span_chars
+    runs_on = sections_run_into(facts, tier, read_to)
     holds = frozenset(fact for fact, field in facts.in_note.items() if field.value_chars.end <= end) - facts.tagged
     also_shows = {str(fact) for fact in holds.difference(tier.facts)}
     if _RECORD_NUMBER.search(note, 0, end) is not None:
@@ -66,9 +71,11 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
         note[end:],
         unbroken=is_complete(facts, tier)
         and holds.isdisjoint(HISTORY.difference(tier.facts))
-        and not _has_long_stretch(facts, tier, last),
+        and not _has_long_stretch(facts, tier, last)
+        and not runs_on,
         holds=holds,
         also_shows=tuple(sorted(also_shows)),
+        runs_on=runs_on,
     )
 
 
@@ -89,9 +96,11 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
-    is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier)
+    runs_on = sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
+    is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier) and not runs_on
     holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
-    return NoteFragment(prompt, facts.note[header.span_chars.end :], unbroken=is_beginning, holds=holds)
+    rest = facts.note[header.span_chars.end :]
+    return NoteFragment(prompt, rest, unbroken=is_beginning, holds=holds, runs_on=runs_on)
 
 
 def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:

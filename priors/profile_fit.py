@@ -12,9 +12,11 @@ from enum import StrEnum
 from typing import Literal
 
 from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
-from clinaudit.priors.tiers import Fact
+from clinaudit.priors.run_on import find_known_headers
+from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
-from clinaudit.templates.names import NO_LAYOUT
+from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.toml_lines import EntryPath
@@ -233,7 +235,7 @@ def _is_name(value: str) -> bool:
 
 def _layout_findings(fit: LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     for fact, of_fact in fit.facts.items():
-        yield from _fact_findings(fit.layout, fact, of_fact)
+        yield from _fact_findings(fit.layout, fact, of_fact, patients)
     for fact in _PERSONAL:
         yield from _repeated(fit.layout, fact, patients)
     for fact in _DATES:
@@ -242,29 +244,41 @@ def _layout_findings(fit: LayoutFit, layout: Layout, patients: Sequence[PatientF
     yield from _format_findings(fit.layout, layout, patients)
     yield from _birth_findings(fit.layout, layout, patients)
     if fit.with_header < MINIMUM_SHARE * fit.patients:
-        text = f"layout {fit.layout}: {fit.with_header} of {fit.patients} notes have a header of the profile"
+        text = f"{named_layout(fit.layout)}: {fit.with_header} of {fit.patients} notes have a header of the profile"
         hint = "; add the headers of these notes to its sections, or their style to header_styles"
         yield Finding(Kind.NO_HEADER, "problem", fit.layout, "sections", fit.with_header, fit.patients, text + hint)
 
 
-def _fact_findings(layout: str, fact: Fact, fit: FactFit) -> Iterator[Finding]:
+def _fact_findings(layout: str, fact: Fact, fit: FactFit, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     sources = ", ".join(fit.sources)
     if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
-        text = f"layout {layout}: {fact} is found in {fit.found} of {fit.patients} notes (looked for by {sources})"
+        text = (
+            f"{named_layout(layout)}: {fact} is found in {fit.found} of {fit.patients} notes (looked for by {sources})"
+        )
+        if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in patients)):
+            text += f"; {bare} of the other {fit.patients - fit.found} have no such header, and nothing to mend"
         level: Literal["problem", "note"] = "problem" if fact in _OPENING_FACTS else "note"
         yield Finding(Kind.FACT_MISSING, level, layout, fact, fit.found, fit.patients, text)
     if fit.read < fit.found:
         missed = "dates" if fact in _DATES else f"values of {fact}"
         what = _WHAT.get(fact, "words")
         hint = "no format of date_formats reads the others" if fact in _DATES else f"the others are not {what}"
-        text = f"layout {layout}: {missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
+        text = f"{named_layout(layout)}: {missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
         yield Finding(Kind.VALUE_UNREAD, "problem", layout, fact, fit.read, fit.found, text)
     unused = [source for source, found in fit.sources.items() if not found]
     # Where no entry finds the fact, the finding above names them all.
     if unused and fit.found:
-        text = f"layout {layout}: {fact} is never found by {', '.join(unused)}; other entries find it"
+        text = f"{named_layout(layout)}: {fact} is never found by {', '.join(unused)}; other entries find it"
         used = len(fit.sources) - len(unused)
         yield Finding(Kind.SOURCE_UNUSED, "note", layout, fact, used, len(fit.sources), text)
+
+
+def _lacks_section(known: PatientFacts, fact: Fact) -> bool:
+    """Whether a note has neither a section of the fact nor a line that begins with a header for one."""
+    if _place(known, fact) is not None:
+        return False
+    headers = known_words().headers
+    return all(headers[name].fact != fact for name, _ in find_known_headers(known.note))
 
 
 def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -275,7 +289,7 @@ def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iter
     most = max(values.values())
     if most > _MOST_COMMON_SHARE * total:
         text = (
-            f"layout {layout}: {most} of {total} patients have one and the same {fact} in their notes; "
+            f"{named_layout(layout)}: {most} of {total} patients have one and the same {fact} in their notes; "
             "its place seems to hold something else"
         )
         yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, total - most, total, text)
@@ -305,13 +319,13 @@ def _order_findings(layout: str, fact: Fact, order: DateOrder) -> Iterator[Findi
     total = order.as_said + order.exchanged + order.either
     if order.exchanged:
         text = (
-            f"layout {layout}: {order.exchanged} of {total} dates ({fact}) can be read only with day and month "
+            f"{named_layout(layout)}: {order.exchanged} of {total} dates ({fact}) can be read only with day and month "
             "exchanged; give date_formats the other order (day_first or month_first), or make a layout of these notes"
         )
         yield Finding(Kind.DATE_ORDER_OTHER, "problem", layout, fact, total - order.exchanged, total, text)
     elif order.either and not order.as_said:
         text = (
-            f"layout {layout}: all {order.either} dates ({fact}) can be read as day first and as month first; "
+            f"{named_layout(layout)}: all {order.either} dates ({fact}) can be read as day first and as month first; "
             "make sure that date_formats has the right order"
         )
         level: Literal["problem", "note"] = "problem" if order.either >= _ENOUGH else "note"
@@ -323,7 +337,9 @@ def _format_findings(layout_name: str, layout: Layout, patients: Sequence[Patien
     values = [field.value for field in found if field is not None]
     unused = [form for form in layout.date_formats if not any(read_date(value, (form,)) for value in values)]
     if unused and values:
-        text = f"layout {layout_name}: of {len(values)} dates in the notes none is written as {', '.join(unused)}"
+        text = (
+            f"{named_layout(layout_name)}: of {len(values)} dates in the notes none is written as {', '.join(unused)}"
+        )
         used = len(layout.date_formats) - len(unused)
         yield Finding(
             Kind.DATE_FORMAT_UNUSED, "note", layout_name, "date_formats", used, len(layout.date_formats), text
@@ -343,7 +359,7 @@ def _birth_findings(layout_name: str, layout: Layout, patients: Sequence[Patient
             wrong += born > seen
     if wrong:
         text = (
-            f"layout {layout_name}: {wrong} of {total} dates of birth are after the visit date of their note; "
+            f"{named_layout(layout_name)}: {wrong} of {total} dates of birth are after the visit date of their note; "
             "the places of the two may be exchanged"
         )
         yield Finding(Kind.BIRTH_AFTER_VISIT, "problem", layout_name, Fact.DOB, total - wrong, total, text)
@@ -356,7 +372,7 @@ def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: 
         yield Finding(Kind.NO_LAYOUT, "problem", NO_LAYOUT, "layouts", patients - missed, patients, text)
     for name, of_layout in by_layout.items():
         if not of_layout and name != NO_LAYOUT:
-            text = f"layout {name}: no patient's latest note fits it"
+            text = f"{named_layout(name)}: no patient's latest note fits it"
             yield Finding(Kind.LAYOUT_UNUSED, "problem", name, name, 0, patients, text)
 
 

@@ -38,6 +38,8 @@ class ArmCount:
     earlier: int
     #: By what else the note's beginning shows.
     also_shows: Mapping[str, int]
+    #: By the header of a section that the prompt runs on into, since the template does not know it.
+    runs_on: Mapping[str, int]
 
     @property
     def share(self) -> float | None:
@@ -114,7 +116,14 @@ def count_prompts(
                 missed[*place, prior.arm] += prior.unbroken is False
                 continue
             asked.setdefault(place, []).append(
-                _Prompt(prior.arm, hash(prior.prompt), prior.unbroken is True, prior.earlier_note, prior.also_shows)
+                _Prompt(
+                    prior.arm,
+                    hash(prior.prompt),
+                    prior.unbroken is True,
+                    prior.earlier_note,
+                    prior.also_shows,
+                    prior.runs_on,
+                )
             )
         advance(1)
     return [
@@ -136,6 +145,7 @@ class _Prompt(NamedTuple):
     fits: bool
     is_earlier: bool
     also_shows: tuple[str, ...]
+    runs_on: tuple[str, ...]
 
 
 def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCount:
@@ -148,6 +158,7 @@ def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCou
         own=sum(texts[prompt.text] == 1 for prompt in of_arm),
         earlier=sum(prompt.is_earlier for prompt in of_arm),
         also_shows=Counter(shown for prompt in of_arm for shown in prompt.also_shows),
+        runs_on=Counter(header for prompt in of_arm for header in prompt.runs_on),
     )
 
 

@@ -44,6 +44,8 @@ class Prior:
     unbroken: bool | None = None
     #: Of a note's beginning: what it shows beside the tier's facts.
     also_shows: tuple[str, ...] = ()
+    #: Likewise: headers of sections that it runs on into (`NoteFragment.runs_on`).
+    runs_on: tuple[str, ...] = ()
     #: Whether the fragment is of an earlier note than the latest, which lacks the tier's facts.
     earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
@@ -73,6 +75,7 @@ class _Draft:
     rest: str | None = None
     unbroken: bool | None = None
     also_shows: tuple[str, ...] = ()
+    runs_on: tuple[str, ...] = ()
     messages: tuple[Message, ...] = ()
 
 
@@ -159,7 +162,9 @@ class PromptWriter:
         if tier.is_fragment:
             is_opening = asked.rendering == "opening"
             cut = quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
-            return cut if isinstance(cut, str) else _Draft(cut.prompt, cut.rest, cut.unbroken, cut.also_shows)
+            if isinstance(cut, str):
+                return cut
+            return _Draft(cut.prompt, cut.rest, cut.unbroken, cut.also_shows, cut.runs_on)
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
@@ -178,12 +183,16 @@ class PromptWriter:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):
                 return fragment
-            opening, rest, unbroken = fragment.prompt, fragment.rest, is_complete(facts, tier)
+            # The facts' values are as the opening has them, with the sections that they run on into.
+            opening, rest = fragment.prompt, fragment.rest
+            unbroken = is_complete(facts, tier) and not fragment.runs_on
             # Where the answer is begun, the chat shows what the note's beginning does.
             if self._chat.request == "continue" and fragment.also_shows:
                 unbroken, also_shows = fragment.unbroken, fragment.also_shows
         said = self._chat.render(converse(lines, self._chat.request, opening=opening))
-        return said if isinstance(said, str) else _Draft(said.prompt, rest, unbroken, also_shows, said.messages)
+        if isinstance(said, str):
+            return said
+        return _Draft(said.prompt, rest, unbroken, also_shows, messages=said.messages)
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
@@ -222,6 +231,7 @@ class PromptWriter:
             reason=None,
             unbroken=draft.unbroken,
             also_shows=draft.also_shows,
+            runs_on=draft.runs_on,
             earlier_note=asked.earlier_note,
             messages=draft.messages,
         )

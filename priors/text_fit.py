@@ -15,7 +15,7 @@ from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.proposal import LayoutSearch
 from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, MOST, SampleNote
 from clinaudit.templates.markup import HOW_TO_READ, form_of
-from clinaudit.templates.names import NO_LAYOUT
+from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.sections import normalize_newlines
@@ -46,8 +46,8 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
     for fact, found in sorted(_standing(patients).items() if denied else ()):
         if fact in denied and found > MOST * len(patients):
             text = (
-                f"layout {name}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold it; "
-                "say where it stands: prompts may hold it at tiers that do not know it"
+                f"{named_layout(name)}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold "
+                "it; say where it stands: prompts may hold it at tiers that do not know it"
             )
             yield Finding(Kind.FACT_DENIED, "problem", name, fact, len(patients) - found, len(patients), text)
 
@@ -71,7 +71,7 @@ def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     for form, found in sorted(Counter(form for form in forms if form is not None).items()):
         level: Literal["problem", "note"] = "problem" if found > (1 - MINIMUM_SHARE) * len(patients) else "note"
         text = (
-            f"layout {name}: {found} of {len(patients)} notes looked at are {form}, or hold it; headers and facts "
-            f"are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
+            f"{named_layout(name)}: {found} of {len(patients)} notes looked at are {form}, or hold it; headers and "
+            f"facts are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
         )
         yield Finding(Kind.NOT_PLAIN, level, name, "sections", len(patients) - found, len(patients), text)

@@ -38,6 +38,11 @@ def bare(name: str) -> str:
     return name.strip().removesuffix(":").rstrip().lower()
 
 
+def named_layout(name: str) -> str:
+    """Return a layout's name as a sentence has it: one that says that it is a layout ("layout 1") stands alone."""
+    return name if "layout" in name.lower().split() else f"layout {name}"
+
+
 def known_as(found: str, names: Collection[str]) -> str:
     """Return the one of `names`, lower-case, that a search without regard to case found as `found`.
 

@@ -4,7 +4,7 @@ Owns which finding is said in full. Knows nothing of how anything was counted.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,7 @@ from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
 from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
+from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import locate_entries
 
 #: Notes about alternatives that a template offers and a site does not use; more than a few are counted.
@@ -73,7 +74,7 @@ def _layout_lines(survey: Survey) -> list[str]:
         sources = (source for known in survey.facts.values() for source in known.sources)
         patients = [source for source in sources if source.layout == fit.layout]
         arms = _arms(patients)
-        lines.append(f"  layout {harmless_text(fit.layout)}: {_pair(arms)} patients")
+        lines.append(f"  {named_layout(harmless_text(fit.layout))}: {_pair(arms)} patients")
         places = [*fit.facts, None]
         found = {place: _arms([known for known in patients if _holds(known, place)]) for place in places}
         everywhere = [_place_name(place) for place in places if found[place] == arms]
@@ -106,36 +107,52 @@ def _table_lines(survey: Survey) -> list[str]:
     return [*lines, f"  rows that agree: {table.own_rows} of {table.compared}"]
 
 
+def problems_of(survey: Survey, template: Path | None) -> tuple[str, ...]:
+    """Return what stands under PROBLEMS, an entry a problem, in that order; `template` as in `survey_text`."""
+    findings = [finding for finding in _findings(survey) if finding.level == "problem"]
+    found = [*_located(findings, survey, template), *_unasked_tiers(survey.prompts)]
+    if found and _fits_badly(survey):
+        with_header, everyone = _with_header(survey)
+        share = f"{_percent(with_header, everyone)} of the notes ({with_header} of {everyone})"
+        first = (
+            f"THE TEMPLATE finds a header in {share}: it is not of these notes. Change it first; whatever else is said "
+            "here, of the patients table too, may be its fault."
+        )
+        found.insert(0, first)
+    return tuple(found)
+
+
+def _findings(survey: Survey) -> list[Finding]:
+    return [*survey.fit.findings, *survey.table.findings]
+
+
+def _with_header(survey: Survey) -> tuple[int, int]:
+    layouts = survey.fit.layouts
+    return sum(fit.with_header for fit in layouts), sum(fit.patients for fit in layouts)
+
+
+def _fits_badly(survey: Survey) -> bool:
+    with_header, everyone = _with_header(survey)
+    return with_header < MINIMUM_SHARE * everyone
+
+
 def _finding_lines(survey: Survey, template: Path | None) -> list[str]:
-    layouts, findings = survey.fit.layouts, [*survey.fit.findings, *survey.table.findings]
-    problems = [finding for finding in findings if finding.level == "problem"]
+    findings = _findings(survey)
     notes = [finding for finding in findings if finding.level == "note" and finding.kind not in _UNUSED]
     unused = [finding for finding in findings if finding.kind in _UNUSED]
-    with_header, everyone = sum(fit.with_header for fit in layouts), sum(fit.patients for fit in layouts)
-    fits_badly = with_header < MINIMUM_SHARE * everyone
-    unasked = [f"  {wrap(text, indent='    ')}" for text in _unasked_tiers(survey.prompts)]
-    lines = []
-    if problems or unasked:
-        lines.append("PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:")
-        if fits_badly:
-            share = f"{_percent(with_header, everyone)} of the notes ({with_header} of {everyone})"
-            lines.append(
-                wrap(
-                    f"  THE TEMPLATE finds a header in {share}: it is not of these notes. Change it first; whatever "
-                    "else is said here, of the patients table too, may be its fault.",
-                    indent="    ",
-                )
-            )
-        lines += [*_said(problems, survey, template), *unasked]
-    else:
-        lines.append("No problem was found in how template and tables fit the notes.")
-    if unasked or any(finding.kind not in _OF_TABLE for finding in problems):
-        lines += _advice_lines(survey, template, is_own=template is not None and not fits_badly)
-    lines += _said(notes, survey, template, prefix="note: ")
+    problems = problems_of(survey, template)
+    lines = ["No problem was found in how template and tables fit the notes."]
+    if problems:
+        lines = ["PROBLEMS: prompts are wrong or few, and an audit may find less than the model gives away:"]
+        lines += _wrapped(problems)
+    of_template = any(finding.level == "problem" and finding.kind not in _OF_TABLE for finding in findings)
+    if of_template or any(_unasked_tiers(survey.prompts)):
+        lines += _advice_lines(survey, template, is_own=template is not None and not _fits_badly(survey))
+    lines += _wrapped(f"note: {text}" for text in _located(notes, survey, template))
     if len(unused) > _MOST_UNUSED:
         lines.append(f"  note: {len(unused)} kinds of labels, headers or formats of the template never occur")
     else:
-        lines += _said(unused, survey, template, prefix="note: ")
+        lines += _wrapped(f"note: {text}" for text in _located(unused, survey, template))
     return lines
 
 
@@ -164,13 +181,18 @@ def _unasked_tiers(prompts: Sequence[PromptCount]) -> Iterator[str]:
             )
 
 
-def _said(findings: Sequence[Finding], survey: Survey, template: Path | None, prefix: str = "") -> Iterator[str]:
+def _located(findings: Sequence[Finding], survey: Survey, template: Path | None) -> Iterator[str]:
+    """Yield findings, those of the template after its file and line."""
     of_profile = [finding for finding in findings if finding.kind not in _OF_TABLE]
     places = locate_entries(template, [entries_of(finding, survey.profile) for finding in of_profile])
     where = dict(zip(map(id, of_profile), places, strict=True))
     for finding in findings:
         place = f"{where[id(finding)]}: " if id(finding) in where else ""
-        yield "  " + wrap(f"{prefix}{place}{finding.text}", indent="    ")
+        yield f"{place}{finding.text}"
+
+
+def _wrapped(texts: Iterable[str]) -> Iterator[str]:
+    yield from (f"  {wrap(text, indent='    ')}" for text in texts)
 
 
 def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]:
@@ -191,6 +213,11 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             continue
         fits = " / ".join(_share(arm) for arm in count.arms.values())
         yield f"  {name:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
+        runs_on = sum((Counter(of.runs_on) for of in count.arms.values()), Counter[str]())
+        if runs_on:
+            named = ", ".join(f"{header} {found}" for header, found in sorted(runs_on.items()))
+            text = f"    prompts run on into: {named}; give the template these headers, or their style"
+            yield wrap(text, indent="      ")
     if any(
         of.fitting < of.made + of.missed
         for count in prompts

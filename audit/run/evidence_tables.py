@@ -34,6 +34,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "reason": "text",
         "unbroken": "bool",
         "also_shows": "texts",
+        "runs_on": "texts",
         "earlier_note": "bool",
     },
     "labels": {

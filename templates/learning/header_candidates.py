@@ -11,7 +11,7 @@ from functools import cache
 
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
 from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
-from clinaudit.templates.learning.sample import MOST
+from clinaudit.templates.learning.sample import MINIMUM_KNOWN, MOST
 from clinaudit.templates.learning.value_shapes import TITLE
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
@@ -155,7 +155,8 @@ class ChosenHeaders:
 def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, least: int) -> ChosenHeaders | None:
     """Return the headers that stand in the notes of a group below their banners; None where nothing recurs.
 
-    `least` is the number of patients of the corpus that must have a header.
+    `least` is the number of patients of the group that must have a header; of one that opens a section in a shipped
+    profile fewer are enough.
     """
     known = known_words().headers.keys() | known_words().ambiguous
     anchors = frozenset(known_words().anchors)
@@ -179,7 +180,7 @@ def choose_headers(uses: Sequence[HeaderUse], banner_ends: Sequence[int], *, lea
     accepted: dict[str, int] = {}
     doubtful: dict[str, int] = {}
     for header, found in counts.items():
-        if found < least:
+        if found < (MINIMUM_KNOWN if header in anchors else least):
             continue
         # What stands alone on its line, or is numbered alike in most notes, heads a text; "Onset:" in prose does not.
         usual = (

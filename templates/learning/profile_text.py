@@ -11,8 +11,9 @@ from clinaudit.templates.learning.sample import frequency_class
 
 _INTRODUCTION = """\
 # Proposed by `clinaudit template learn` from one note each of {patients} patients. Review it before you use it, and
-# before it leaves this machine: its words are those of your notes. Each was found for at least 5% of the patients, and
-# for no fewer than 5. A comment says for how many. What is wrong, change or delete: docs/note-templates.md says how.
+# before it leaves this machine: its words are those of your notes. Each was found for at least 5% of a layout's
+# patients, and for no fewer than 5; a header that a shipped profile knows for 2 or more. A comment says for how many.
+# What is wrong, change or delete: docs/note-templates.md says how.
 """
 _FACT_WORDS = {
     "chief_complaint": "tier encounter_cc has nobody",

@@ -240,7 +240,7 @@ class LayoutSearch:
     def layout_of(self, members: Sequence[int]) -> ProposedLayout | None:
         """Return the layout of notes that are laid out alike; None where no header recurs."""
         ends = [self.banner_ends[at] for at in members]
-        chosen = choose_headers([self._uses[at] for at in members], ends, least=self._least)
+        chosen = choose_headers([self._uses[at] for at in members], ends, least=enough(len(members)))
         chosen = None if chosen is None else _without_names(chosen, self._notes)
         # Body systems alone open no section.
         if chosen is None or chosen.patients.keys() <= known_words().ambiguous:
@@ -342,7 +342,7 @@ def _propose(
         labels=tuple(uses),
         lines=tuple(lines),
         sentences=sentences,
-        under=_facts_under(chosen, {use.fact for use in uses if use.fact}),
+        under=_facts_under(chosen, {use.fact for use in uses if use.fact}, least=enough(len(notes))),
         date_formats=formats or ("%Y-%m-%d",),
         order_is_certain=certain,
         signature=None,
@@ -362,18 +362,19 @@ def _sentences(notes: Sequence[SampleNote], placed: Collection[str], *, least: i
     return found
 
 
-def _facts_under(chosen: ChosenHeaders, labelled: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int) -> dict[str, tuple[str, ...]]:
     by_fact: dict[str, list[str]] = {}
     for header in sorted(chosen.patients, key=lambda header: (-chosen.patients[header], header)):
         fact = fact_of_header(header)
-        if fact is not None and fact not in labelled:
+        # A fact whose most frequent header is rare has no place in the notes.
+        if fact is not None and fact not in labelled and (fact in by_fact or chosen.patients[header] >= least):
             by_fact.setdefault(fact, []).append(header)
-    known = known_words().headers
-    return {
-        # Words that only hint at a fact place it where none does that is known to.
-        fact: tuple(item for item in headers if item == headers[0] or (item in known and item not in _VAGUE))
-        for fact, headers in by_fact.items()
-    }
+    found: dict[str, tuple[str, ...]] = {}
+    for fact, (first, *others) in by_fact.items():
+        # Words that only hint at a fact place it where none does that is known to; "Hx" beside "History" is no worse.
+        usable = known_words().headers.keys() - (set() if first in _VAGUE else _VAGUE)
+        found[fact] = (first, *(item for item in others if item in usable))
+    return found
 
 
 def _formats(

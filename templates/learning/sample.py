@@ -12,6 +12,8 @@ from math import ceil
 #: it: a profile may be shared, and must hold the name or diagnosis of nobody.
 MINIMUM_SHARE = 0.05
 MINIMUM_PATIENTS = 5
+#: A header that a shipped profile knows tells nothing of a patient: so many patients of a layout may have it alone.
+MINIMUM_KNOWN = 2
 #: What most of a group have is a property of the group.
 MOST = 0.5
 

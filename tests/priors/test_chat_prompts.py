@@ -1,6 +1,7 @@
 """The chat form of the tiers: the same facts, scrubbing, exclusions and budgets as their text forms."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from support.patient_facts import NOTE, PROFILE, facts_of
@@ -134,3 +135,10 @@ def test_a_chat_beside_does_not_bring_in_facts_that_differ_nowhere(tmp_path: Pat
     rows = write_priors({"p": ()}, facts={"p": facts}, probed=probed, writer=writer())
     asked: list[tuple[str, Rendering]] = [(row.tier, row.rendering) for row in rows]
     assert asked == [("public", "text"), ("public", "chat"), ("encounter", "opening"), ("encounter", "chat")]
+
+
+def test_a_chat_whose_complaint_holds_other_sections_does_not_fit(tmp_path: Path) -> None:
+    swallowed = NOTE.replace("CC: low mood\n", "CC: low mood\nPMHx nill\n")
+    for request in get_args(ChatRequest):
+        fits = [write(facts_of(tmp_path, note), "encounter_cc", [], request)[0].unbroken for note in (NOTE, swallowed)]
+        assert fits == [True, False]

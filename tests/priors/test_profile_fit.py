@@ -11,6 +11,7 @@ from support.patient_facts import corpus_of
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
 from clinaudit.priors.tiers import Fact
+from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import load_profile, locate_entries
 
 PEOPLE = make_people(24)
@@ -136,6 +137,26 @@ def test_a_finding_has_its_file_and_line(tmp_path: Path, what: str, kind: Kind, 
     name, line = re.fullmatch(r"(.+) line (\d+)", place).groups()
     assert name == "t.toml"
     assert text[int(line) - 1].startswith(entry)
+
+
+def test_a_missing_history_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
+    """Of 20 notes 12 have the history, 3 one under a header that the profile does not know, and 5 none."""
+    sections = ["HPI: x"] * 12 + ["History of present complaint: x"] * 3 + ["Plan: x"] * 5
+    people = [
+        Person(f"p{n}", "banner", f"ELM VALLEY HEALTH\nPatient: A B\nChief Complaint: y\n{section}\n", {})
+        for n, section in enumerate(sections)
+    ]
+    found = [item for item in fit_of(tmp_path, PROFILE, people).findings if item.subject == "hpi"]
+    (missing,) = [item for item in found if item.kind is Kind.FACT_MISSING]
+    assert (missing.found, missing.of) == (12, 20)
+    assert missing.text.endswith("; 5 of the other 8 have no such header, and nothing to mend")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("layout 1", "layout 1"), ("no layout", "no layout"), ("soap", "layout soap"), ("1", "layout 1")]
+)
+def test_a_layout_is_called_one_once(name: str, said: str) -> None:
+    assert named_layout(name) == said
 
 
 def test_a_value_that_stands_for_none_is_none_only_where_the_profile_says_so(tmp_path: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+import clinaudit
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.labels import Labels
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.survey import Survey, survey_corpus
-from clinaudit.audit.preview.survey_text import survey_text
+from clinaudit.audit.preview.survey_text import problems_of, survey_text
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.templates.profile import locate_profile
 
@@ -89,6 +90,32 @@ def test_the_text_says_what_cannot_be_audited_and_what_cannot_pass(tmp_path: Pat
     assert line("provider") == "provider 4 / 3"
     assert line("name ") == "name 8 of 8 values stand in the notes (100%)"
     assert found.coverage.tiers["encounter"] == (5, 3)
+
+
+def test_headers_that_prompts_run_on_into_are_named_and_problems_are_those_of_the_text(tmp_path: Path) -> None:
+    survey(tmp_path)
+    notes = tmp_path / "corpus" / "notes.jsonl"
+    rows = notes.read_text(encoding="utf-8").splitlines()
+    rows[:2] = [row.replace("cc: cough", "cc: cough\\nPMHx: nil") for row in rows[:2]]
+    rows[2] = rows[2].replace("hpi: ", "Hx ")
+    notes.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    ours = tmp_path / "ours.toml"
+    ours.write_bytes(locate_profile(Path("soap")).read_bytes())
+    found = survey_corpus(
+        AuditSettings(model="", corpus=tmp_path / "corpus", out=tmp_path, template=ours), Progress(quiet=True)
+    )
+    counts = {count.tier: count for count in found.prompts if count.rendering == "opening"}
+    assert [of.runs_on["pmhx"] for of in counts["encounter_cc"].arms.values()] == [2, 0]
+    text = survey_text(found, template=ours, minimum_unbroken_share=0.9)
+    assert "prompts run on into: pmhx 2;" in " ".join(text.split())
+    lines = problems_under(found, ours)
+    said = " ".join(" ".join(lines[1:]).split())
+    assert said.startswith(" ".join(problems_of(found, ours)) + " what to do:")
+    looked_at = clinaudit.check(tmp_path / "corpus", template=ours, quiet=True)
+    assert looked_at.problems == problems_of(found, ours)
+    notes_only = {finding.text for finding in found.fit.findings if finding.level == "note"}
+    assert notes_only
+    assert not any(text in problem for text in notes_only for problem in looked_at.problems)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

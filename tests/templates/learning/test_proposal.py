@@ -155,6 +155,43 @@ def test_what_too_few_patients_have_is_not_proposed() -> None:
     assert '"screening register",  # most patients (50%)' in profile_text(propose(frequent))
 
 
+def test_a_header_of_a_shipped_profile_is_proposed_where_two_patients_have_it(tmp_path: Path) -> None:
+    texts = [
+        f"Name: Ada Lund\nDate: {1 + at % 28}/02/2024\n\nCC: cough {at}\n{hpi}: long\nPlan: rest\n"
+        for at, hpi in enumerate(["History"] * 36 + ["Hx"] * 4)
+    ]
+    texts = [
+        text.replace("Plan:", "PMHx: nil\nZZx: nil\nPlan:") if at in (3, 4) else text for at, text in enumerate(texts)
+    ]
+    texts[5] = texts[5].replace("Plan:", "DDx: cold\nPlan:")
+    profile = load(profile_text(propose(texts)), tmp_path)
+    assert {"hx", "pmhx"} <= {*profile.headers}
+    assert {"zzx", "ddx"}.isdisjoint(profile.headers)
+    fields = LayoutReader(profile).read(texts[39]).fields
+    assert (fields["chief_complaint"].value, fields["hpi"].value) == ("cough 39", "long")
+
+
+def test_a_fact_whose_header_few_patients_have_has_no_place() -> None:
+    texts = [
+        f"Name: Ada Lund\nDate: {1 + at % 28}/02/2024\n\nCC: cough {at}\nExam: well\nPlan: rest\n" for at in range(40)
+    ]
+    texts = [text.replace("Exam:", "HPI: long\nExam:") if at in (3, 4) else text for at, text in enumerate(texts)]
+    (layout,) = propose(texts).layouts
+    assert layout.headers.patients["hpi"] == 2
+    assert "hpi" not in layout.placed
+
+
+def test_a_headers_share_is_of_the_patients_of_its_layout() -> None:
+    planted = [
+        note.text.replace("**Plan**", "**Screening Register**\r\nyes\r\n\r\n**Plan**") if at < 8 else note.text
+        for at, note in enumerate(labelled_notes(30))
+    ]
+    # Of all patients 3%.
+    proposal = propose([*planted, *(note.text for note in banner_notes(220))])
+    assert {layout.patients for layout in proposal.layouts} == {30, 220}
+    assert '"screening register"' in profile_text(proposal)
+
+
 def test_a_signature_at_the_end_is_no_header() -> None:
     texts = [f"{note.text}\r\nLena Fox\r\n" for note in labelled_notes(40)]
     assert "lena" not in profile_text(propose([STYLES["title_case"](text) for text in texts])).lower()
