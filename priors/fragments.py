@@ -16,6 +16,8 @@ from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 
 #: Characters of text before and between facts: with more of them a prompt holds what the tier does not know.
 _LONGEST_STRETCH: Final = 200
+#: Characters of a name, a practice or another value of a banner.
+_LONGEST_VALUE: Final = 120
 _LINE_REST: Final = re.compile(rf"[^\r\n]{{0,{_LONGEST_STRETCH}}}(?=[\r\n]|\Z)")
 #: What else a banner shows that is no fact of any tier.
 RECORD_NUMBER: Final = "record number"
@@ -154,16 +156,21 @@ def _end_of_line(note: str, start: int) -> int:
 
 
 def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
-    """Whether more text than a banner has between its facts stands before the last fact."""
+    """Whether more text than a banner has stands before the last fact: between two, in one, or without a label."""
+    banner = [field for fact, field in facts.in_note.items() if fact in tier.facts and fact not in BELOW_BANNER]
+    if any(len(" ".join(field.value.split())) > _LONGEST_VALUE for field in banner):
+        return True
     spans = sorted(
         field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts or fact not in BELOW_BANNER
     )
-    reached = 0
+    reached = unlabelled = 0
     for span in spans:
         if span.start >= last:
             break
         # White space sets a banner's columns apart.
-        if len(" ".join(facts.note[reached : span.start].split())) > _LONGEST_STRETCH:
+        stretch = facts.note[reached : span.start]
+        unlabelled += sum(len(" ".join(line.split())) for line in stretch.splitlines() if ":" not in line)
+        if len(" ".join(stretch.split())) > _LONGEST_STRETCH or unlabelled > _LONGEST_STRETCH:
             return True
         reached = max(reached, span.end)
     return False

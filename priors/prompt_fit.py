@@ -14,6 +14,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
 from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.priors.surrogate_tags import said_in
 from clinaudit.templates.profile import NoteProfile
 
 #: Characters a token, for estimates without a tokenizer: about what English clinical text has.
@@ -118,7 +119,7 @@ def count_prompts(
             asked.setdefault(place, []).append(
                 _Prompt(
                     prior.arm,
-                    hash(prior.prompt),
+                    hash(said_in(prior.prompt)),
                     prior.unbroken is True,
                     prior.earlier_note,
                     prior.also_shows,

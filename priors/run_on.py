@@ -59,7 +59,7 @@ def find_known_headers(note: str, start: int = 0, end: int | None = None) -> Ite
 
 
 def sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, ...]:
-    """Return what the note's beginning up to `end`, in characters, runs on into below its banner, sorted.
+    """Return what the note's beginning up to `end`, in characters, runs on into, sorted.
 
     Header names in lower case, of sections that the tier does not hold and the template does not find there; and
     `LONG_COMPLAINT`.
@@ -80,7 +80,7 @@ def _unknown_headers(facts: PatientFacts, tier: Tier, end: int) -> Iterator[str]
     found = [item.span_chars for item in facts.headers]
     found += [field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts]
     starts = {span.start for span in found}
-    for name, span in find_known_headers(facts.note, facts.banner_end, end):
+    for name, span in find_known_headers(facts.note, 0, end):
         fact = known_words().headers[name].fact
         # What the template finds as a header stands where the layout has it.
         if fact not in tier.facts and not any(span.start <= start < span.end for start in starts):

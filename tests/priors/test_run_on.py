@@ -96,3 +96,28 @@ def test_a_complaint_is_short(tmp_path: Path, characters: int, runs_on: tuple[st
         found = opening(tmp_path, note, tier)
         assert (found.unbroken, found.runs_on) == (not runs_on, runs_on)
     assert opening(tmp_path, note, "encounter").unbroken
+
+
+BANNER = (
+    "patient: Ada Lund\ndob: 02/03/1960\n{}visit date: 05/01/2024\n{}provider: Jo Ek, MD\nlocation: {}\ncc: cough\n"
+)
+PROSE = "Has been low since the winter, drinks at night, was told about HIV and lost work over it, and more of that.\n"
+
+
+@pytest.mark.parametrize(
+    ("between", "again", "location", "fits"),
+    [
+        ("", "", "Elm", True),
+        ("Insurance: none\nPhone: 555 0100\n", "", "Elm", True),
+        (PROSE, "", "Elm", True),
+        # Each is shorter than a stretch may be; together they are a history.
+        (PROSE, PROSE, "Elm", False),
+        ("Pmhx: depression, HIV\n", "", "Elm", False),
+        ("", "", f"Elm, {PROSE.strip()} {PROSE}", False),
+    ],
+)
+def test_a_history_among_the_lines_of_a_banner_does_not_fit(
+    tmp_path: Path, between: str, again: str, location: str, fits: bool
+) -> None:
+    note = BANNER.format(between, again, location) + "hpi: since a week\nplan: rest\n"
+    assert opening(tmp_path, note, "encounter").unbroken is fits
