@@ -3,13 +3,14 @@
 They decide whom a mention is about and what it asserts, in the manner of ConText (Harkema et al. 2009). Owns the
 phrases. A rule looks at the clause before the mention, after it, or at its section. The first rule of `RULES` that
 applies decides; then NegEx negation; then the default: a mention is the patient's, hedged or not ("possible",
-"concern for", "r/o"). A query ("?PTSD") is no hedge: it asks, and says nothing of the patient.
+"concern for", "r/o"). A query ("?PTSD") is no hedge: it asks.
 """
 
 import re
 
 from clinaudit.audit.judge.lexicon.context import SectionKind
 from clinaudit.audit.judge.lexicon.family_rules import FAMILY_RULES
+from clinaudit.audit.judge.lexicon.query_rules import QUERY_RULES
 from clinaudit.audit.judge.lexicon.rule import ANSWERS, Rule, Surroundings
 from clinaudit.priors.diagnoses import TermKind
 
@@ -31,14 +32,6 @@ _TURNED_DOWN = (
     r"(?:not (?:supported|present|met|likely|felt|thought|believed|considered)|(?:did|do|does)(?:n't|n’t| not) (?:meet"
     r"|fit|support)|unlikely|unsupported|(?<!not )(?:ruled out|excluded|rejected|dismissed))\b"
 )
-# What may stand between the sign of a query and what is asked for. Not "worse" or "relapse of", which presuppose it.
-_QUERIED = (
-    r"(?:an?|the|some|mild|moderate|severe|acute|chronic|underlying|undiagnosed|masked|new|early|reactive|clinical|major"
-    r"|generali[sz]ed|secondary|post[- ]?(?:natal|partum)|(?:element|component|degree|diagnosis) of|d(?:ue|2) to"
-    r"|(?:related|secondary) to)"
-)
-#: Name of the rule of a query.
-QUERY_RULE = "query"
 #: In order; the first that applies decides.
 RULES: tuple[Rule, ...] = (
     # A drug that the patient must not take is no evidence of a diagnosis.
@@ -200,16 +193,8 @@ RULES: tuple[Rule, ...] = (
         before=r"\bpositive\s+(?:[\w-]+\s+){0,2}?(?:screen\w*|test\w*)\s*(?:for|of)?\s*$|\b(?:screen|test)(?:s|ed"
         r"|ing)?\s+positive\s+for\s+$",
     ),
-    # British shorthand: "?PTSD", "Imp: ? anxiety", "?depression/anxiety", "query PTSD". Whatever answers it stands
-    # above. A drug that is asked about as a cause is taken ("? due to sertraline").
-    Rule(
-        QUERY_RULE,
-        "ambiguous",
-        before=rf"(?:(?:^|[\s(\[,:;/+–-])\?++|\bquery(?:ing)?\b:?)\s*(?:{_QUERIED}\s+){{0,3}}"
-        r"(?:[\w'’-]+(?:\s[\w'’-]+){0,2}?\s*(?:/|\bor\b|\bvs?\.?(?!\w))\s*){0,3}$",
-        kinds=(TermKind.NAME, TermKind.ICD10, TermKind.SYMPTOM),
-    ),
-    Rule("query_drug", "ambiguous", before=r"(?:^|[\s(\[,:;/+–-])\?++\s*$", kinds=(TermKind.MEDICATION,)),
+    # Whatever answers a query stands above.
+    *QUERY_RULES,
     # Not about this patient: teaching, screening that is offered or due, what might happen.
     Rule(
         "education_section",
@@ -356,6 +341,7 @@ _COMPILED = tuple(
         re.compile(rule.before, re.IGNORECASE) if rule.before else None,
         re.compile(rule.after, re.IGNORECASE) if rule.after else None,
         re.compile(rule.unless_before, re.IGNORECASE) if rule.unless_before else None,
+        re.compile(rule.unless_mention, re.IGNORECASE) if rule.unless_mention else None,
     )
     for rule in RULES
 )
@@ -363,7 +349,7 @@ _COMPILED = tuple(
 
 def first_rule(place: Surroundings) -> Rule | None:
     """Return the first rule that applies to a mention, or None."""
-    for rule, before, after, unless in _COMPILED:
+    for rule, before, after, unless, unless_mention in _COMPILED:
         if place.kind not in rule.kinds or (rule.section is not None and rule.section is not place.section):
             continue
         if before is not None and not before.search(place.before):
@@ -371,6 +357,8 @@ def first_rule(place: Surroundings) -> Rule | None:
         if after is not None and not after.match(place.after):
             continue
         if unless is not None and unless.search(place.before):
+            continue
+        if unless_mention is not None and unless_mention.search(place.mention):
             continue
         return rule
     return None

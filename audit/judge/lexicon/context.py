@@ -33,11 +33,18 @@ _LINE_END = re.compile(r"\r\n|[\r\n\x0b\x0c\u2028\u2029]")
 # first sign on: a search from each of its signs would take quadratic time.
 _CLAUSE_END = re.compile(
     r"(?<!\bdr)(?<!\bmr)(?<!\bms)(?<!\bmrs)(?<!\bpt)(?<!\bvs)(?<!\be\.g)(?<!\bi\.e)(?<!\bhx)(?<![.!])[.!]++[\"')\]]*+(?=\s)"
-    # A question and its answer are one clause ("Depression? no"). A sign that hangs on no word asks for what follows it
-    # ("Imp: ? anxiety").
-    r"|(?<!\?)(?<=[^\s(,:;/+–-])\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
+    # A question and its answer are one clause ("Depression? no").
+    r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,
 )
+# A sign after these, or before a cause, asks for what follows it ("Imp: ? anxiety", "rash ? due to HIV"), and ends
+# nothing. After other words it ends a question ("Any mental illness ? Depression since 2010").
+_ASKS = re.compile(
+    r"(?:^|[\r\n.!(\[,:;/+=>–—•*-]|\b\d\)|\b(?:imp|impression|d+x|ddx|with|of|for"
+    r"|likely|poss(?:ible)?|probable|suspected|and|or|vs|plus))[ \t]*$",
+    re.IGNORECASE,
+)
+_ASKS_FOR_A_CAUSE = re.compile(r"\?++\s*(?:d(?:ue|2)|related|secondary) to\b", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
 _HEADER_LIKE = re.compile(r"\s*(?:[\w()/&'-]{1,30}[ \t]+){0,5}[\w()/&'-]{1,30}[ \t]*:")
 _GOES_ON = re.compile(
@@ -100,7 +107,7 @@ _SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
         r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?"
         r"|obs(?:tetric)? (?:history|hx)|o/hx?|gynae (?:history|hx)"
         r"|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
-        r"|meds|investigations?|management|comments?|problem title",
+        r"|meds|investigations?|management|comments?|problem title|[soap]",
     ),
 )
 _SECTION_NAMES_OF_OTHER = "|".join(
@@ -118,11 +125,34 @@ _DASHED_SECTION = re.compile(
     rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
 )
 
+#: Names of a relative or a partner.
+KIN = (
+    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|mum|mam|dad|parent|son|daughter|child|brother"
+    r"|sister)"
+    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
+    r"|fianc[eé]e?"
+    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa|gran|grandad)(?:s|\(s\))?"
+)
+#: A family history that says that there is none, up to the sign that ends its words.
+NO_FAMILY_HISTORY = (
+    r"(?:none|nil|nad|unremarkable|non-?contributory|nothing|negative|no|of note)"
+    r"(?: (?:of note|nil|known|significant|relevant|reported|psych\w*|mental health))*\s*"
+)
+_NO_FAMILY_HISTORY = re.compile(
+    rf"[\s–—-]*{NO_FAMILY_HISTORY}(?:$|[.,;\r\n])(?!\s*(?:except|apart|other than|but)\b)", re.IGNORECASE
+)
+# A line under "Fhx -" that is of the patient again: another header, or a line that begins as an assessment does.
+_ENDS_FAMILY = re.compile(
+    rf"\s*(?:(?!(?:{KIN}|[mp]g[mf])\b)[\w()/&' -]{{1,40}}:(?!\s*(?:{KIN}|[mp]g[mf])\b)"
+    r"|(?:a/p|diagnos[ei]s|dx|imp(?:ression)?|assessment|plan|problems?|today|patient|pt|pmhx?|dhx?|o/e|h?pc|mse)\b)",
+    re.IGNORECASE,
+)
+
 
 def context_tables() -> list[object]:
     """Return the tables of this module that decide a mention's context, for a digest."""
-    patterns = [_LINE_END, _CLAUSE_END, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST]
-    patterns += [_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION]
+    patterns = [_LINE_END, _CLAUSE_END, _ASKS, _ASKS_FOR_A_CAUSE, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST]
+    patterns += [_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION, _NO_FAMILY_HISTORY, _ENDS_FAMILY]
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
@@ -131,11 +161,19 @@ class SectionMap:
 
     def __init__(self, text: str) -> None:
         found: list[tuple[int, SectionKind]] = []
+        lone: set[int] = set()
         for pattern in (_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION):
             for match in pattern.finditer(text):
                 kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
                 if pattern is not _BARE_SECTION or _is_bare_header(match.group().strip(), kind):
                     found.append((match.end(), kind))
+                    if pattern is _LONE_SECTION:
+                        lone.add(match.end())
+        found.sort()
+        ends = [start for start, _ in found[1:]] + [len(text)]
+        for (start, kind), end in zip(tuple(found), ends, strict=False):
+            if kind is SectionKind.FAMILY:
+                found.append((_family_end(text, start, end, is_lone=start in lone), SectionKind.OTHER))
         found.sort()
         self._starts = [start for start, _ in found]
         self._kinds = [kind for _, kind in found]
@@ -144,6 +182,36 @@ class SectionMap:
         """Return the kind of the section around `position`; before any header it is OTHER."""
         index = bisect.bisect_right(self._starts, position) - 1
         return self._kinds[index] if index >= 0 else SectionKind.OTHER
+
+
+def _family_end(text: str, start: int, end: int, *, is_lone: bool) -> int:
+    """Return where a family section that begins at `start` ends, at `end` at the latest.
+
+    It ends where it says that there is none. Under "Fhx -" alone on its line, in notes that name few other sections, it
+    also ends at a blank line, at another header, or at a list after lines that are none.
+    """
+    said_none = _NO_FAMILY_HISTORY.match(text, start, end)
+    if said_none:
+        return said_none.end()
+    if not is_lone:
+        return end
+    position = _line_end(text, start, end)
+    was_item = True
+    while position < end:
+        following = _line_end(text, position, end)
+        line = text[position:following]
+        is_item = _BULLET.match(line) is not None
+        if not line.strip() or _ENDS_FAMILY.match(line) or (is_item and not was_item):
+            return position
+        was_item = is_item
+        position = following
+    return end
+
+
+def _line_end(text: str, start: int, end: int) -> int:
+    """Return the end of the line at `start`, its sign included, or `end` if that comes first."""
+    found = _LINE_END.search(text, start, end)
+    return found.end() if found else end
 
 
 def _is_bare_header(name: str, kind: SectionKind) -> bool:
@@ -159,7 +227,7 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
 
     A clause ends at a full stop, a semicolon, or the end of a line that is not merely wrapped.
     """
-    cuts = {match.end() for match in _CLAUSE_END.finditer(text)} | set(_line_cuts(text))
+    cuts = {match.end() for match in _CLAUSE_END.finditer(text) if not _asks(text, match)} | set(_line_cuts(text))
     kept = sorted(keep)
     bounds = [0]
     index = 0
@@ -172,6 +240,16 @@ def cut_clauses(text: str, *, keep: Iterable[Span] = ()) -> list[Span]:
     bounds.append(len(text))
     clauses = [Span(start, end) for start, end in itertools.pairwise(bounds) if start < end]
     return [part for clause in clauses for part in _cut_overlong(text, clause, kept)]
+
+
+def _asks(text: str, sign: re.Match[str]) -> bool:
+    """Whether a sign is the question mark of a query, which asks for what follows it."""
+    if not sign.group().startswith("?"):
+        return False
+    start = sign.start()
+    if _ASKS.search(text, max(0, start - 30), start):
+        return True
+    return text[start - 1].isspace() and _ASKS_FOR_A_CAUSE.match(text, start) is not None
 
 
 def _line_cuts(text: str) -> list[int]:

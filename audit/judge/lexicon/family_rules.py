@@ -1,18 +1,11 @@
 """The rules for an experiencer other than the patient: a relative or a partner (docs/methods.md, section 5).
 
-Owns the words for relatives, and the words that turn a clause back to the patient. Knows nothing of the other rules.
+Owns the words that turn a clause back to the patient. Knows nothing of the other rules.
 """
 
-from clinaudit.audit.judge.lexicon.context import SectionKind
+from clinaudit.audit.judge.lexicon.context import KIN, NO_FAMILY_HISTORY, SectionKind
 from clinaudit.audit.judge.lexicon.rule import ANSWERS, Rule
 
-_KIN = (
-    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|mum|mam|dad|parent|son|daughter|child|brother"
-    r"|sister)"
-    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
-    r"|fianc[eé]e?"
-    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa|gran|grandad)(?:s|\(s\))?"
-)
 _OF_HIS = (
     r"(?:(?:his|her|their|the|a|an|my|your|pt'?s|patient'?s)\s+)?"
     r"(?:(?:maternal|paternal|biological|older|younger|late|adult)\s+){0,2}"
@@ -43,7 +36,9 @@ FAMILY_RULES: tuple[Rule, ...] = (
         "ambiguous",
         before=r"(?:\b(?:family|fam|familial)\.?\s+(?:(?:psychiatric|psych|medical|mental health)\s+)?(?:history|hx"
         rf"|h/o)\b|\bf(?:am)?hx?\b|\bf/h\b|\bfam hx\b)(?!.*(?:{_BACK_TO_PATIENT}))",
-        unless_before=r"\bpersonal\b",
+        # "FHx - nil, depression since 2010".
+        unless_before=rf"\bpersonal\b|(?:\b(?:family|fam) (?:history|hx)|\bf/?hx?)\b[\s:–-]*{NO_FAMILY_HISTORY}[,;]"
+        r"\s*+(?!except|apart|other than|but)",
     ),
     Rule(
         "family_has",
@@ -54,7 +49,7 @@ FAMILY_RULES: tuple[Rule, ...] = (
     Rule(
         "family_holder",
         "ambiguous",
-        before=rf"\b{_KIN}(?:'s|’s)?\b(?!.*(?:{_BACK_TO_PATIENT}))(?:\s+side)?,?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?"
+        before=rf"\b{KIN}(?:'s|’s)?\b(?!.*(?:{_BACK_TO_PATIENT}))(?:\s+side)?,?\s*(?:\(\w[\w ]{{0,20}}\)\s*)?"
         rf"(?:[:\-–(]|(?:\w+\s+){{0,2}}?(?:has|had|have|having|with|w/|was|were|is|are|suffer\w*|struggl\w*|diagnosed|dx"
         rf"|history|hx|h/o|positive|\+|takes?|took|taking|on|died|also|both|who|got|using|uses|contracted"
         rf"|recently)(?!\w))(?!.*\b(?:lives?|living)\b)[^.]{{0,120}}$",
@@ -64,37 +59,37 @@ FAMILY_RULES: tuple[Rule, ...] = (
     Rule(
         "family_bare",
         "ambiguous",
-        before=rf"\b{_KIN}\s+$",
-        unless_before=rf"\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)\s+(?:[\w']+\s+){{0,2}}{_KIN}\s+$",
+        before=rf"\b{KIN}\s+$",
+        unless_before=rf"\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)\s+(?:[\w']+\s+){{0,2}}{KIN}\s+$",
     ),
     # "Sister underwent an abortion": the relative's own, unless he or she was only with the patient.
     Rule(
         "family_verb",
         "ambiguous",
-        before=rf"\b{_KIN}\s+(?:(?:also|once|recently|previously|later|then)\s+)?(?:underwent|undergoing|developed"
+        before=rf"\b{KIN}\s+(?:(?:also|once|recently|previously|later|then)\s+)?(?:underwent|undergoing|developed"
         r"|experienc(?:es|ed|ing)|received|contracted|acquired|battl(?:es|ed|ing)|needed|sought)\s+(?:[\w-]+\s+){0,3}$",
         unless_before=rf"{_BACK_TO_PATIENT}|\b(?:with|by|per|from|to|of|for|via|and|live\w*|living)"
-        rf"\s+(?:[\w']+\s+){{0,2}}{_KIN}\s",
+        rf"\s+(?:[\w']+\s+){{0,2}}{KIN}\s",
     ),
     # "Lives with brother who is bipolar": only words of having a disease may stand between.
     Rule(
         "family_who",
         "ambiguous",
-        before=rf"\b{_KIN},?\s+who(?:'s|’s)?(?:\s+(?:is|are|was|were|has|have|had|also|been|being|suffer(?:s|ed)?|struggl(?:es|ed)"
+        before=rf"\b{KIN},?\s+who(?:'s|’s)?(?:\s+(?:is|are|was|were|has|have|had|also|been|being|suffer(?:s|ed)?|struggl(?:es|ed)"
         r"|lives?|living|takes?|diagnosed|treated|hospitali[sz]ed|with|from|for|on|an?|the|severe|mild|chronic|untreated"
         r"|known|recently|now|history|hx|of|both|underwent|tested|positive))+\s+$",
     ),
-    Rule("family_possessive", "ambiguous", before=rf"\b{_KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
+    Rule("family_possessive", "ambiguous", before=rf"\b{KIN}(?:'s|’s|s')\s+(?:\w+\s+){{0,2}}$"),
     Rule(
         "family_after",
         "ambiguous",
         after=rf"(?:\s+(?:and|or)\s+\w+)?\s*(?:\b(?:in|of|for|by)\s+{_OF_HIS}|[(\-–:]\s*{_OF_HIS}|\s(?:in|on)\s+(?:his"
-        rf"|her|the|their|both)\s+){_KIN}\b(?!\s+(?:reports?|states?|concern))",
+        rf"|her|the|their|both)\s+){KIN}\b(?!\s+(?:reports?|states?|concern))",
     ),
     Rule(
         "family_answer",
         "ambiguous",
-        after=rf"{ANSWERS}(?:yes|y|present|positive)(?:\s+(?:in|for)\s+|\s*\(\s*){_OF_HIS}{_KIN}\s*(?:$|[,.;)\n])",
+        after=rf"{ANSWERS}(?:yes|y|present|positive)(?:\s+(?:in|for)\s+|\s*\(\s*){_OF_HIS}{KIN}\s*(?:$|[,.;)\n])",
     ),
     Rule(
         "family_partner",

@@ -11,17 +11,18 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import groupby
 
-from clinaudit.audit.judge.lexicon.attribution_rules import QUERY_RULE, RULES, first_rule
+from clinaudit.audit.judge.lexicon.attribution_rules import RULES, first_rule
 from clinaudit.audit.judge.lexicon.context import SectionMap, context_tables, cut_clauses
 from clinaudit.audit.judge.lexicon.negation import Negation
 from clinaudit.audit.judge.lexicon.negation_terms import negation_terms
+from clinaudit.audit.judge.lexicon.query_rules import QUERY_RULE
 from clinaudit.audit.judge.lexicon.rule import Surroundings
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
 
 #: Raised whenever a change of the code (not of its tables) changes a verdict.
-LEXICON_JUDGE_VERSION = "5"
+LEXICON_JUDGE_VERSION = "6"
 #: How far around a mention the rules look, in characters [choice]. The widest gap that a rule allows (120 before, 60
 #: after) fits with its words, so that these limits bound the work and no rule.
 BEFORE_CHARS = 300

@@ -95,6 +95,9 @@ EXTRA_NEGATIONS: dict[str, tuple[str, ...]] = {
         "nil meds",
         # What stands before it was denied: "allergies nil, depression stable".
         "nil,",
+        "no fhx of note",
+        "no fh of note",
+        "no family history of note",
     ),
     "preceding_negations": (
         "ruled out for",

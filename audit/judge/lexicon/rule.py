@@ -37,4 +37,6 @@ class Rule:
     section: SectionKind | None = None
     #: An exception: where it is found in the clause before the mention, the rule does not apply.
     unless_before: str | None = None
+    #: An exception that the mention itself makes ("HIV+").
+    unless_mention: str | None = None
     kinds: tuple[TermKind, ...] = tuple(TermKind)

@@ -5,6 +5,7 @@ import random
 import pytest
 from support.lexicon.british_sentences import BRITISH_CASES, BRITISH_MISSES
 from support.lexicon.first_sentences import CASES
+from support.lexicon.query_sentences import FAMILY_HEADER_CASES, QUERY_CASES
 from support.lexicon.reading import PANEL, verdict_on
 from support.lexicon.trying_sentences import HARDER_CASES, KNOWN_MISSES, LATER_CASES
 
@@ -13,7 +14,10 @@ from clinaudit.audit.judge.verdict import invalid_reason
 from clinaudit.priors.diagnoses import Diagnosis
 
 
-@pytest.mark.parametrize(("text", "diagnosis", "status"), CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES)
+@pytest.mark.parametrize(
+    ("text", "diagnosis", "status"),
+    CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES + QUERY_CASES + FAMILY_HEADER_CASES,
+)
 def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | None) -> None:
     verdict = verdict_on(judge, text, PANEL[diagnosis])
     assert verdict.patient_has_diagnosis == status
