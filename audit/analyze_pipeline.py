@@ -39,11 +39,11 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
     """Analyse a file of generations against a corpus; return the published results."""
     progress = Progress(quiet=given.quiet)
     run = RunDirectory(given.out)
+    refuse_purged(run)
     run.refuse_foreign()
     take_libraries_offline(run.work)
     require_usable(given.ray_address)
     with run.removed_on_failure():
-        refuse_purged(run)
         if not given.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
         profile = load_profile(given.template)

@@ -89,12 +89,12 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
+    refuse_purged(run)
     run.refuse_foreign()
     take_libraries_offline(run.work)
 
     # All inputs are read and checked before any model is loaded.
     with run.removed_on_failure():
-        refuse_purged(run)
         inputs = load_inputs(settings)
     if inputs.model.ignored_files:
         progress.say(f"never opened beside the model's weights: {', '.join(inputs.model.ignored_files)}")
