@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from clinaudit.audit.api import Check, Masked, Results, check, load_results, mask, run_audit, unmask
+    from clinaudit.audit.api.functions import Check, Masked, Results, check, load_results, mask, run_audit, unmask
 
 __version__ = VERSION
 __all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_audit", "unmask"]
@@ -18,9 +18,9 @@ __all__ = ["Check", "Masked", "Results", "check", "load_results", "mask", "run_a
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from clinaudit.audit import api
+    from clinaudit.audit.api import functions
 
-    return getattr(api, name)
+    return getattr(functions, name)
 
 
 def __dir__() -> list[str]:

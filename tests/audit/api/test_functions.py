@@ -13,7 +13,7 @@ import clinaudit
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.reports.schema.results import from_json, to_json
 
-_PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+_PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 #: The page audits with the defaults; the tiny model is audited in a hurry.
 _IN_A_HURRY = 'out="run/", engine="transformers", tier=("encounter",), max_new_tokens=40, patients_per_cell=2'
 

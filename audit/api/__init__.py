@@ -1,0 +1,1 @@
+"""What `import clinaudit` gives: the commands as functions. May import every room; nothing in `audit` imports it."""
