@@ -166,7 +166,7 @@ def conclude(
     published: PublishedResults,
     *,
     not_asked: Mapping[str, int],
-    narrowed: Sequence[Narrowing] = (),
+    narrowed: Sequence[Narrowing],
 ) -> tuple[Status, str]:
     """Return the verdict on a run and its reason.
 
