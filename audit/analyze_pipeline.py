@@ -3,6 +3,7 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest
 from clinaudit.audit.cluster.runner import open_runner, require_usable
 from clinaudit.audit.console.progress import Progress
@@ -29,8 +30,8 @@ from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import identity_reader, read_facts
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.results import Results, StageCompleteness
 from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tally.tally import Tally
 from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
 
@@ -85,15 +86,15 @@ def analyze_file(given: AnalyzeSettings) -> PublishedResults:
         write_table(run.evidence, "identifiers", identifiers.rows)
         units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
-        results = Results(
-            completeness={"generations": StageCompleteness(planned=units, done=units, failed=0)},
+        tally = Tally(
+            completeness={"generations": tally_stage(planned=units, done=units)},
             memorization=by_view(memorization.results)[None],
             identifiers=identifiers.results.get(None),
-            subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus),
-            warnings=[
+            subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus, cohorts=0),
+            warnings=(
                 "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
-                "here, no diagnosis was judged, and no policy was applied."
-            ],
+                "here, no diagnosis was judged, and no policy was applied.",
+            ),
         )
         record = {"clinaudit": settings.pop("clinaudit"), "settings": settings, "libraries": library_versions()}
-        return publish_run(run, results, record)
+        return publish_run(run, tally, record)

@@ -8,6 +8,7 @@ exact results → the coarse table, what is published, the reports (`publish_run
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,8 +55,8 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.publication.published_files import publish_run, with_decision
+from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_of
+from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import write_table
@@ -68,9 +69,10 @@ from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import by_view, view_of
-from clinaudit.reports.exact.judge import JudgeQuality
+from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.leaves import Setting
+from clinaudit.reports.tally.tally import publishable
 
 
 class _Audited(NamedTuple):
@@ -182,7 +184,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
         rows_of_tiers = [
             row for row in memorization.metrics if view_of(row.rendering, beside) is None and row.is_answer
         ]
-        results = assemble_results(
+        tally = assemble_results(
             inputs,
             StageOutcomes(
                 facts=facts,
@@ -196,15 +198,21 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 memorization=by_view(memorization.results, beside),
                 disclosure=disclosure,
                 identifiers=identifiers.results,
-                subgroups=describe_subgroups(rows_of_tiers, collected[None], facts=facts, corpus=inputs.corpus),
+                subgroups=describe_subgroups(
+                    rows_of_tiers,
+                    collected[None],
+                    facts=facts,
+                    corpus=inputs.corpus,
+                    cohorts=sum(bool(c.members) for c in targets.cohorts),
+                ),
                 judge_quality=quality,
                 census=census,
             ),
         )
-        shown = publish(coarsen(results))
-        decision = decide_run(inputs.policy, shown, find_outcomes(results, shown))
+        shown = publish(publishable(tally))
+        decision = decide_run(inputs.policy, shown, find_outcomes(tested_of(tally), shown))
         record = describe_run(inputs, priors=priors, engine=engine)
-        return publish_run(run, with_decision(results, decision), record)
+        return publish_run(run, replace(tally, decision=Setting(decision)), record)
 
 
 def _choose_patients(inputs: AuditInputs, run: RunDirectory, progress: Progress) -> _Audited:
@@ -263,7 +271,7 @@ def _plan_prompts(inputs: AuditInputs, audited: _Audited) -> tuple[list[Prior], 
 
 def _judge(
     inputs: AuditInputs, generations: Sequence[Generation], ledger: RunLedger, run: RunDirectory, progress: Progress
-) -> tuple[Judgements, JudgeQuality | None]:
+) -> tuple[Judgements, MeasuredJudge | None]:
     """Return what the judge reads in the generations, and how well it reads (paper 3.2.2, Appendix G)."""
     seed = inputs.settings.seed
     inquiries = make_inquiries(generations, inputs.panel)

@@ -29,7 +29,7 @@ from clinaudit.audit.disclosure.train_delta import ratio_p_value
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS, Arm
 
 _DRAWS = 20_000

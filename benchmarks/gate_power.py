@@ -47,17 +47,15 @@ from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import Outcome
 from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.decision import Status
+from clinaudit.reports.schema.disclosure import DisclosureResults, MeasuredPair, Outcome
 from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import class_of
 from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.classes import class_of
 
 #: Table 1: average share of generations that mention the diagnosis.
 MENTION_RATES = {
@@ -144,7 +142,7 @@ def simulate_results(
     *, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False
 ) -> Results:
     """Return the disclosure part of one audit with `patients` a cell."""
-    pairs: dict[tuple[View, str, str], DisclosurePair] = {}
+    pairs: dict[tuple[View, str, str], MeasuredPair] = {}
     for diagnosis, mention_rate in MENTION_RATES.items():
         for tier in TIERS:
             views: tuple[View, ...] = (None, "facts") if both_renderings and tier.is_fragment else (None,)
@@ -172,8 +170,8 @@ def simulate_results(
     )
 
 
-def _of_view(pairs: Mapping[tuple[View, str, str], DisclosurePair], view: View) -> DisclosureResults:
-    by_diagnosis: dict[str, dict[str, DisclosurePair]] = {}
+def _of_view(pairs: Mapping[tuple[View, str, str], MeasuredPair], view: View) -> DisclosureResults:
+    by_diagnosis: dict[str, dict[str, MeasuredPair]] = {}
     for (of_view, diagnosis, tier), pair in pairs.items():
         if of_view == view:
             by_diagnosis.setdefault(diagnosis, {})[tier] = pair

@@ -35,10 +35,10 @@ from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.memorization import FractionOfText
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import ARM_STEP, Interval
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.coarse_table import CoarseFraction
 from clinaudit.reports.suppression.rules import Rules
+from clinaudit.reports.tally.classes import ARM_STEP, Interval
 
 Leak = Literal["text", "others' text", "identifiers", "others' identifiers"]
 #: The rule that each leak is looked for by.

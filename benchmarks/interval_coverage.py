@@ -41,8 +41,8 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     score_test_p_value,
 )
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS, Arm
 
 Effect = Literal["none", "prior", "leak"]

@@ -24,7 +24,7 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_auroc_change,
     paired_difference,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 SIZES = (10, 40, 100)
 #: Share of the patients whose text has changed in the second run.

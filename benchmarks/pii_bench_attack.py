@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from clinaudit.audit.pii.benchmark.site_notes import SiteTally, publish_misses
-from clinaudit.reports.suppression.classes import ARM_STEP, class_of, is_enough, two_digits
+from clinaudit.reports.tally.classes import ARM_STEP, class_of, is_enough, two_digits
 
 ROWS = 8
 FEW = 10

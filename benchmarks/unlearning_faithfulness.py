@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.statistics.auroc_error import FEWEST, auroc_of_values
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: Metrics that are high where a model knows nothing: of these the AUROC is that of what is lacking to 1.
 RISES_WITH_FORGETTING: Final = frozenset({"afe", "afe_without_em"})

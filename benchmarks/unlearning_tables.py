@@ -12,7 +12,7 @@ from typing import Any
 from unlearning_faithfulness import measure_faithfulness
 from unlearning_steps import BASELINE, METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid, slug
 
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 KINDS = ("factual", "reasoning")
 Json = Mapping[str, Any]

@@ -56,16 +56,15 @@ from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
 from clinaudit.audit.ranges.tests import find_test_ranges
-from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.identifiers import Identifiers
 from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DisclosureResults
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import ARM_STEP
 from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
 from clinaudit.reports.suppression.rules import Rules
+from clinaudit.reports.tally.classes import ARM_STEP
 
 TIER, DIAGNOSIS = "public", "hiv"
 LARGEST_ARM = 500

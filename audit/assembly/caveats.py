@@ -9,28 +9,33 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.table_fit import measure_table_fit
 from clinaudit.priors.text_fit import measure_whole_fit
-from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.corpus import NOT_ASKED
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.classes import ARM_STEP, class_of
+from clinaudit.reports.tally.leaves import Partition
+from clinaudit.reports.tally.tally import IdentifiabilityTally
 from clinaudit.templates.profile import NoteProfile
 
 #: Share of the patients up to whom nothing is said: fewer would tell of single patients.
 _FEW: Final = 0.1
 
 
-def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> list[str]:
+def find_identity_caveats(identifiability: Mapping[Arm, IdentifiabilityTally]) -> list[str]:
     """Return the caveats, a sentence or two each."""
     found = []
     splits = identifiability.values()
     tagged = sorted(
-        {style for of in splits for style, count in of.tagged.items() if _is_more_than_few(count, of.patients)}
+        {style for of in splits for style, halves in of.tagged.items() if _are_more_than_few("tagged", halves)}
     )
     if tagged:
         removed = [
             tier
             for tier in next(iter(splits)).uniqueness
-            if all(of.uniqueness[tier][NOT_ASKED] == of.patients for of in splits)
+            if all(
+                not count.high
+                for of in splits
+                for name, count in of.uniqueness[tier].cells.items()
+                if name != NOT_ASKED
+            )
         ]
         lost = f" Tiers at which nobody has a prompt: {', '.join(removed)}." if removed else ""
         found.append(
@@ -38,14 +43,14 @@ def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> lis
             f"numbers. A fact that is a tag is known to nobody, and in no prompt.{lost}"
         )
     train = identifiability.get("train")
-    if train is not None and _is_more_than_few(train.longer_than_trained, train.patients):
+    if train is not None and _are_more_than_few("longer", train.lengths):
         found.append(
             "Many train patients have a note that is longer than what the model was trained on (--training-length, or "
             "its context). Such a note was left out of training or cut, so that these patients may count as trained on "
             "and were not: what the model gives away of the others is watered down. Who they are: "
             "evidence/long_notes.parquet."
         )
-    if any(of.several_ids for of in splits):
+    if any(of.ids["several"].high for of in splits):
         found.append(
             "Some patients stand in the corpus under more than one id: name and birth date are equal, or the notes. "
             "Each counts as one person; who has an id in the train split is no patient whom the model never saw. Who "
@@ -54,10 +59,10 @@ def find_identity_caveats(identifiability: Mapping[Arm, Identifiability]) -> lis
     return found
 
 
-def _is_more_than_few(count: int, of: int) -> bool:
+def _are_more_than_few(name: str, halves: Partition) -> bool:
     """Whether every count within the published classes is: a threshold inside a class would tell a size."""
-    some, others = (class_of(patients, step=ARM_STEP) for patients in (count, of - count))
-    return some.low > _FEW * (some.low + others.high)
+    classes = halves.coarse()
+    return classes[name].low > _FEW * (classes[name].low + classes["rest"].high)
 
 
 _LESS: Final = "A model that is asked so may give less than it holds."

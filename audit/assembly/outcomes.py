@@ -13,11 +13,8 @@ from clinaudit.audit.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
-from clinaudit.reports.exact.disclosure import DisclosureResults
-from clinaudit.reports.exact.groups import Subgroups
-from clinaudit.reports.exact.identifiers import Identifiers
-from clinaudit.reports.exact.judge import JudgeQuality
-from clinaudit.reports.exact.results import Drift
+from clinaudit.reports.schema.judge import MeasuredJudge
+from clinaudit.reports.tally.tally import DisclosureTally, DriftTally, IdentifiersTally, SubgroupTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +30,13 @@ class StageOutcomes:
     priors: Sequence[Prior]
     generations: Sequence[Generation]
     #: None where nothing was decoded alone.
-    drift: Drift | None
+    drift: DriftTally | None
     judgements: Judgements
     #: Of the tiers' own figures (None), and by rendering.
     memorization: Mapping[View, MemorizationResults]
-    disclosure: Mapping[View, DisclosureResults]
-    identifiers: Mapping[View, Identifiers]
-    subgroups: Subgroups
+    disclosure: Mapping[View, DisclosureTally]
+    identifiers: Mapping[View, IdentifiersTally]
+    subgroups: SubgroupTally
     #: None where there was nothing to judge.
-    judge_quality: JudgeQuality | None
+    judge_quality: MeasuredJudge | None
     census: NoteCensus

@@ -1,38 +1,49 @@
-"""From the stages' outcomes to the results, exact and still without a verdict (docs/results.md).
+"""From the stages' outcomes to the tally of the run, still without a verdict (docs/results.md).
 
 Owns completeness, and which outcome goes into which field. Knows nothing of how an estimate is computed or written.
 """
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
 from clinaudit.audit.assembly.outcomes import StageOutcomes
+from clinaudit.audit.cohorts.cohort import tally_cohort
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.judge.ledger import Judgements
+from clinaudit.audit.judge.scoring.judge_score import tally_judge
 from clinaudit.audit.population.description import describe_identifiability, describe_population
 from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.surrogate_tags import said_in
-from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
-from clinaudit.reports.exact.disclosure import DisclosureResults
-from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.classes import STEP
+from clinaudit.reports.tally.leaves import Alone, Count, Inside, Partition, Setting
+from clinaudit.reports.tally.tally import (
+    CorpusTally,
+    DisclosureTally,
+    PopulationTally,
+    PromptTally,
+    RenderingTally,
+    StageTally,
+    Tally,
+)
 
 
-def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
-    """Return the exact results, without the verdict."""
+def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
+    """Return all that was counted, without the verdict."""
 
-    # Of the validation split nothing but this is told: nobody of it is probed.
+    # Of the validation split nothing but this is published: nobody of it is probed.
     described = read_facts(inputs.corpus, inputs.profile, inputs.corpus.validation)
     facts = {**outcomes.facts, **described}
 
-    def describe(patient_ids: Sequence[str]) -> PopulationSummary:
-        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=outcomes.census.tokens)
+    def describe(patient_ids: Sequence[str], *, is_split: bool) -> PopulationTally:
+        tokens = outcomes.census.tokens
+        return describe_population(patient_ids, corpus=inputs.corpus, facts=facts, tokens=tokens, is_split=is_split)
 
     splits: dict[str, Sequence[str]] = {split: inputs.corpus.patient_ids(split) for split in ARMS}
     splits["validation"] = tuple(described)
@@ -43,47 +54,55 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:
         training_length=inputs.training_length,
         several_ids=set(inputs.corpus.people.person_of.values()),
     )
-    return Results(
+    renderings: dict[str, RenderingTally] = {
+        view: RenderingTally(
+            memorization=outcomes.memorization.get(view, {}),
+            disclosure=outcomes.disclosure.get(view, DisclosureTally()),
+            identifiers=outcomes.identifiers.get(view),
+        )
+        for view in inputs.probed.beside
+        # A chat without a single prompt is one that was not tested, and stands here without figures.
+        if view == "chat" or view in outcomes.memorization
+    }
+    disclosure = outcomes.disclosure[None]
+    # How often a patient of a cohort is read: once at each tier in each form.
+    forms = (disclosure, *(rendering.disclosure for rendering in renderings.values()))
+    readings = sum(max((len(tiers) for tiers in form.by_diagnosis.values()), default=0) for form in forms)
+    quality = outcomes.judge_quality
+    return Tally(
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
-        corpus=CorpusSummary(
+        corpus=CorpusTally(
             counterfactual=inputs.corpus.has_counterfactual,
             labels=outcomes.labels.source,
-            splits={split: describe(ids) for split, ids in splits.items() if ids},
+            splits={split: describe(ids, is_split=True) for split, ids in splits.items() if ids},
             cohorts={
-                cohort.diagnosis: describe([member.patient_id for member in cohort.members])
+                cohort.diagnosis: describe([member.patient_id for member in cohort.members], is_split=False)
                 for cohort in outcomes.targets.cohorts
                 if cohort.members
             },
             identifiability=identifiability,
             follow_up={split: describe_follow_up(ids, inputs.corpus) for split, ids in splits.items() if ids},
-            targets_in_both_splits=len(inputs.corpus.people.in_both_splits & outcomes.targets.diagnoses.keys()),
-            warnings=list(inputs.corpus.warnings),
+            targets_in_both_splits=Alone.of(
+                len(inputs.corpus.people.in_both_splits & outcomes.targets.diagnoses.keys())
+            ),
+            warnings=tuple(inputs.corpus.warnings),
         ),
         memorization=outcomes.memorization[None],
-        disclosure=outcomes.disclosure[None],
+        disclosure=disclosure,
         identifiers=outcomes.identifiers.get(None),
-        renderings={
-            view: RenderedResults(
-                memorization=outcomes.memorization.get(view, {}),
-                disclosure=outcomes.disclosure.get(view, DisclosureResults()),
-                identifiers=outcomes.identifiers.get(view),
-            )
-            for view in inputs.probed.beside
-            # A chat without a single prompt is one that was not tested, and stands here without figures.
-            if view == "chat" or view in outcomes.memorization
-        },
+        renderings=renderings,
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
-        cohorts={cohort.diagnosis: cohort.summary for cohort in outcomes.targets.cohorts},
+        cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
-        judge_quality=outcomes.judge_quality,
+        judge=None if quality is None else tally_judge(quality, readings=readings),
         drift=outcomes.drift,
-        warnings=[*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)],
-        narrowed=inputs.narrowed,
-        training=list(inputs.training) if inputs.training is not None else None,
+        warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
+        narrowed=tuple(inputs.narrowed),
+        training=None if inputs.training is None else Setting(tuple(inputs.training)),
     )
 
 
-def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptSummary]]:
+def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str, dict[Arm, PromptTally]]:
     """Return how many patients have a prompt that fits their own notes, that is nobody else's, and what it shows.
 
     A prompt is somebody else's, too, where it differs in blanks or tags of de-identification alone. Of a patient who is
@@ -111,12 +130,19 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
         groups.setdefault((tier, arm), []).append(prior)
     return {
         tier: {
-            arm: PromptSummary(
-                unbroken=sum(prior.unbroken is True for prior in own),
-                broken=sum(prior.unbroken is False for prior in own),
-                own=sum((tier, prior.patient_id) in alone for prior in own),
-                earlier_note=sum(prior.earlier_note for prior in own),
-                also_shows=dict(sorted(Counter(shown for prior in own for shown in prior.also_shows).items())),
+            arm: PromptTally(
+                fit=Partition.of(
+                    {
+                        "unbroken": sum(prior.unbroken is True for prior in own),
+                        "broken": sum(prior.unbroken is False for prior in own),
+                    }
+                ),
+                own=Partition.halves("own", sum((tier, prior.patient_id) in alone for prior in own), len(own)),
+                earlier=Partition.halves("earlier", sum(prior.earlier_note for prior in own), len(own)),
+                shown={
+                    shown: Partition.halves("some", count, len(own))
+                    for shown, count in sorted(Counter(shown for prior in own for shown in prior.also_shows).items())
+                },
             )
             for arm in ARMS
             if (own := groups.get((tier, arm)))
@@ -128,17 +154,17 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
 
 def _completeness(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
-) -> dict[str, StageCompleteness]:
+) -> dict[str, StageTally]:
     """Count planned and finished units by stage; of judgements a unit is a generation and a diagnosis."""
     verdicts = {(item.generation_id, diagnosis) for item in generations for diagnosis in item.diagnoses}
     judged = sum(key in judgements for key in verdicts)
     return {
         **count_units(priors, {generation.generation_id for generation in generations}),
-        "judgements": StageCompleteness(planned=len(verdicts), done=judged, failed=0),
+        "judgements": tally_stage(planned=len(verdicts), done=judged),
     }
 
 
-def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, StageCompleteness]:
+def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, StageTally]:
     """Count the patients at a tier, in one form, for whom prompts were written, and who have all their generations.
 
     A patient may have several prompts at a tier, scrubbed for different diagnoses: how many is not published. Excluded
@@ -149,12 +175,21 @@ def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, Sta
     planned = {_unit(prior) for prior in written}
     missing = {_unit(prior) for prior in written if generation_id(prior) not in done}
     return {
-        "priors": StageCompleteness(
-            planned=len(planned), done=len(planned), failed=0, excluded=dict(sorted(excluded.items()))
-        ),
-        "generations": StageCompleteness(planned=len(planned), done=len(planned - missing), failed=0),
+        "priors": tally_stage(planned=len(planned), done=len(planned), excluded=dict(sorted(excluded.items()))),
+        "generations": tally_stage(planned=len(planned), done=len(planned - missing)),
     }
 
 
 def _unit(prior: Prior) -> tuple[str, str, str]:
     return prior.patient_id, prior.tier, prior.rendering
+
+
+def tally_stage(*, planned: int, done: int, failed: int = 0, excluded: Mapping[str, int] | None = None) -> StageTally:
+    """Return what became of a stage's units."""
+    return StageTally(
+        # Of sets that are left out some are judged all the same: the sizes give a range.
+        planned=Inside(Setting(planned)),
+        missing=Count.of(max(0, planned - done - failed), step=STEP),
+        failed=Count.of(failed, step=STEP),
+        excluded=Inside(Partition.of(excluded or {}, step=STEP)),
+    )

@@ -6,13 +6,13 @@ Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outco
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.cohorts.propensity import Covariates
-from clinaudit.reports.exact.cohorts import BalanceRow
 
 Flag = Literal["balanced", "imbalanced", "poorly_matched"]
 #: Sums over the patients of a cell, of any shape.
@@ -37,6 +37,22 @@ CONTRASTS: Final = {
     "pos-train vs. neg-train": (0, 1),
     "pos-nontrain vs. neg-nontrain": (2, 3),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class BalanceRow:
+    """Standardized mean difference of one covariate in one contrast (the paper's Table 4)."""
+
+    contrast: str
+    covariate: str
+    smd: float | None
+    flag: Flag
+    #: The same SMD among all candidates, before matching.
+    smd_before: float | None = None
+    #: Of sex: 1 to 10 of one sex are in some cell; the flag then follows from numbers, and the SMD is not published.
+    few: bool = False
+    #: The same of the candidates.
+    few_before: bool = False
 
 
 def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> float | None:

@@ -6,21 +6,23 @@ Owns who is compared with whom, in which order (random, seeded), and the cohort'
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.choices import Controls, Matcher
-from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
+from clinaudit.audit.cohorts.balance import COVARIATES, BalanceRow, Flag, measure_balance
 from clinaudit.audit.cohorts.matched_sets import MatchedSet, MatchedSets, MatchRequest, choose_sets
 from clinaudit.audit.cohorts.propensity import describe_overlap
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.cohorts import CohortEvidence, CohortStatus, OverlapBin
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference
+from clinaudit.reports.tally.tally import BalanceTally, CohortTally
 
 #: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
 _FEMALE = frozenset({"f", "female", "woman"})
@@ -50,6 +52,23 @@ class CohortMember:
     present: bool
     match_id: str
     propensity: float
+
+
+@dataclass(frozen=True, slots=True)
+class CohortSummary:
+    """How a cohort came about."""
+
+    status: CohortStatus
+    reason: str | None
+    matcher: Matcher
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: Mapping[str, int]
+    balance: Sequence[BalanceRow]
+    #: Patients of both splits who are no candidates, by reason.
+    excluded: Mapping[str, int]
+    overlap: Sequence[OverlapBin] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +140,7 @@ def build_cohort(
         return Cohort(diagnosis, (), _unavailable(reason, request.matcher, prevalence, excluded))
     missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
     best = min(found, key=lambda cohort: _rank(cohort, missing_one))
-    summary = best.summary.model_copy(update={"prevalence": prevalence, "excluded": excluded})
+    summary = replace(best.summary, prevalence=prevalence, excluded=excluded)
     return Cohort(diagnosis, best.members, summary)
 
 
@@ -283,3 +302,30 @@ def cohort_rows(cohorts: Iterable[Cohort]) -> Iterator[Row]:
     for cohort in cohorts:
         for member in cohort.members:
             yield {"diagnosis": cohort.diagnosis, **asdict(member)}
+
+
+def tally_cohort(summary: CohortSummary) -> CohortTally:
+    """Return what was counted of a cohort, but for its verdict tables."""
+    everyone = summary.prevalence.n or 0
+    positive = round((summary.prevalence.value or 0.0) * everyone)
+    return CohortTally(
+        status=summary.status,
+        reason=summary.reason,
+        matcher=summary.matcher,
+        candidates=Partition.halves("present", positive, everyone, rest="absent"),
+        balance=tuple(
+            BalanceTally(
+                contrast=row.contrast,
+                covariate=row.covariate,
+                flag=row.flag,
+                smd=Inside(StandardizedDifference(row.smd), is_public=not row.few),
+                smd_before=Inside(StandardizedDifference(row.smd_before), is_public=not row.few_before),
+            )
+            for row in summary.balance
+        ),
+        # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
+        excluded={reason: OfBothSplits.of(count) for reason, count in summary.excluded.items()},
+        evidence=Inside(
+            CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence, overlap=list(summary.overlap))
+        ),
+    )

@@ -47,10 +47,10 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.gate.judge_acceptance import why_not_accepted
     from clinaudit.audit.gate.policy import load_policy
     from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
-    from clinaudit.audit.publication.exact_content import exact_results
+    from clinaudit.audit.judge.scoring.judge_score import tally_judge
+    from clinaudit.audit.ranges.results import publish_judge
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.sqlite_file import remove_sqlite
-    from clinaudit.reports.exact.results import Results
     from clinaudit.reports.terminal.judge import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -61,9 +61,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact, in the records of a report.
-    quality = exact_results(Results(judge_quality=checked.quality)).judge_quality
-    if quality is None:
-        raise ValueError("a judge that was scored has figures")
+    quality = publish_judge(tally_judge(checked.quality))
     complaint = why_not_accepted(limits.judge, quality)
     if out is not None:
         document = describe_check(checked, complaint=complaint)

@@ -22,7 +22,6 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
       clinaudit show run/ --json
     """
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.publication.exact_content import exact_results
     from clinaudit.audit.publication.published_files import (
         REPORT,
         read_exact,
@@ -30,7 +29,6 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
     )
     from clinaudit.audit.publication.run_verdict import require_told
     from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
-    from clinaudit.reports.exact.results import exact_to_json
     from clinaudit.reports.schema.results import to_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
@@ -38,10 +36,10 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
     verify(finished, but=(REPORT,))
     report = finished.evidence / REPORT if exact else run_directory / REPORT
     if as_json:
-        text = exact_to_json(read_exact(finished)) if exact else to_json(read_published(finished))
+        text = to_json(read_exact(finished) if exact else read_published(finished))
         say(escape_in_json(text), nl=False)
     elif exact:
-        say_summary(exact_results(read_exact(finished)), report, exact=True)
+        say_summary(read_exact(finished), report, exact=True)
     else:
         results = read_published(finished)
         require_told(results)

@@ -18,8 +18,6 @@ from clinaudit.audit.comparison.published import (
 from clinaudit.audit.comparison.run_pair import RunPair, open_pair
 from clinaudit.audit.publication.published_files import read_exact
 from clinaudit.errors import BadInputError
-from clinaudit.reports.exact.comparison import ComparedMetric, Comparison, Forgetting, HitChanges
-from clinaudit.reports.exact.estimate import exact_estimate
 from clinaudit.reports.schema.comparison import (
     ComparedEstimate,
     ComparisonContent,
@@ -30,9 +28,11 @@ from clinaudit.reports.schema.comparison import (
     PublishedForgetting,
     PublishedMemorizationChange,
 )
+from clinaudit.reports.schema.exact_comparison import ComparedMetric, Comparison, Forgetting, HitChanges
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.suppression.classes import exactly
-from clinaudit.reports.suppression.coarse_comparison import coarsen_hits
+from clinaudit.reports.schema.numbers import exact_estimate
+from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.tally.coarse_comparison import coarsen_hits
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
 

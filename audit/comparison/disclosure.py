@@ -21,10 +21,9 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_auroc_change,
     paired_difference,
 )
-from clinaudit.reports.exact.comparison import ComparedDisclosure, ComparedMetric
-from clinaudit.reports.exact.disclosure import DisclosurePair
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
+from clinaudit.reports.schema.exact_comparison import ComparedDisclosure, ComparedMetric
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 
 Share = Literal["sensitivity", "false_positive_rate", "mention_rate"]
@@ -77,12 +76,12 @@ def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, see
     )
 
 
-def _compare(metric: str, measured: Sequence[DisclosurePair], difference: Estimate) -> ComparedMetric:
+def _compare(metric: str, measured: Sequence[MeasuredPair], difference: Estimate) -> ComparedMetric:
     a, b = (_delta(metric, of_run) for of_run in measured)
     return ComparedMetric(a=a, b=b, difference=difference)
 
 
-def _delta(metric: str, measured: DisclosurePair) -> Estimate:
+def _delta(metric: str, measured: MeasuredPair) -> Estimate:
     delta: Estimate | None = None if measured.delta is None else getattr(measured.delta, metric)
     if delta is None or delta.value is None:
         return Estimate(value=None, reason=_NO_HELD_OUT if delta is None else delta.reason)

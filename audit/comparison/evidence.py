@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from clinaudit.audit.cohorts.cohort import Cohort, CohortMember
+from clinaudit.audit.cohorts.cohort import CohortMember
 from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.stage import collect_readings
 from clinaudit.audit.generation.record import Generation
@@ -19,7 +19,7 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.results import Results
+from clinaudit.reports.schema.results import PublishedResults
 
 _METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
 
@@ -29,7 +29,7 @@ class RunEvidence:
     """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
 
     run: RunDirectory
-    results: Results = field(repr=False)
+    results: PublishedResults = field(repr=False)
     #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
     included: frozenset[str] = frozenset()
 
@@ -82,16 +82,13 @@ class RunEvidence:
         return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
 
     @cached_property
-    def cohorts(self) -> list[Cohort]:
-        """The matched cohorts."""
+    def cohorts(self) -> dict[str, list[CohortMember]]:
+        """The members of the matched cohorts, by diagnosis."""
         members: dict[str, list[CohortMember]] = {}
         for row in self._rows("cohorts"):
             diagnosis = row.pop("diagnosis")
             members.setdefault(diagnosis, []).append(CohortMember(**row))
-        return [
-            Cohort(diagnosis=diagnosis, members=tuple(of), summary=self.results.cohorts[diagnosis])
-            for diagnosis, of in members.items()
-        ]
+        return members
 
     @cached_property
     def judgements(self) -> dict[tuple[str, str], Judgement]:

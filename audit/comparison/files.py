@@ -9,11 +9,11 @@ from typing import Final
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.run.manifest import is_run
 from clinaudit.errors import UsageError
-from clinaudit.reports.exact.comparison import Comparison
 from clinaudit.reports.pages.certificate import certificate_json, render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate
 from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
+from clinaudit.reports.schema.exact_comparison import Comparison
 
 COMPARISON: Final = "compare.json"
 PAGE: Final = "compare.html"

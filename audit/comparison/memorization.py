@@ -18,7 +18,7 @@ from clinaudit.audit.statistics.paired_differences import (
     paired_difference,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.comparison import ComparedMemorization, ComparedMetric, HitChanges
+from clinaudit.reports.schema.exact_comparison import ComparedMemorization, ComparedMetric, HitChanges
 from clinaudit.reports.schema.record import ARMS, Arm
 
 #: Rows of one tier and arm by patient.

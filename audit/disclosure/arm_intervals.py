@@ -37,8 +37,8 @@ from clinaudit.audit.statistics.intervals import (
     wider_of,
     zero_numerator_bound,
 )
-from clinaudit.reports.exact.disclosure import Disclosure
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.disclosure import MeasuredArm
+from clinaudit.reports.schema.numbers import Estimate
 
 ONE_CLASS_REASON = "more than 1% of the resamples leave this figure undefined, too few generations bear on it"
 
@@ -79,11 +79,11 @@ def measure_arm(
     return ArmMetrics(counts, estimates, resampled)
 
 
-def describe_arm(arm: ArmMetrics) -> Disclosure:
+def describe_arm(arm: ArmMetrics) -> MeasuredArm:
     """Return the record of one arm."""
     present, absent = arm.counts
     judged = count_judged(present) + count_judged(absent)
-    return Disclosure(
+    return MeasuredArm(
         generations=int(present.sum() + absent.sum()),
         mentioned=int(count_mentioned(present) + count_mentioned(absent)),
         unjudged=int(present[UNJUDGED] + absent[UNJUDGED]),

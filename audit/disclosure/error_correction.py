@@ -23,9 +23,9 @@ from clinaudit.audit.statistics.misclassification import (
     draw_truths,
     measure_separation,
 )
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import CorrectedMetrics, CorrectedPair
+from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, VerdictClass
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
 
 CORRECTED_METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv")

@@ -14,8 +14,8 @@ from clinaudit.audit.disclosure.arm_intervals import ONE_CLASS_REASON
 from clinaudit.audit.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_metrics
 from clinaudit.audit.disclosure.readings import COLUMNS, Counts, Reading, split_arms
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
-from clinaudit.reports.exact.disclosure import DisclosurePair, MeanOverDiagnoses
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS, Arm
 
 
@@ -23,7 +23,7 @@ class MeasuredDiagnosis(NamedTuple):
     """One diagnosis at the tier: its readings, its metrics, and its prevalence."""
 
     readings: Sequence[Reading]
-    pair: DisclosurePair
+    pair: MeasuredPair
     prevalence: float | None
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import divide_or_nan
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import Outcome
 
 Metric = Literal["mention_rate", "auroc", "ppv", "auroc_all", "sensitivity", "false_positive_rate", "ppv_at_prevalence"]
 Counts = NDArray[np.float64]

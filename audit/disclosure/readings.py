@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.disclosure.metrics import OUTCOMES
-from clinaudit.reports.exact.judge import Outcome
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, Outcome
 from clinaudit.reports.schema.record import Arm
 
 #: Counts by `OUTCOMES` on the last axis.

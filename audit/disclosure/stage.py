@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.cohorts.cohort import Cohort, keep_complete_sets
+from clinaudit.audit.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
@@ -18,8 +18,11 @@ from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosu
 from clinaudit.audit.generation.record import Generation
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers, View, view_of
-from clinaudit.reports.exact.disclosure import DisclosurePair, DisclosureResults
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair, Outcome
+from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.tally.classes import STEP
+from clinaudit.reports.tally.leaves import Count, Inside, Partition
+from clinaudit.reports.tally.tally import DisclosureTally, PairTally
 
 #: Why a matched set is left out where a planned generation is missing.
 _NOT_GENERATED = "not generated"
@@ -32,7 +35,7 @@ def measure_all_disclosure(
     confusion_matrix: NDArray[np.float64] | None,
     seed: int,
     progress: Progress,
-) -> dict[View, DisclosureResults]:
+) -> dict[View, DisclosureTally]:
     """Return the disclosure metrics of every cohort at every tier, and their means, for each view of the tiers.
 
     A view is a rendering, or the tiers' own figures; Holm's adjustment is over all tests of all views.
@@ -46,7 +49,7 @@ def measure_all_disclosure(
         for diagnosis, tiers in of_view.items()
         for tier, readings in tiers.items()
     ]
-    pairs: dict[tuple[View, str, str], DisclosurePair] = {}
+    pairs: dict[tuple[View, str, str], MeasuredPair] = {}
     measured: dict[View, dict[str, dict[str, MeasuredDiagnosis]]] = {view: {} for view in collected}
     with progress.stage("disclosure figures", total=len(asked), unit="figures") as advance:
         for view, diagnosis, tier, (readings, dropped) in asked:
@@ -60,15 +63,40 @@ def measure_all_disclosure(
             advance(1)
     adjusted = adjust_holm(pairs)
     return {
-        view: DisclosureResults(
+        view: DisclosureTally(
             by_diagnosis={
-                diagnosis: {tier: adjusted[view, diagnosis, tier] for tier in tiers}
+                diagnosis: {tier: tally_pair(adjusted[view, diagnosis, tier]) for tier in tiers}
                 for diagnosis, tiers in collected[view].items()
             },
-            mean={tier: mean_over_diagnoses(of_tier, seed=seed) for tier, of_tier in by_tier.items()},
+            mean={tier: Inside(mean_over_diagnoses(of_tier, seed=seed)) for tier, of_tier in by_tier.items()},
         )
         for view, by_tier in measured.items()
     }
+
+
+def tally_pair(pair: MeasuredPair) -> PairTally:
+    """Return the verdict table of a diagnosis at a tier; a row counts one patient of each matched set."""
+    return PairTally(
+        verdicts={
+            arm: {status: _tally_row(pair.outcomes[arm][status]) for status in DIAGNOSIS_STATUSES}
+            for arm in ARMS
+            if arm in pair.outcomes
+        },
+        dropped_sets=Partition.of(pair.dropped_sets, step=STEP),
+        evidence=Inside(pair),
+        has_nontrain=pair.nontrain is not None,
+    )
+
+
+def _tally_row(counts: Mapping[Outcome, int]) -> dict[str, Count]:
+    cells = {
+        "positive": counts["positive"],
+        "negative": counts["negative"],
+        "undecided": counts["ambiguous"] + counts["not_mentioned"],
+        "unjudged": counts["unjudged"],
+        "ambiguous": counts["ambiguous"],
+    }
+    return {verdict: Count.of(count, step=STEP) for verdict, count in cells.items()}
 
 
 def collect_by_rendering(
@@ -86,12 +114,13 @@ def collect_by_rendering(
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]
         if tiers:
-            views[view] = collect_readings(cohorts, asked, answered, outcomes, tiers=tiers)
+            members = {cohort.diagnosis: cohort.members for cohort in cohorts}
+            views[view] = collect_readings(members, asked, answered, outcomes, tiers=tiers)
     return views
 
 
 def collect_readings(
-    cohorts: Iterable[Cohort],
+    cohorts: Mapping[str, Sequence[CohortMember]],
     priors: Sequence[Prior],
     generations: Iterable[Generation],
     outcomes: Mapping[tuple[str, str], Outcome],
@@ -100,7 +129,7 @@ def collect_readings(
 ) -> CollectedReadings:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
 
-    `outcomes` are the judge's, by generation and diagnosis.
+    `cohorts` are the members by diagnosis, `outcomes` the judge's, by generation and diagnosis.
     """
     by_patient = {
         (generation.patient_id, generation.tier, diagnosis): outcomes[generation.generation_id, diagnosis]
@@ -114,14 +143,15 @@ def collect_readings(
         for diagnosis in prior.diagnoses
     }
     return {
-        cohort.diagnosis: {tier: _readings(cohort, tier, by_patient, excluded) for tier in tiers}
-        for cohort in cohorts
-        if cohort.members
+        diagnosis: {tier: _readings(diagnosis, members, tier, by_patient, excluded) for tier in tiers}
+        for diagnosis, members in cohorts.items()
+        if members
     }
 
 
 def _readings(
-    cohort: Cohort,
+    diagnosis: str,
+    members: Sequence[CohortMember],
     tier: str,
     outcomes: Mapping[tuple[str, str, str], Outcome],
     excluded: Mapping[tuple[str, str, str], str],
@@ -131,17 +161,17 @@ def _readings(
     A patient without a reading takes its whole set out, so that the 0.5 base rate holds (docs/methods.md, section 1).
     """
     left_out = {
-        member.patient_id: excluded.get((member.patient_id, tier, cohort.diagnosis), _NOT_GENERATED)
-        for member in cohort.members
-        if (member.patient_id, tier, cohort.diagnosis) not in outcomes
+        member.patient_id: excluded.get((member.patient_id, tier, diagnosis), _NOT_GENERATED)
+        for member in members
+        if (member.patient_id, tier, diagnosis) not in outcomes
     }
-    kept, dropped = keep_complete_sets(cohort.members, left_out=left_out)
+    kept, dropped = keep_complete_sets(members, left_out=left_out)
     readings = [
         Reading(
             patient_id=member.patient_id,
             arm=member.arm,
             present=member.present,
-            outcome=outcomes[member.patient_id, tier, cohort.diagnosis],
+            outcome=outcomes[member.patient_id, tier, diagnosis],
         )
         for member in kept
     ]

@@ -48,7 +48,7 @@ from clinaudit.audit.statistics.intervals import (
     score_test_p_value,
     wider_of,
 )
-from clinaudit.reports.exact.disclosure import DisclosureDelta, DisclosurePair, TestedDelta
+from clinaudit.reports.schema.disclosure import MeasuredDelta, MeasuredPair, TestedDelta
 from clinaudit.reports.schema.record import ARMS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -61,7 +61,7 @@ def measure_disclosure(
     seed: int,
     dropped_sets: Mapping[str, int] | None = None,
     resamples: int = RESAMPLES,
-) -> DisclosurePair:
+) -> MeasuredPair:
     """Return the metrics of one (diagnosis, tier), `p_holm` still null; see `adjust_holm`.
 
     `prevalence` is that of the diagnosis among the train candidates; None where not known. Independent of the order of
@@ -78,12 +78,12 @@ def measure_disclosure(
         )
         for position, arm in enumerate(by_arm)
     )
-    delta = DisclosureDelta(**{metric: _compare(metric, train, nontrain) for metric in DISCLOSURE_METRICS})
+    delta = MeasuredDelta(**{metric: _compare(metric, train, nontrain) for metric in DISCLOSURE_METRICS})
     detectable = None
     if delta.auroc_all.value is not None:
         error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(nontrain.counts))
         detectable = float(error.minimum_detectable_difference())
-    return DisclosurePair(
+    return MeasuredPair(
         outcomes={
             arm: tabulate_outcomes(measured.counts) for arm, measured in zip(ARMS, (train, nontrain), strict=True)
         },
@@ -95,7 +95,7 @@ def measure_disclosure(
     )
 
 
-def adjust_holm(pairs: Mapping[Key, DisclosurePair]) -> dict[Key, DisclosurePair]:
+def adjust_holm(pairs: Mapping[Key, MeasuredPair]) -> dict[Key, MeasuredPair]:
     """Return the same pairs with `p_holm`: each metric's tests over all pairs adjusted together."""
     adjusted: dict[Key, dict[str, TestedDelta]] = {}
     for metric in DISCLOSURE_METRICS:
@@ -111,7 +111,7 @@ def adjust_holm(pairs: Mapping[Key, DisclosurePair]) -> dict[Key, DisclosurePair
     return {key: _with_deltas(pair, adjusted.get(key, {})) for key, pair in pairs.items()}
 
 
-def _with_deltas(pair: DisclosurePair, deltas: Mapping[str, TestedDelta]) -> DisclosurePair:
+def _with_deltas(pair: MeasuredPair, deltas: Mapping[str, TestedDelta]) -> MeasuredPair:
     if pair.delta is None or not deltas:
         return pair
     return pair.model_copy(update={"delta": pair.delta.model_copy(update=dict(deltas))})

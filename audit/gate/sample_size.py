@@ -22,7 +22,7 @@ from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemor
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import ARM_STEP, STEP, class_of
+from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
 
 #: Patients trained on and never seen, by tier.
 Sizes = Mapping[str, tuple[int, int]]

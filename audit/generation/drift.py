@@ -12,7 +12,9 @@ from typing import Final
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.run.store import RunStore, StoredGeneration
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.exact.results import Drift
+from clinaudit.reports.schema.results import DriftEvidence
+from clinaudit.reports.tally.leaves import Inside, Setting
+from clinaudit.reports.tally.tally import DriftTally
 
 #: Prompts that are decoded alone; fewer where fewer are planned.
 DRIFT_PROMPTS: Final = 32
@@ -53,7 +55,7 @@ def keep_if_alone(output: GenerationOutput, store: RunStore) -> bool:
     return True
 
 
-def measure_drift(store: RunStore, patient_of: Mapping[str, str]) -> Drift | None:
+def measure_drift(store: RunStore, patient_of: Mapping[str, str]) -> DriftTally | None:
     """Compare what was decoded alone with what was kept; `patient_of` has each generation's patient.
 
     None where nothing was decoded alone.
@@ -64,13 +66,19 @@ def measure_drift(store: RunStore, patient_of: Mapping[str, str]) -> Drift | Non
         return None
     shares = {key: equal_leading_share(kept[key], alone[key].token_ids) for key in keys}
     differing = [key for key in keys if shares[key] < 1]
-    return Drift(
-        prompts=len(keys),
-        patients=len({patient_of[key] for key in keys}),
-        differing=len(differing),
-        differing_patients=len({patient_of[key] for key in differing}),
-        equal_leading_share=sum(shares.values()) / len(keys),
-        tokens=DRIFT_TOKENS,
+    return DriftTally(
+        # Which cells are empty is public; the number of prompts is a setting, so that no class may stand beside it.
+        differing="some" if differing else "none",
+        tokens=Setting(DRIFT_TOKENS),
+        evidence=Inside(
+            DriftEvidence(
+                prompts=len(keys),
+                patients=len({patient_of[key] for key in keys}),
+                differing=len(differing),
+                differing_patients=len({patient_of[key] for key in differing}),
+                equal_leading_share=sum(shares.values()) / len(keys),
+            )
+        ),
     )
 
 

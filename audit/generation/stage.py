@@ -30,7 +30,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
 from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.reports.exact.results import Drift
+from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 
 #: What some models write before they answer.
@@ -239,7 +239,7 @@ def _decode_here(
         engine.close()
 
 
-def find_drift(priors: Iterable[Prior], store: RunStore) -> Drift | None:
+def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
     """Return how far generations differ from what their prompts gave alone; None where that was not looked at."""
     return measure_drift(store, {_decoding_key(prior): prior.patient_id for prior in priors if not prior.excluded})
 

@@ -12,7 +12,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
 from clinaudit.audit.run.store import RunStore, damaged_state
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import Outcome
 
 Judgements = Mapping[tuple[str, str], Judgement]
 

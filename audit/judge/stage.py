@@ -14,7 +14,7 @@ from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge, Judgement, to_row
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.reports.exact.judge import JudgeAgreement, JudgeQuality
+from clinaudit.reports.schema.judge import JudgeAgreement, MeasuredJudge
 
 #: Marks the second judge's judgements in the run's store.
 _SECOND = "second-judge/"
@@ -53,7 +53,7 @@ def check_judge(
     ledger: Ledger,
     progress: Progress,
     seed: int,
-) -> JudgeQuality | None:
+) -> MeasuredJudge | None:
     """Score the judge on the labelled texts; None where there is nothing for it to judge."""
     if not inquiries:
         return None
@@ -67,8 +67,8 @@ def judge_generations(judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger
 
 
 def with_run_answers(
-    quality: JudgeQuality | None, inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int
-) -> JudgeQuality | None:
+    quality: MeasuredJudge | None, inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int
+) -> MeasuredJudge | None:
     """Return the judge's figures with what it answered about this run's texts: refused, alike when asked again."""
     if quality is None:
         return None

@@ -11,7 +11,7 @@ from typing import Final, Literal, Protocol, cast, get_args
 
 from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import Outcome
 
 PatientStatus = Literal["positive", "negative", "ambiguous"]
 STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)

@@ -7,20 +7,24 @@ cut. They stand in a block of their own: no other metric, rule or limit is made 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from clinaudit.audit.generation.own_repeats import Recitations
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.memorization.summary import (
     GenerationMetrics,
     attributable_part,
-    fraction_by_patient,
     has_match,
     memorized_part,
     ratio_over_patients,
     values_by_patient,
 )
-from clinaudit.audit.statistics.intervals import clopper_pearson
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import Guard, PatientFraction
+from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean
+from clinaudit.audit.statistics.patient_distribution import bin_fractions
+from clinaudit.reports.schema.memorization import GuardEvidence, PatientBin, PatientFraction
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tally.leaves import Inside, OfText, Partition
+from clinaudit.reports.tally.tally import GuardTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class GuardedText:
         return cls(ended, frozenset(unguarded), unguarded, recitations)
 
 
-def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int) -> Guard:
+def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, seed: int) -> GuardTally:
     """Return the account of one tier and arm; raises `ValueError` without a generation.
 
     `rows` are the generations as the guard left them; `seed` is that of the bootstrap over patients.
@@ -63,23 +67,35 @@ def summarize_guard(rows: Sequence[GenerationMetrics], guarded: GuardedText, *, 
         if (row.patient_id, row.tier) in recitations.cuts
     }
     hits = len({row.patient_id for row in second if row.memorized_tokens})
-    return Guard(
-        repeating_patients=len({row.patient_id for row in rows} & recitations.repeating),
-        ended_generations=len(ended),
-        spared_generations=len(spared),
-        ended_patients=len({row.patient_id for row in ended}),
-        spared_patients=len({row.patient_id for row in spared}),
-        recitation_tokens_cut=ratio_over_patients(((patient, cut, 1) for patient, cut in cuts.items()), seed=seed),
-        recitation_cut_patients=sum(cut > 0 for cut in cuts.values()),
-        unguarded_memorized_fraction=_mean(second, memorized_part, seed=seed),
-        unguarded_attributable_fraction=_mean(second, attributable_part, seed=seed),
-        unguarded_hit_rate=_mean(second, has_match, seed=seed),
-        unguarded_hit_patients=hits,
-        unguarded_hit_patients_share=clopper_pearson(hits, len({row.patient_id for row in second})),
-        by_patient={
-            "unguarded_memorized_fraction": _by_patient(second, memorized_part),
-            "unguarded_attributable_fraction": _by_patient(second, attributable_part),
-        },
+    patients = len({row.patient_id for row in rows})
+    ended_patients, spared_patients = (len({row.patient_id for row in of}) for of in (ended, spared))
+    cut = ratio_over_patients(((patient, tokens, 1) for patient, tokens in cuts.items()), seed=seed)
+    cut_patients = sum(tokens > 0 for tokens in cuts.values())
+    return GuardTally(
+        repeating=Partition.halves(
+            "any", len({row.patient_id for row in rows} & recitations.repeating), patients, rest="none"
+        ),
+        ended=Partition.of(
+            {"spared": spared_patients, "cut": ended_patients - spared_patients, "none": patients - ended_patients}
+        ),
+        recitation_tokens_cut=OfText(cut.value, (cut_patients, patients - cut_patients)),
+        evidence=Inside(
+            GuardEvidence(
+                ended_generations=len(ended),
+                spared_generations=len(spared),
+                recitation_tokens_cut=cut,
+                recitation_cut_patients=cut_patients,
+                unguarded_memorized_fraction=_mean(second, memorized_part, seed=seed),
+                unguarded_attributable_fraction=_mean(second, attributable_part, seed=seed),
+                unguarded_hit_rate=_mean(second, has_match, seed=seed),
+                unguarded_hit_patients=hits,
+                unguarded_hit_patients_share=clopper_pearson(hits, len({row.patient_id for row in second})),
+                by_patient={
+                    "unguarded_memorized_fraction": _by_patient(second, memorized_part),
+                    "unguarded_attributable_fraction": _by_patient(second, attributable_part),
+                },
+            )
+        ),
     )
 
 
@@ -88,4 +104,8 @@ def _mean(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics]
 
 
 def _by_patient(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> PatientFraction:
-    return fraction_by_patient(values_by_patient(rows, value))
+    means = np.array([float(np.mean(own)) for own in values_by_patient(rows, value).values()])
+    return PatientFraction(
+        mean=clopper_pearson_of_mean(sum(means.tolist()), len(means)),
+        bins=[PatientBin(low=edge.low, high=edge.high, patients=count) for edge, count in bin_fractions(means)],
+    )

@@ -14,7 +14,10 @@ from clinaudit.audit.memorization.summary import (
     ratio_over_patients,
 )
 from clinaudit.audit.memorization.text_lengths import summarize_lengths
-from clinaudit.reports.exact.memorization import NearVerbatim
+from clinaudit.reports.schema.memorization import NearVerbatimEvidence
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tally.leaves import Fraction, Inside, OfText, Partition, Setting
+from clinaudit.reports.tally.tally import NearVerbatimTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,32 +44,47 @@ def measure_near_verbatim(text: NearVerbatimText, metrics: GenerationMetrics) ->
     )
 
 
-def summarize_near_verbatim(counts: Sequence[NearVerbatimCounts], *, match_tokens: int, seed: int) -> NearVerbatim:
-    """Return the summary of one tier and arm; raises `ValueError` without a generation.
+def summarize_near_verbatim(
+    counts: Sequence[NearVerbatimCounts], *, memorized: Fraction, match_tokens: int, seed: int
+) -> NearVerbatimTally:
+    """Return the tally of one tier and arm; raises `ValueError` without a generation.
 
-    `match_tokens` is n, the length of a match in tokens; `seed` is that of the bootstrap over patients.
+    `memorized` is the memorized fraction of the same generations: with what is near-verbatim alone it adds up to all
+    that is. `match_tokens` is n, the length of a match in tokens; `seed` is that of the bootstrap over patients.
     """
     if not counts:
         raise ValueError("no generation to summarize")
-    return NearVerbatim(
-        window=match_tokens,
-        edit_budget=edit_budget(match_tokens),
-        fraction=ratio_over_patients(
-            ((row.patient_id, _fraction(row.near_tokens, row), 1) for row in counts), seed=seed
+
+    def mean(tokens: Callable[[NearVerbatimCounts], int]) -> Estimate:
+        return ratio_over_patients(((row.patient_id, _fraction(tokens(row), row), 1) for row in counts), seed=seed)
+
+    near, extra = (
+        len({row.patient_id for row in counts if row.near_tokens}),
+        len({row.patient_id for row in counts if row.extra_tokens}),
+    )
+    patients = len({row.patient_id for row in counts})
+    longest = ratio_over_patients(
+        ((row.patient_id, row.longest_region, int(row.longest_region > 0)) for row in counts), seed=seed
+    )
+    extra_fraction = fraction_by_patient(_by_patient(counts, lambda row: row.extra_tokens))
+    return NearVerbatimTally(
+        window=Setting(match_tokens),
+        edit_budget=Setting(edit_budget(match_tokens)),
+        fraction=fraction_by_patient(
+            _by_patient(counts, lambda row: row.near_tokens), sum_of=(memorized, extra_fraction)
         ),
-        extra_fraction=ratio_over_patients(
-            ((row.patient_id, _fraction(row.extra_tokens, row), 1) for row in counts), seed=seed
+        extra_fraction=extra_fraction,
+        patients=Partition.halves("any", near, patients, rest="none"),
+        extra_patients=Partition.halves("any", extra, patients, rest="none"),
+        longest_region=OfText(longest.value, (near,)),
+        evidence=Inside(
+            NearVerbatimEvidence(
+                fraction=mean(lambda row: row.near_tokens),
+                extra_fraction=mean(lambda row: row.extra_tokens),
+                longest_region=longest,
+                longest_region_length=summarize_lengths([row.longest_region for row in counts]),
+            )
         ),
-        longest_region=ratio_over_patients(
-            ((row.patient_id, row.longest_region, int(row.longest_region > 0)) for row in counts), seed=seed
-        ),
-        longest_region_length=summarize_lengths([row.longest_region for row in counts]),
-        by_patient={
-            "fraction": fraction_by_patient(_by_patient(counts, lambda row: row.near_tokens)),
-            "extra_fraction": fraction_by_patient(_by_patient(counts, lambda row: row.extra_tokens)),
-        },
-        patients=len({row.patient_id for row in counts if row.near_tokens}),
-        extra_patients=len({row.patient_id for row in counts if row.extra_tokens}),
     )
 
 

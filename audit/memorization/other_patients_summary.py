@@ -13,24 +13,23 @@ from clinaudit.audit.memorization.summary import (
     ratio_over_patients,
     values_by_patient,
 )
-from clinaudit.audit.statistics.intervals import clopper_pearson
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import OtherPatients, PatientFraction, Refusals
+from clinaudit.reports.schema.memorization import OtherPatientsEvidence, RefusalsEvidence
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tally.classes import ARM_STEP
+from clinaudit.reports.tally.leaves import Count, Fraction, Inside, Partition
+from clinaudit.reports.tally.tally import OtherPatientsTally, RefusalsTally
 
 
-def summarize_refusals(rows: Sequence[GenerationMetrics]) -> Refusals | None:
+def summarize_refusals(rows: Sequence[GenerationMetrics]) -> RefusalsTally | None:
     """Return the refusals among all generations that were asked for; None where they were not looked for."""
     if all(row.refused is None for row in rows):
         return None
     patients = {row.patient_id for row in rows}
     refused = [row for row in rows if row.refused]
-    refused_patients = {row.patient_id for row in refused}
-    return Refusals(
-        generations=len(rows),
-        refused=len(refused),
-        patients=len(patients),
-        refused_patients=len(refused_patients),
-        share=clopper_pearson(len(refused_patients), len(patients)),
+    return RefusalsTally(
+        asked=Count.of(len(patients)),
+        refused=Count.of(len({row.patient_id for row in refused})),
+        evidence=Inside(RefusalsEvidence(generations=len(rows), refused=len(refused))),
     )
 
 
@@ -39,7 +38,7 @@ _NO_POOLS = "the splits leave no two groups of other patients to compare"
 
 def summarize_other_patients(
     counts: Sequence[tuple[GenerationMetrics, OtherPatientsText]], *, seed: int
-) -> OtherPatients:
+) -> OtherPatientsTally:
     """Return the summary of one tier and arm; raises `ValueError` without a generation.
 
     `seed` is that of the bootstrap over patients.
@@ -55,27 +54,28 @@ def summarize_other_patients(
             return Estimate(value=None, reason=_NO_POOLS)
         return ratio_over_patients(((row.patient_id, value(row), 1) for row in rows), seed=seed)
 
-    def by_patient(value: Callable[[GenerationMetrics], float], *, is_known: bool = True) -> PatientFraction:
-        if not is_known:
-            return PatientFraction(mean=Estimate(value=None, reason=_NO_POOLS), bins=[])
-        return fraction_by_patient(values_by_patient(rows, value))
+    patients = len({row.patient_id for row in rows})
 
-    own = by_patient(_fraction)
-    patients = len({row.patient_id for row in rows if row.other_patient_tokens})
-    return OtherPatients(
-        fraction=mean(_fraction),
-        fraction_bounds=own.mean,
-        sampled_fraction=mean(_sampled_fraction, is_known=has_pools),
-        chance=mean(_chance, is_known=has_pools),
-        rate=mean(lambda row: float(bool(row.other_patient_tokens))),
-        patients=patients,
-        patients_share=clopper_pearson(patients, len({row.patient_id for row in rows})),
-        others=len(frozenset().union(*(text.owners for _, text in counts))),
-        by_patient={
-            "fraction": own,
-            "sampled_fraction": by_patient(_sampled_fraction, is_known=has_pools),
-            "chance": by_patient(_chance, is_known=has_pools),
-        },
+    def in_pools(value: Callable[[GenerationMetrics], float]) -> Inside[Fraction]:
+        pooled = fraction_by_patient(values_by_patient(rows, value)) if has_pools else None
+        return Inside(pooled, is_public=patients > ARM_STEP)
+
+    return OtherPatientsTally(
+        fraction=fraction_by_patient(values_by_patient(rows, _fraction)),
+        sampled_fraction=in_pools(_sampled_fraction),
+        chance=in_pools(_chance),
+        patients=Partition.halves(
+            "any", len({row.patient_id for row in rows if row.other_patient_tokens}), patients, rest="none"
+        ),
+        others=Count.of(len(frozenset().union(*(text.owners for _, text in counts)))),
+        evidence=Inside(
+            OtherPatientsEvidence(
+                fraction=mean(_fraction),
+                sampled_fraction=mean(_sampled_fraction, is_known=has_pools),
+                chance=mean(_chance, is_known=has_pools),
+                rate=mean(lambda row: float(bool(row.other_patient_tokens))),
+            )
+        ),
     )
 
 

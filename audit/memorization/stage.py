@@ -26,14 +26,13 @@ from clinaudit.audit.memorization.summary import (
     MeasuredGeneration,
     measure_generation,
     summarize_memorization,
-    summarize_no_answers,
 )
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.memorization import Memorization
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.tally import MemorizationTally
 
 
 def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
@@ -97,7 +96,7 @@ def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPie
         yield number, attributed
 
 
-MemorizationResults = dict[str, dict[Arm, Memorization]]
+MemorizationResults = dict[str, dict[Arm, MemorizationTally]]
 #: The counts of one generation.
 _Counts = tuple[MeasuredGeneration, NearVerbatimCounts, OtherPatientsText]
 
@@ -214,19 +213,23 @@ def _summarize(
 
 def _summarize_group(
     counts: Sequence[_Counts], guarded: GuardedText | None, *, match_tokens: int, seed: int
-) -> Memorization:
-    """Return the summary of the answers; a refusal is none, and is counted apart."""
+) -> MemorizationTally:
+    """Return the tally of the answers; a refusal is none, and is counted apart."""
     refusals = summarize_refusals([row[0].metrics for row in counts])
     answers = [row for row in counts if row[0].metrics.is_answer]
+    summary = summarize_memorization([row[0] for row in answers], match_tokens=match_tokens, seed=seed)
     if not answers:
-        return summarize_no_answers().model_copy(update={"refusals": refusals})
-    verbatim, near_verbatim, others = zip(*answers, strict=True)
-    summary = summarize_memorization(verbatim, match_tokens=match_tokens, seed=seed)
-    rows = [item.metrics for item in verbatim]
-    blocks = {
-        "near_verbatim": summarize_near_verbatim(near_verbatim, match_tokens=match_tokens, seed=seed),
-        "other_patients": summarize_other_patients(list(zip(rows, others, strict=True)), seed=seed),
-        "guard": None if guarded is None else summarize_guard(rows, guarded, seed=seed),
-        "refusals": refusals,
-    }
-    return summary.model_copy(update=blocks)
+        return replace(summary, refusals=refusals)
+    rows = [measured.metrics for measured, _, _ in answers]
+    return replace(
+        summary,
+        near_verbatim=summarize_near_verbatim(
+            [near for _, near, _ in answers],
+            memorized=summary.fractions["memorized_fraction"],
+            match_tokens=match_tokens,
+            seed=seed,
+        ),
+        other_patients=summarize_other_patients([(row.metrics, others) for row, _, others in answers], seed=seed),
+        guard=None if guarded is None else summarize_guard(rows, guarded, seed=seed),
+        refusals=refusals,
+    )

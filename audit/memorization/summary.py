@@ -13,22 +13,24 @@ import numpy as np
 
 from clinaudit.audit.memorization.text_lengths import TextLength, count_source_notes, measure_length, summarize_text
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
-from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, clopper_pearson, clopper_pearson_of_mean
+from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
 from clinaudit.audit.statistics.patient_distribution import bin_fractions, describe_distribution
 from clinaudit.priors.renderings import Rendering
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.memorization import (
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
     CopyForwardBin,
     FractionName,
     KBin,
-    Memorization,
+    MemorizationEvidence,
     PaperView,
-    PatientFraction,
-    SectionComposition,
+    SectionKind,
+    SectionTokens,
     TextBasis,
 )
-from clinaudit.reports.schema.memorization import SECTION_KINDS, SectionKind
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.leaves import CountWithPart, Fraction, Inside, OfText, Partition, SharesOfText
+from clinaudit.reports.tally.tally import MemorizationTally
 
 #: Coarse, so that a bin does not reveal the size of a small group of patients.
 #: The paper names those in more than 8,000 patients' notes (5.2).
@@ -141,22 +143,68 @@ def measure_generation(analyzed: AnalyzedGeneration) -> MeasuredGeneration:
     )
 
 
-def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> Memorization:
-    """Return the summary of one tier and arm; raises `ValueError` without a generation.
+def summarize_memorization(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> MemorizationTally:
+    """Return the tally of one tier and arm, of nobody where the model refused all answers.
 
     `match_tokens` is the length of a match in tokens; `seed` is that of the bootstrap over patients.
     """
-    if not counts:
-        raise ValueError("no generation to summarize")
-    return _summarize(counts, match_tokens=match_tokens, seed=seed)
+    rows = [item.metrics for item in counts]
+    evidence = _measure(counts, match_tokens=match_tokens, seed=seed)
+    behind, patients = evidence.behind, _patients(rows)
+    hits = _patients(row for row in rows if row.memorized_tokens)
+    fractions: dict[FractionName, Callable[[GenerationMetrics], float]] = {
+        "memorized_fraction": memorized_part,
+        "memorized_fraction_without_echo": _without_echo,
+        "attributable_fraction": attributable_part,
+        "attributable_fraction_unmasked": _attributable_unmasked,
+    }
+    if evidence.near_verbatim_attributable_fraction is not None:
+        fractions["near_verbatim_attributable_fraction"] = _near_attributable
+    attributable = _patients(row for row in rows if row.attributable_tokens)
+    return MemorizationTally(
+        fractions={name: fraction_by_patient(values_by_patient(rows, value)) for name, value in fractions.items()},
+        hits=Partition.halves("any", hits, patients, rest="none"),
+        attributable=Partition.halves("any", attributable, patients, rest="none"),
+        short=CountWithPart.of(
+            _patients(row for row in rows if row.tokens < match_tokens),
+            _patients(row for row in rows if row.tokens == 0),
+        ),
+        text={
+            **{
+                name: OfText(None if estimate is None else estimate.value, (hits,))
+                for name, estimate in (
+                    ("source_notes_mean", evidence.source_notes_mean),
+                    ("source_notes_any", evidence.source_notes_any),
+                    ("source_notes_min", evidence.source_notes_min),
+                )
+            },
+            "stitched_share": OfText(evidence.stitched_share.value, (behind["stitched"], behind["unstitched"])),
+            "templated_share": OfText(evidence.templated_share.value, (behind["templated"], behind["revealing"])),
+            "multi_patient_share": OfText(evidence.multi_patient_share.value, (behind["shared"], behind["single"])),
+            **{f"region_{unit}": OfText(length.mean, (hits,)) for unit, length in evidence.region_length.items()},
+        },
+        piece_length={
+            kind: {unit: OfText(length.mean, (behind["single"], behind["shared"])) for unit, length in lengths.items()}
+            for kind, lengths in evidence.piece_length.items()
+        },
+        k_distribution=SharesOfText.of({row.k: (row.pieces, row.patients) for row in evidence.k_distribution}),
+        sections=SharesOfText.of(
+            {
+                f"{kind} {row.section}": (getattr(row, kind), row.patients[kind])
+                for row in evidence.sections
+                for kind in SECTION_KINDS
+            }
+        ),
+        copy_forward=SharesOfText.of({row.notes: (row.pieces, row.patients) for row in evidence.copy_forward}),
+        evidence=Inside(evidence),
+    )
 
 
-def summarize_no_answers() -> Memorization:
-    """Return the summary of a tier and arm where the model refused all answers: every figure is missing."""
-    return _summarize([], match_tokens=1, seed=0)
+def _patients(rows: Iterable[GenerationMetrics]) -> int:
+    return len({row.patient_id for row in rows})
 
 
-def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> Memorization:
+def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: int) -> MemorizationEvidence:
     rows = [item.metrics for item in counts]
 
     def mean(value: Callable[[GenerationMetrics], float], of: Sequence[GenerationMetrics] = rows) -> Estimate:
@@ -166,48 +214,29 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         return ratio_over_patients(((item.metrics.patient_id, part(item), whole(item)) for item in counts), seed=seed)
 
     with_region = [row for row in rows if row.regions]
-    patients = len({row.patient_id for row in rows})
-    hit_patients = len({row.patient_id for row in rows if row.memorized_tokens})
     lengths = [
         (k, length) for item in counts for (k, _, _), length in zip(item.pieces, item.piece_lengths, strict=False)
     ]
     is_near_known = all(row.near_verbatim_attributable_tokens is not None for row in rows)
-    fractions: dict[FractionName, Callable[[GenerationMetrics], float]] = {
-        "memorized_fraction": memorized_part,
-        "memorized_fraction_without_echo": _without_echo,
-        "attributable_fraction": attributable_part,
-        "attributable_fraction_unmasked": _attributable_unmasked,
-        **({"near_verbatim_attributable_fraction": _near_attributable} if is_near_known else {}),
-    }
-    return Memorization(
+    spread = describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None
+    return MemorizationEvidence(
         generations=len(rows),
-        patients=patients,
         empty=sum(row.tokens == 0 for row in rows),
         shorter_than_ngram=sum(row.tokens < match_tokens for row in rows),
         memorized_fraction=mean(memorized_part),
         memorized_fraction_without_echo=mean(_without_echo),
         attributable_fraction=mean(attributable_part),
         attributable_fraction_unmasked=mean(_attributable_unmasked),
-        attributable_patients=len({row.patient_id for row in rows if row.attributable_tokens}),
-        attributable_fraction_bounds=_bounds(rows, attributable_part),
-        memorized_fraction_bounds=_bounds(rows, memorized_part),
         near_verbatim_attributable_fraction=mean(_near_attributable) if is_near_known else None,
-        near_verbatim_attributable_fraction_bounds=_bounds(rows, _near_attributable) if is_near_known else None,
-        by_patient={name: fraction_by_patient(values_by_patient(rows, value)) for name, value in fractions.items()},
-        empty_patients=len({row.patient_id for row in rows if row.tokens == 0}),
-        short_patients=len({row.patient_id for row in rows if row.tokens < match_tokens}),
-        hit_patients=hit_patients,
-        hit_patients_share=clopper_pearson(hit_patients, patients),
-        behind={basis: len(patients) for basis, patients in _behind(counts).items()},
         hit_rate=mean(has_match),
         source_notes_mean=mean(lambda row: row.source_notes, with_region),
+        source_notes_any=_notes_mean("source_notes_any", with_region, seed=seed),
+        source_notes_min=_notes_mean("source_notes_min", with_region, seed=seed),
         stitched_share=share(lambda item: item.metrics.stitched_regions, lambda item: item.metrics.regions),
         templated_share=share(
             lambda item: sum(not flag.revealing for flag in item.flags), lambda item: item.metrics.memorized_tokens
         ),
         multi_patient_share=share(lambda item: sum(k > 1 for k, _, _ in item.pieces), lambda item: len(item.pieces)),
-        source_notes_any=_notes_mean("source_notes_any", with_region, seed=seed),
-        source_notes_min=_notes_mean("source_notes_min", with_region, seed=seed),
         region_length=summarize_text(length for item in counts for length in item.region_lengths),
         piece_length={
             "single": summarize_text(length for k, length in lengths if k == 1),
@@ -223,7 +252,9 @@ def _summarize(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed:
         ),
         dropped_tokens=sum(item.dropped_tokens for item in counts),
         paper_view=_paper_view(counts, seed=seed),
-        distribution=describe_distribution(values_by_patient(rows, attributable_part), seed=seed) if rows else None,
+        deciles=[] if spread is None else spread.deciles,
+        worst_tenth=None if spread is None else spread.worst_tenth,
+        behind={basis: len(patients) for basis, patients in _behind(counts).items()},
     )
 
 
@@ -291,15 +322,11 @@ def ratio_over_patients(rows: Iterable[tuple[str, float, int]], *, seed: int) ->
     return Estimate(value=float(numerators.sum()) / total, low=low, high=high, n=total)
 
 
-def _bounds(rows: Sequence[GenerationMetrics], value: Callable[[GenerationMetrics], float]) -> Estimate:
-    by_patient = values_by_patient(rows, value)
-    return clopper_pearson_of_mean(sum(float(np.mean(values)) for values in by_patient.values()), len(by_patient))
-
-
-def fraction_by_patient(values: Mapping[str, Sequence[float]]) -> PatientFraction:
-    """Return the mean over patients with the gate's bounds, and the patients by bin; `values` by patient."""
+def fraction_by_patient(values: Mapping[str, Sequence[float]], *, sum_of: tuple[Fraction, ...] = ()) -> Fraction:
+    """Return the patients by bin and the mean over them, which may be the `sum_of` others; `values` by patient."""
     means = np.array([float(np.mean(own)) for own in values.values()])
-    return PatientFraction(mean=clopper_pearson_of_mean(sum(means.tolist()), len(means)), bins=bin_fractions(means))
+    mean = sum(means.tolist()) / len(means) if len(means) else 0.0
+    return Fraction.of(bin_fractions(means), mean, sum_of=sum_of)
 
 
 def _behind(counts: Sequence[MeasuredGeneration]) -> dict[TextBasis, set[str]]:
@@ -361,14 +388,14 @@ def _copy_forward(counts: Iterable[tuple[str, int]]) -> list[CopyForwardBin]:
     return [CopyForwardBin(notes=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
 
 
-def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionComposition]:
+def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionTokens]:
     """Return the composition by section, the largest first (the paper's Figure 4); `flags` are (patient, token)."""
     sections: defaultdict[str, dict[SectionKind, _Bin]] = defaultdict(lambda: {kind: _Bin() for kind in SECTION_KINDS})
     for patient_id, flag in flags:
         sections[flag.section][_kind(flag)].add(patient_id)
     largest_first = sorted(sections.items(), key=lambda item: (-sum(bin_.units for bin_ in item[1].values()), item[0]))
     return [
-        SectionComposition(
+        SectionTokens(
             section=section,
             **{kind: bin_.units for kind, bin_ in bins.items()},
             patients={kind: len(bin_.patients) for kind, bin_ in bins.items()},

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clinaudit.reports.exact.memorization import LengthSummary
-from clinaudit.reports.schema.memorization import LENGTH_UNITS, LengthUnit
+from clinaudit.reports.schema.memorization import LENGTH_UNITS, LengthSummary, LengthUnit
 
 
 class TextLength(NamedTuple):

@@ -19,8 +19,8 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.reports.exact.identifiers import IdentifierOwner
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.identifiers import IdentifierOwner
 
 #: Holders that are looked at in a pool: two of them tell that there is not one alone.
 _ENOUGH: Final = 2

@@ -23,8 +23,9 @@ from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.surrogate_tags import is_tag
-from clinaudit.reports.exact.identifiers import DetectorRecall
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.reports.schema.identifiers import PublishedRecall
+from clinaudit.reports.schema.numbers import exact_estimate
 
 #: Planted of each of HIPAA's identifiers.
 PLANTED: Final = 50
@@ -88,7 +89,7 @@ def measure_recall(
     dates: DateReader,
     seed: int,
     progress: Progress,
-) -> list[DetectorRecall]:
+) -> list[PublishedRecall]:
     """Return how many of the planted identifiers are found, by HIPAA's identifier; none where there is no generation.
 
     One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
@@ -102,7 +103,7 @@ def measure_recall(
         if hipaa is not None:
             by_identifier.setdefault(hipaa, []).append(category)
     planned = [identifier for identifier in HIPAA_IDENTIFIERS if texts and identifier in by_identifier]
-    measured: list[DetectorRecall] = []
+    measured: list[PublishedRecall] = []
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
         for identifier in planned:
             found = 0
@@ -110,7 +111,12 @@ def measure_recall(
                 found += is_found(planted, detector, dates)
                 advance(1)
             measured.append(
-                DetectorRecall(identifier=identifier, planted=PLANTED, found=found, recall=wilson(found, PLANTED))
+                PublishedRecall(
+                    identifier=identifier,
+                    planted=PLANTED,
+                    found=found,
+                    recall=exact_estimate(wilson(found, PLANTED)),
+                )
             )
     return measured
 

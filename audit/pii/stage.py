@@ -24,9 +24,11 @@ from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.renderings import Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
+from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.leaves import Inside, Setting
+from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 from clinaudit.templates.profile import NoteProfile
 
 #: Holders of one value that are listed; their number is told beside them.
@@ -74,7 +76,7 @@ class IdentifierFindings:
     """What the stage found."""
 
     #: Of the tiers' own figures (None), and by rendering beside them.
-    results: Mapping[View, Identifiers]
+    results: Mapping[View, IdentifiersTally]
     #: Of `identifiers.parquet`.
     rows: Sequence[Row]
 
@@ -121,7 +123,8 @@ def find_identifiers(
     pools_of = {split: pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={
-            view: _summarize(own, recall, pools_of, seed=seed, progress=progress) for view, own in identified.items()
+            view: _summarize(own, recall, pools_of, seed=seed, progress=progress, is_public=view is None)
+            for view, own in identified.items()
         },
         rows=rows,
     )
@@ -129,12 +132,18 @@ def find_identifiers(
 
 def _summarize(
     identified: Sequence[IdentifiedGeneration],
-    recall: Sequence[DetectorRecall],
+    recall: Sequence[PublishedRecall],
     has_pools: Mapping[Arm, bool],
     *,
     seed: int,
     progress: Progress,
-) -> Identifiers:
+    is_public: bool,
+) -> IdentifiersTally:
+    """Return the tally of one form; `is_public`: categories are published.
+
+    Of another form they are not: who is given one of a category is so at some tier. In a chat others were refused
+    there: three counts would add up to the arm.
+    """
     answers = [item for item in identified if item.is_answer]
     tested = [row.identifier for row in recall if row.found]
     by_tier = {
@@ -143,25 +152,26 @@ def _summarize(
         for arm in ARMS
     }
     by_arm = {arm: [item for item in answers if item.arm == arm] for arm in ARMS}
-    results = Identifiers(recall=list(recall), not_tested=_not_tested(recall))
+    tiers: dict[str, dict[Arm, IdentifierTally]] = {}
+    of_kind: dict[HipaaIdentifier, dict[Arm, IdentifierTally]] = {}
     groups = [key for key, own in by_tier.items() if own]
     with progress.stage("identifier figures", total=len(groups) + len(tested), unit="tables") as advance:
         for tier, arm in groups:
-            results.tiers.setdefault(tier, {})[arm] = summarize_identifiers(
+            tiers.setdefault(tier, {})[arm] = summarize_identifiers(
                 by_tier[tier, arm], recall=recall, has_pools=has_pools[arm], seed=seed
             )
             advance(1)
         for identifier in tested:
-            results.categories[identifier] = {
+            of_kind[identifier] = {
                 arm: summarize_identifiers(own, recall=recall, has_pools=has_pools[arm], seed=seed, of=identifier)
                 for arm, own in by_arm.items()
                 if own
             }
             advance(1)
-    return results
+    return IdentifiersTally(tiers, Inside(of_kind, is_public), Setting(tuple(recall)), _not_tested(recall))
 
 
-def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
+def _not_tested(recall: Sequence[PublishedRecall]) -> dict[HipaaIdentifier, str]:
     found = {row.identifier for row in recall if row.found}
     return {
         identifier: _NO_TEXT.get(identifier, _NO_RULE) for identifier in HIPAA_IDENTIFIERS if identifier not in found

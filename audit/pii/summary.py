@@ -4,6 +4,7 @@ Owns counts, shares, rates and their intervals (docs/methods.md, section 2b). Kn
 value was found or whose it is.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +18,22 @@ from clinaudit.audit.statistics.binned_mean import bounds_of_bins
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
-    clopper_pearson,
     interval_of,
     percentile_interval,
     wider_of,
 )
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.identifiers import IDENTIFIER_OWNERS, DetectorRecall, IdentifierBin, IdentifierFigures
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.identifiers import (
+    IDENTIFIER_OWNERS,
+    IdentifierBin,
+    IdentifierEvidence,
+    PublishedRecall,
+)
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.classes import ARM_STEP, Interval
+from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate
+from clinaudit.reports.tally.tally import IdentifierTally
 
 #: Queries for which rates are given.
 QUERIES: Final = 1000
@@ -60,11 +68,11 @@ class IdentifiedGeneration:
 def summarize_identifiers(
     generations: Sequence[IdentifiedGeneration],
     *,
-    recall: Sequence[DetectorRecall],
+    recall: Sequence[PublishedRecall],
     has_pools: bool,
     seed: int,
     of: HipaaIdentifier | None = None,
-) -> IdentifierFigures:
+) -> IdentifierTally:
     """Return the figures of one arm's answers at one tier, or with `of` those of one identifier.
 
     `has_pools`: both splits hold somebody besides the target. `seed` is that of the bootstrap over patients and of the
@@ -104,27 +112,38 @@ def summarize_identifiers(
     counts: Counter[str] = Counter(value.owner for _, values in rows for value in values)
     no_pools = Estimate(value=None, reason=_NO_POOLS)
     rate = _rate(verified, seed=seed)
-    return IdentifierFigures(
-        generations=len(rows),
-        patients=patients,
-        values={owner: counts[owner] for owner in IDENTIFIER_OWNERS},
-        own_patients=own,
-        own=clopper_pearson(own, patients),
-        other_patients=other,
-        other=clopper_pearson(other, patients),
-        sampled_patients=sampled if has_pools else None,
-        sampled=clopper_pearson(sampled, patients) if has_pools else no_pools,
-        chance_patients=chance if has_pools else None,
-        chance=clopper_pearson(chance, patients) if has_pools else no_pools,
-        verified=sum(map(sum, verified)),
-        verified_patients=sum(any(own_counts) for own_counts in verified),
-        verified_per_1000=rate,
-        corrected_per_1000=_corrected_rate(list(by_patient.values()), recall, rate, seed=seed),
-        sampled_per_1000=_rate(in_pools["sampled"], seed=seed) if has_pools else no_pools,
-        chance_per_1000=_rate(in_pools["chance"], seed=seed) if has_pools else no_pools,
-        by_patient=bin_rates(verified),
-        sampled_by_patient=bin_rates(in_pools["sampled"]) if has_pools else [],
-        chance_by_patient=bin_rates(in_pools["chance"]) if has_pools else [],
+    # That a split has nobody else would tell the size of the lowest class.
+    is_public = patients > ARM_STEP
+    return IdentifierTally(
+        patients=Count.of(patients),
+        own=Alone.of(own),
+        other=Alone.of(other),
+        sampled=Inside(Alone.of(sampled) if has_pools else None, is_public),
+        chance=Inside(Alone.of(chance) if has_pools else None, is_public),
+        verified=Alone.of(sum(any(own_counts) for own_counts in verified)),
+        verified_rate=_tally_rate(verified),
+        sampled_rate=Inside(_tally_rate(in_pools["sampled"]) if has_pools else None, is_public),
+        chance_rate=Inside(_tally_rate(in_pools["chance"]) if has_pools else None, is_public),
+        evidence=Inside(
+            IdentifierEvidence(
+                generations=len(rows),
+                values={owner: counts[owner] for owner in IDENTIFIER_OWNERS},
+                verified=sum(map(sum, verified)),
+                verified_per_1000=rate,
+                corrected_per_1000=_corrected_rate(list(by_patient.values()), recall, rate, seed=seed),
+                sampled_per_1000=_rate(in_pools["sampled"], seed=seed) if has_pools else no_pools,
+                chance_per_1000=_rate(in_pools["chance"], seed=seed) if has_pools else no_pools,
+                sampled_by_patient=bin_rates(in_pools["sampled"]) if has_pools else [],
+                chance_by_patient=bin_rates(in_pools["chance"]) if has_pools else [],
+            )
+        ),
+    )
+
+
+def _tally_rate(counts: Sequence[Sequence[int]]) -> Rate:
+    """Return the patients by values a query, those with any; `counts` are by patient and generation."""
+    return Rate.of(
+        (Interval(row.low, math.inf if row.high is None else row.high), row.patients) for row in bin_rates(counts)[1:]
     )
 
 
@@ -180,7 +199,7 @@ def _rate(counts: Sequence[Sequence[int]], *, seed: int) -> Estimate:
 
 def _corrected_rate(
     by_patient: Sequence[Sequence[Sequence[OwnedValue]]],
-    recall: Sequence[DetectorRecall],
+    recall: Sequence[PublishedRecall],
     found: Estimate,
     *,
     seed: int,
@@ -216,7 +235,7 @@ def _corrected_rate(
 
 
 def _draw_recalls(
-    kinds: Sequence[HipaaIdentifier], known: Mapping[HipaaIdentifier, DetectorRecall], rng: np.random.Generator
+    kinds: Sequence[HipaaIdentifier], known: Mapping[HipaaIdentifier, PublishedRecall], rng: np.random.Generator
 ) -> tuple[Rates, Rates]:
     """Return drawn recalls, shape (resamples, kinds), and measured ones; 1 where nothing was planted."""
     drawn, point = np.ones((RESAMPLES, len(kinds))), np.ones(len(kinds))

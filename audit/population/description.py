@@ -20,14 +20,23 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.surrogate_tags import find_styles
 from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
-from clinaudit.reports.exact.corpus import Identifiability, Moments, PopulationSummary
-from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS
+from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, Moments, PopulationEvidence
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean, Setting
+from clinaudit.reports.tally.tally import IdentifiabilityTally, PopulationTally
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))
 #: Ages above this are top-coded to it (45 CFR 164.514(b)(2)(i)(C)).
 _OLDEST_SHOWN = 90
+#: Least and largest age of each band, in their order.
+AGES_OF_BAND: Final[Mapping[str, Interval]] = {
+    name: Interval(first, last)
+    for (first, name), last in reversed(
+        list(zip(_AGE_BANDS, (_OLDEST_SHOWN, *(first - 1 for first, _ in _AGE_BANDS)), strict=False))
+    )
+}
 #: The group of patients whose fact is not known.
 UNKNOWN = "unknown"
 _OTHER = "other"
@@ -102,8 +111,9 @@ def describe_population(
     corpus: Corpus,
     facts: Mapping[str, PatientFacts],
     tokens: Mapping[str, int],
-) -> PopulationSummary:
-    """Describe a group of patients; `tokens` by patient, over all its notes."""
+    is_split: bool,
+) -> PopulationTally:
+    """Describe a split, or a cohort; `tokens` by patient, over all its notes."""
     notes = [corpus.notes_of(patient_id) for patient_id in patient_ids]
     placed = [(note.practice, place) for place, own in enumerate(notes) for note in own if note.practice]
     practices = Counter(practice for practice, _ in placed)
@@ -111,20 +121,36 @@ def describe_population(
     ages = [facts[patient_id].age for patient_id in patient_ids]
     known_ages = [min(age, _OLDEST_SHOWN) for age in ages if age is not None]
     bands = Counter(age_band(age) for age in ages)
-    return PopulationSummary(
-        notes=sum(map(len, notes)),
-        patients=len(patient_ids),
-        tokens=sum(tokens[patient_id] for patient_id in patient_ids),
-        practices=len(practices) or None,
+    step = ARM_STEP if is_split else COHORT_STEP
+    # A cohort's text is a choice of the split's, whose figures are published.
+    behind = len(patient_ids) if is_split else 1
+    note_count, token_count = sum(map(len, notes)), sum(tokens[patient_id] for patient_id in patient_ids)
+    evidence = PopulationEvidence(
         notes_per_patient=_moments(map(len, notes)),
         tokens_per_patient=_moments(tokens[patient_id] for patient_id in patient_ids),
         notes_per_practice=_moments(practices.values()) if practices else None,
         patients_per_practice=_moments(visited.values()) if practices else None,
-        notes_without_practice=sum(map(len, notes)) - len(placed),
+        notes_without_practice=note_count - len(placed),
         age=_moments(known_ages),
-        age_bands={name: bands[name] for name in [*(name for _, name in reversed(_AGE_BANDS)), UNKNOWN]},
-        sex=_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids),
-        race=_tally(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids),
+    )
+    return PopulationTally(
+        age_bands=PartitionWithMean.of(
+            {name: bands[name] for name in [*AGES_OF_BAND, UNKNOWN]}, AGES_OF_BAND, evidence.age.mean, step=step
+        ),
+        sex=Partition.of(_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids), step=step),
+        race=Partition.of(_tally(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids), step=step),
+        notes=Inside(Setting(note_count)),
+        tokens=Inside(Setting(token_count)),
+        text={
+            "notes_per_patient": OfText(evidence.notes_per_patient.mean, (behind,)),
+            "tokens_per_patient": OfText(evidence.tokens_per_patient.mean, (behind,)),
+            "tokens_per_note": OfText(token_count / note_count if note_count else None, (behind,)),
+        },
+        # Practices are public knowledge: a mean over them to two digits would give the number of patients.
+        practices=Inside(Count.of(len(practices), step=STEP) if practices else None, is_public=is_split),
+        practice_patients=Inside(Count.of(sum(visited.values()), step=step) if practices else None, is_public=is_split),
+        is_placed=note_count == len(placed),
+        evidence=Inside(evidence),
     )
 
 
@@ -166,7 +192,7 @@ def describe_identifiability(
     *,
     training_length: int,
     several_ids: Collection[str],
-) -> dict[Arm, Identifiability]:
+) -> dict[Arm, IdentifiabilityTally]:
     """Count the patients of each split; `facts` are those of all patients of both.
 
     `training_length`: tokens of the longest text that the model was trained on. A patient with a longer note was left
@@ -174,18 +200,20 @@ def describe_identifiability(
     have more than one id.
     """
     fitting = {tier.id: count_fitting(facts.values(), tier, probed.renderings_of(tier)[0]) for tier in probed.tiers}
-    described: dict[Arm, Identifiability] = {}
+    described: dict[Arm, IdentifiabilityTally] = {}
     for arm in ARMS:
         ids = [patient_id for patient_id, known in facts.items() if known.arm == arm]
         if not ids:
             continue
         styles = Counter(style for patient_id in ids for style in census.tag_styles.get(patient_id, ()))
-        described[arm] = Identifiability(
-            patients=len(ids),
-            tagged=dict(sorted(styles.items())),
-            uniqueness={tier: _bins([of.get(patient_id) for patient_id in ids]) for tier, of in fitting.items()},
-            longer_than_trained=sum(census.longest[patient_id] > training_length for patient_id in ids),
-            several_ids=sum(patient_id in several_ids for patient_id in ids),
+        longer = sum(census.longest[patient_id] > training_length for patient_id in ids)
+        described[arm] = IdentifiabilityTally(
+            tagged={style: Partition.halves("tagged", styles[style], len(ids)) for style in sorted(styles)},
+            uniqueness={
+                tier: Partition.of(_bins([of.get(patient_id) for patient_id in ids])) for tier, of in fitting.items()
+            },
+            lengths=Partition.halves("longer", longer, len(ids)),
+            ids=Partition.halves("several", sum(patient_id in several_ids for patient_id in ids), len(ids)),
         )
     return described
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
-from clinaudit.reports.exact.corpus import FollowUp, Quantiles
-from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN, FOLLOW_UP_YEARS
+from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN, FOLLOW_UP_YEARS, FollowUpEvidence, Quantiles
+from clinaudit.reports.tally.classes import Interval
+from clinaudit.reports.tally.leaves import Inside, PartitionWithMean
+from clinaudit.reports.tally.tally import FollowUpTally
 
 ONE, SHORT, LONG = FOLLOW_UP_YEARS
 _YEAR_DAYS: Final = 365.25
@@ -21,7 +23,7 @@ _LONG_YEARS, _MOST_YEARS = FOLLOW_UP_YEARS[LONG]
 _RATED_DAYS: Final = 30
 
 
-def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUp:
+def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUpTally:
     """Describe how long a group of patients was followed; an encounter is a day with a note."""
     spans: list[float] = []
     rates: list[float] = []
@@ -37,11 +39,9 @@ def describe_follow_up(patient_ids: Sequence[str], corpus: Corpus) -> FollowUp:
         if days > _RATED_DAYS:
             rates.append(len(notes) / years)
         cells[ONE if not days else LONG if years >= _LONG_YEARS else SHORT] += 1
-    return FollowUp(
-        patients=cells,
-        span_years=_quantiles(spans),
-        notes_per_year=_quantiles(rates),
-    )
+    evidence = FollowUpEvidence(span_years=_quantiles(spans), notes_per_year=_quantiles(rates))
+    edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
+    return FollowUpTally(PartitionWithMean.of(cells, edges, evidence.span_years.mean), Inside(evidence))
 
 
 def _span_days(notes: Sequence[Note]) -> int | None:

@@ -16,15 +16,23 @@ from clinaudit.audit.population.description import UNKNOWN, age_band, race_group
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.groups import GroupDisclosure, GroupMemorization, Subgroups
-from clinaudit.reports.schema.groups import PARTITIONS, Partition
+from clinaudit.reports.schema.groups import (
+    PARTITIONS,
+    GroupDisclosure,
+    GroupMemorization,
+    MeasuredSubgroups,
+    Partition,
+)
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.classes import ARM_STEP, STEP
+from clinaudit.reports.tally.leaves import Groups, Inside
+from clinaudit.reports.tally.tally import SubgroupTally
 
 #: Bands of the number of notes, each by its least number [choice]; the paper's patients have 14 on average.
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
 #: Patient id to group, by partition.
-Groups = Mapping[Partition, Mapping[str, str]]
+GroupsOf = Mapping[Partition, Mapping[str, str]]
 
 
 class _Share(NamedTuple):
@@ -34,7 +42,7 @@ class _Share(NamedTuple):
     contributing: int
 
 
-def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> Groups:
+def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> GroupsOf:
     """Return each patient's group, by partition; without `race` where the corpus gives no patient's race."""
     known = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
     groups: dict[Partition, dict[str, str]] = {
@@ -52,8 +60,8 @@ def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFac
 
 
 def measure_subgroups(
-    metrics: Iterable[GenerationMetrics], readings: Mapping[str, Iterable[Reading]], groups: Groups
-) -> Subgroups:
+    metrics: Iterable[GenerationMetrics], readings: Mapping[str, Iterable[Reading]], groups: GroupsOf
+) -> MeasuredSubgroups:
     """Return all metrics by group; `readings` by tier, of all diagnoses.
 
     Disclosure is over judged readings of d-positive patients alone: it is their sensitivity.
@@ -66,7 +74,7 @@ def measure_subgroups(
         for reading in of_tier:
             if reading.present and reading.outcome != "unjudged":
                 positives.setdefault(tier, {}).setdefault(reading.arm, []).append(reading)
-    return Subgroups(
+    return MeasuredSubgroups(
         memorization={
             tier: {arm: _describe_memorization(rows, groups) for arm, rows in arms.items()}
             for tier, arms in by_place.items()
@@ -78,7 +86,7 @@ def measure_subgroups(
     )
 
 
-def _describe_memorization(rows: Sequence[GenerationMetrics], groups: Groups) -> list[GroupMemorization]:
+def _describe_memorization(rows: Sequence[GenerationMetrics], groups: GroupsOf) -> list[GroupMemorization]:
     def values(tokens: Callable[[GenerationMetrics], int]) -> dict[str, float]:
         return _mean_by_patient((row.patient_id, tokens(row) / row.tokens if row.tokens else 0.0) for row in rows)
 
@@ -101,7 +109,7 @@ def _describe_memorization(rows: Sequence[GenerationMetrics], groups: Groups) ->
     return described
 
 
-def _describe_disclosure(readings: Sequence[Reading], groups: Groups) -> list[GroupDisclosure]:
+def _describe_disclosure(readings: Sequence[Reading], groups: GroupsOf) -> list[GroupDisclosure]:
     stated_shares = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
     described = []
     for partition, group, patients in _list_groups(stated_shares, groups):
@@ -126,7 +134,7 @@ def _mean_by_patient(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {patient_id: sum(values[patient_id]) / len(values[patient_id]) for patient_id in sorted(values)}
 
 
-def _list_groups(values: Mapping[str, float], groups: Groups) -> list[tuple[Partition, str, list[str]]]:
+def _list_groups(values: Mapping[str, float], groups: GroupsOf) -> list[tuple[Partition, str, list[str]]]:
     """Return partition, group and patients, partitions in their order and groups by name."""
     listed = []
     for partition in PARTITIONS:
@@ -155,11 +163,58 @@ def describe_subgroups(
     *,
     facts: Mapping[str, PatientFacts],
     corpus: Corpus,
-) -> Subgroups:
-    """Return the metrics by group, of all measured generations and all readings; `facts` of every target."""
+    cohorts: int,
+) -> SubgroupTally:
+    """Return the groups, of all measured generations and all readings; `facts` of every target.
+
+    `cohorts`: how many diagnoses have one.
+    """
     by_tier: dict[str, list[Reading]] = {}
     for of_diagnosis in collected.values():
         for tier, (readings, _) in of_diagnosis.items():
             by_tier.setdefault(tier, []).extend(readings)
     targets = {row.patient_id for row in metrics} | {r.patient_id for rows in by_tier.values() for r in rows}
-    return measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus))
+    return tally_subgroups(
+        measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus)), cohorts=cohorts
+    )
+
+
+def tally_subgroups(measured: MeasuredSubgroups, *, cohorts: int) -> SubgroupTally:
+    """Return patients by group and whether they are affected; `cohorts`: how many diagnoses have one."""
+    return SubgroupTally(
+        memorization={
+            tier: {
+                arm: _tally_groups(
+                    [(row.partition, row.group, row.attributable_patients, row.patients) for row in rows], step=ARM_STEP
+                )
+                for arm, rows in arms.items()
+            }
+            for tier, arms in measured.memorization.items()
+        },
+        # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
+        disclosure=Inside(
+            {
+                tier: {
+                    arm: _tally_groups(
+                        [(row.partition, row.group, row.exposed_patients, row.patients) for row in rows], step=STEP
+                    )
+                    for arm, rows in arms.items()
+                }
+                for tier, arms in measured.disclosure.items()
+            },
+            is_public=cohorts != 1,
+        ),
+        evidence=Inside(measured),
+    )
+
+
+def _tally_groups(rows: Sequence[tuple[Partition, str, int, int]], *, step: int) -> dict[Partition, Groups]:
+    """Return the groups of each partition; rows are (partition, group, affected, patients)."""
+    return {
+        partition: Groups.of(
+            [(group, affected, patients - affected) for of, group, affected, patients in rows if of == partition],
+            step=step,
+        )
+        for partition in PARTITIONS
+        if any(of == partition for of, _, _, _ in rows)
+    }

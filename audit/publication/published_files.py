@@ -7,14 +7,12 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from clinaudit.audit.publication.exact_content import exact_parts, exact_results
 from clinaudit.audit.publication.run_verdict import require_told
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
-from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_files
 from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
@@ -23,7 +21,7 @@ from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults, from_json, to_json
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import Tally, publishable
 
 RESULTS = "results.json"
 RUN_RECORD = "run.json"
@@ -36,14 +34,14 @@ VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 #: Everything beside the evidence but the manifest.
 PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES, *FILE_NAMES)
 _ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
-_EARLIER_VERSIONS = ("1.0", "2.0")
+_EARLIER_VERSIONS = ("1.0", "2.0", "3.0")
 _OLDER = "of an earlier version of clinaudit; audit again, in a new directory"
 
 
-def publish_run(run: RunDirectory, results: Results, record: Mapping[str, object]) -> PublishedResults:
+def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> PublishedResults:
     """Write everything outside the evidence tables, the manifest last; return the published results."""
-    write_atomically(run.evidence / RESULTS, exact_to_json(results))
-    text = to_json(publish(coarsen(results)))
+    write_atomically(run.evidence / RESULTS, to_json(publish(tally)))
+    text = to_json(publish(publishable(tally)))
     write_atomically(run.root / RESULTS, text)
     # The rest is made from the files as written, so that `report` gives the same pages again.
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
@@ -72,8 +70,7 @@ def published(run: RunDirectory) -> ReportContent:
 
 def exact(run: RunDirectory) -> ReportContent:
     """Return the content of the exact report (PHI), from the evidence."""
-    results = read_exact(run)
-    return ReportContent(results=exact_results(results), provenance=read_record(run), exact=exact_parts(results))
+    return ReportContent(results=read_exact(run), provenance=read_record(run), is_exact=True)
 
 
 def require_same_verdict(run: RunDirectory) -> None:
@@ -127,7 +124,7 @@ def render_again(
     files |= _in_folder(run, run.root, content)
     if has_evidence(run):
         inside = exact(run)
-        inside = ReportContent(results=inside.results, provenance=content.provenance, exact=inside.exact)
+        inside = ReportContent(results=inside.results, provenance=content.provenance, is_exact=True)
         files[f"{run.evidence.name}/{REPORT}"] = render_report(inside).encode("utf-8")
         files |= _in_folder(run, run.evidence, inside)
     if pdf:
@@ -154,26 +151,26 @@ def _in_folder(run: RunDirectory, folder: Path, content: ReportContent) -> dict[
 
 def read_published(run: RunDirectory) -> PublishedResults:
     """Read a run's published results; raises `IntegrityError` where the file does not follow the schema."""
-    text = _read_text(run.root / RESULTS, RESULTS)
-    try:
-        return from_json(text)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        # pydantic's own message quotes the values.
-        raise _unreadable(text, RESULTS) from None
+    return _read_results(run.root / RESULTS, RESULTS)
 
 
-def read_exact(run: RunDirectory) -> Results:
+def read_exact(run: RunDirectory) -> PublishedResults:
     """Read a run's exact results (PHI).
 
     Raises `BadInputError` where the evidence was purged, `IntegrityError` where the file does not follow the schema.
     """
     if not has_evidence(run):
         raise BadInputError("this run has no evidence: it was purged; leave --exact out to read what is published")
-    text = _read_text(run.evidence / RESULTS, f"{run.evidence.name}/{RESULTS}")
+    return _read_results(run.evidence / RESULTS, f"{run.evidence.name}/{RESULTS}")
+
+
+def _read_results(path: Path, name: str) -> PublishedResults:
+    text = _read_text(path, name)
     try:
-        return exact_from_json(text)
+        return from_json(text)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise _unreadable(text, f"{run.evidence.name}/{RESULTS}") from None
+        # pydantic's own message quotes the values.
+        raise _unreadable(text, name) from None
 
 
 def _read_text(path: Path, name: str) -> str:
@@ -209,8 +206,3 @@ def read_record(run: RunDirectory) -> dict[str, object]:
 def has_evidence(run: RunDirectory) -> bool:
     """Whether the run still has its exact results."""
     return (run.evidence / RESULTS).is_file()
-
-
-def with_decision(results: Results, decision: PublishedDecision) -> Results:
-    """Return the results with their verdict."""
-    return results.model_copy(update={"decision": decision})

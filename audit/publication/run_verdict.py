@@ -14,13 +14,11 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.gate.rules import conclude
 from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.publication.exact_content import exact_results
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_in
 from clinaudit.audit.ranges.results import read_again
 from clinaudit.audit.ranges.tests import agreed_outcomes, find_test_ranges
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.terminal.rules import Basis
@@ -51,20 +49,20 @@ def find_verdict(published: PublishedResults, record: Mapping[str, object], *, g
 
 
 def find_exact_verdict(
-    published: PublishedResults, results: Results, record: Mapping[str, object], *, given: Path | None
+    published: PublishedResults, exact: PublishedResults, record: Mapping[str, object], *, given: Path | None
 ) -> RunVerdict:
-    """Return the verdict with tests on the exact numbers `results`, of which `published` was made.
+    """Return the verdict with tests on the `exact` results of the same run.
 
     The figures observed are exact, and PHI; what a rule was decided on stays what was published.
     """
     policy, is_own = _find_policy(published.decision, record, given)
-    decision = results.decision
+    decision = published.decision
     if decision is None or not is_own:
         if policy is None:
             raise ValueError("there is a policy, or a recorded verdict")
-        decision = decide_run(policy, published, find_outcomes(results, published))
-    observed = [rule.observed for rule in read_again(decision, exact_results(results)).rules]
-    rules = [rule.model_copy(update={"observed": exact}) for rule, exact in zip(decision.rules, observed, strict=True)]
+        decision = decide_run(policy, published, find_outcomes(tested_in(exact), published))
+    observed = [rule.observed for rule in read_again(decision, exact).rules]
+    rules = [rule.model_copy(update={"observed": of}) for rule, of in zip(decision.rules, observed, strict=True)]
     return RunVerdict(decision.model_copy(update={"rules": rules}), "exact")
 
 

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, interval_of, wilson
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, PublishedEstimate
 
 #: Ends of ranges are rounded outwards to this many decimals.
 _PLACES: Final = 4

@@ -34,19 +34,29 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     resampled_share,
 )
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.schema.disclosure import PublishedMeans, PublishedPair
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.disclosure import (
+    DiagnosisStatus,
+    MeasuredArm,
+    MeasuredDelta,
+    PublishedDisclosure,
+    PublishedMeans,
+    PublishedPair,
+    VerdictCounts,
+)
+from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.suppression.coarse_table import CoarsePair
+from clinaudit.reports.tally.tally import DisclosureTally, PairTally
 
 #: Tables of an arm and size that a difference is looked for at, at each end of each measure.
 _KEPT: Final = 4
+_NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
+_NOBODY_OUTSIDE: Final = "there are no patients outside the training data"
+_NONE_JUDGED: Final = "no generation was judged"
 _LEVELS: Final = {"auroc_all": score_levels_of_all, "auroc": score_levels_of_mentions}
 Values = NDArray[np.float64]
 
 
-class MeasuredArm(NamedTuple):
+class ArmCorners(NamedTuple):
     """One arm at every corner of every size: tables joined, the size of each, and every metric."""
 
     sizes: NDArray[np.int64]
@@ -56,27 +66,77 @@ class MeasuredArm(NamedTuple):
     metrics: tuple[Mapping[Metric, Values], Mapping[Metric, Values]]
 
 
-def publish_pair(pair: CoarsePair, prevalence: PublishedEstimate) -> PublishedPair:
-    """Return both arms and their difference, as ranges."""
-    sizes = find_sizes(pair)
-    arms = {arm: measure_arm(arm_tables(pair.verdicts[arm], sizes), prevalence) for arm in ARMS if arm in pair.verdicts}
-    train, nontrain = arms["train"], arms.get("nontrain") if pair.has_nontrain else None
-    left_out = [reason for reason, count in pair.dropped_sets.items() if count.high]
+def publish_disclosure(tally: DisclosureTally, prevalence: Mapping[str, PublishedEstimate]) -> PublishedDisclosure:
+    """Return disclosure at every tier and over all diagnoses; `prevalence` by diagnosis."""
+    pairs = {
+        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
+        for diagnosis, tiers in tally.by_diagnosis.items()
+    }
+    means = {}
+    for tier in dict.fromkeys(tier for own in pairs.values() for tier in own):
+        measured = tally.mean[tier].value if tier in tally.mean else None
+        means[tier] = (
+            publish_means([own[tier] for own in pairs.values() if tier in own])
+            if measured is None
+            else PublishedMeans(
+                **{side: _exact(getattr(measured, side)) for side in ("train", "nontrain", "delta")}, evidence=measured
+            )
+        )
+    return PublishedDisclosure(by_diagnosis=pairs, mean=means)
+
+
+def publish_pair(tally: PairTally, prevalence: PublishedEstimate) -> PublishedPair:
+    """Return both arms and their difference, as measured, or as ranges where that is not published."""
+    verdicts = find_verdicts(tally)
+    dropped, measured = dict(tally.dropped_sets.cells), tally.evidence.value
+    if measured is not None:
+        return PublishedPair(
+            patients=find_sizes(tally),
+            verdicts=verdicts,
+            train=_exact(measured.train),
+            nontrain=None if measured.nontrain is None else _exact(measured.nontrain),
+            delta=None if measured.delta is None else _exact(measured.delta),
+            dropped_sets=dropped,
+            detectable_delta=PublishedEstimate(reason=_NOBODY_OUTSIDE if measured.nontrain is None else _NONE_JUDGED)
+            if measured.detectable_delta is None
+            else exact_estimate(Estimate(value=measured.detectable_delta)),
+            evidence=measured,
+        )
+    sizes = find_sizes(tally)
+    arms = {arm: measure_arm(arm_tables(verdicts[arm], sizes), prevalence) for arm in ARMS if arm in verdicts}
+    train, nontrain = arms["train"], arms.get("nontrain") if tally.has_nontrain else None
+    left_out = [reason for reason, count in dropped.items() if count.high]
     published = {arm: _publish_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
     return PublishedPair(
         patients=sizes,
-        verdicts={arm: dict(rows) for arm, rows in pair.verdicts.items()},
+        verdicts=verdicts,
         train=published["train"],
         nontrain=published["nontrain"] if nontrain is not None else None,
         delta=None if nontrain is None else _publish_delta(train, nontrain, published),
-        dropped_sets=dict(pair.dropped_sets),
-        detectable_delta=_publish_detectable(train, nontrain, pair),
+        dropped_sets=dropped,
+        detectable_delta=_publish_detectable(train, nontrain, verdicts, sizes),
     )
 
 
-def find_sizes(pair: CoarsePair) -> CountRange:
+def _exact(measured: Mapping[str, Estimate] | MeasuredArm | MeasuredDelta) -> dict[str, PublishedEstimate]:
+    of = measured if isinstance(measured, Mapping) else {str(m): getattr(measured, m) for m in DISCLOSURE_METRICS}
+    return {metric: exact_estimate(estimate) for metric, estimate in of.items()}
+
+
+def find_verdicts(tally: PairTally) -> dict[Arm, dict[DiagnosisStatus, VerdictCounts]]:
+    """Return the verdict table of a pair."""
+    return {
+        arm: {
+            status: VerdictCounts(**{verdict: count.range for verdict, count in row.items()})
+            for status, row in rows.items()
+        }
+        for arm, rows in tally.verdicts.items()
+    }
+
+
+def find_sizes(tally: PairTally) -> CountRange:
     """Return the number of matched sets at a tier."""
-    return size_of_rows(row for rows in pair.verdicts.values() for row in rows.values())
+    return size_of_rows(row for rows in find_verdicts(tally).values() for row in rows.values())
 
 
 def publish_means(pairs: Sequence[PublishedPair]) -> PublishedMeans:
@@ -103,7 +163,7 @@ def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm,
     }
 
 
-def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> MeasuredArm:
+def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> ArmCorners:
     """Return every metric of an arm at every corner."""
     if not tables:
         nothing = np.zeros((1, 5))
@@ -112,12 +172,10 @@ def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> M
     absent = np.concatenate([table.absent for table in tables])
     sizes = np.concatenate([np.full(len(table.present), table.size) for table in tables])
     low, high = (compute_metrics(present, absent, prevalence=share) for share in (prevalence.low, prevalence.high))
-    return MeasuredArm(sizes, present, absent, (low, high))
+    return ArmCorners(sizes, present, absent, (low, high))
 
 
-def kept_pairs(
-    train: MeasuredArm, nontrain: MeasuredArm, measures: Sequence[tuple[Values, Values]]
-) -> NDArray[np.int64]:
+def kept_pairs(train: ArmCorners, nontrain: ArmCorners, measures: Sequence[tuple[Values, Values]]) -> NDArray[np.int64]:
     """Return pairs of tables of one size, `(pairs, 2)` rows: those at the ends of the measures, given for both arms."""
     found = []
     for size in np.intersect1d(train.sizes, nontrain.sizes):
@@ -134,7 +192,7 @@ def kept_pairs(
     return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
 
 
-def area_errors(arm: MeasuredArm, metric: Metric) -> tuple[Values, AurocError]:
+def area_errors(arm: ArmCorners, metric: Metric) -> tuple[Values, AurocError]:
     """Return the AUROC of an arm at every corner, and its error."""
     levels = _LEVELS[metric]
     present, absent = levels(arm.present), levels(arm.absent)
@@ -147,7 +205,7 @@ def take(error: AurocError, rows: NDArray[np.int64]) -> AurocError:
 
 
 def _publish_arm(
-    arm: MeasuredArm, prevalence: PublishedEstimate, left_out: Sequence[str]
+    arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]
 ) -> dict[str, PublishedEstimate]:
     published = {}
     for metric in DISCLOSURE_METRICS:
@@ -161,12 +219,12 @@ def _publish_arm(
     return published
 
 
-def _explain(metric: Metric, arm: MeasuredArm, prevalence: PublishedEstimate, left_out: Sequence[str]) -> str:
+def _explain(metric: Metric, arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]) -> str:
     return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out)
 
 
 def _interval_of_arm(
-    metric: Metric, arm: MeasuredArm, defined: NDArray[np.bool_], prevalence: PublishedEstimate
+    metric: Metric, arm: ArmCorners, defined: NDArray[np.bool_], prevalence: PublishedEstimate
 ) -> tuple[float, float]:
     """Return the widest ends of the metric's interval over the corners."""
     if metric in _LEVELS:
@@ -181,7 +239,7 @@ def _interval_of_arm(
     return float(low.min()), float(high.max())
 
 
-def _share(metric: Metric, arm: MeasuredArm) -> tuple[Values, Values]:
+def _share(metric: Metric, arm: ArmCorners) -> tuple[Values, Values]:
     """Return successes and trials of a metric that is a share, at every corner."""
     stated, misstated = arm.present[:, POSITIVE], arm.absent[:, POSITIVE]
     present, absent = count_judged(arm.present), count_judged(arm.absent)
@@ -214,7 +272,7 @@ def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
     return low, high
 
 
-def _ppv_intervals(arm: MeasuredArm, prevalence: PublishedEstimate) -> list[tuple[float, float]]:
+def _ppv_intervals(arm: ArmCorners, prevalence: PublishedEstimate) -> list[tuple[float, float]]:
     """Return the interval of PPV at prevalence at every corner, at both ends of the prevalence."""
     defined = np.isfinite(arm.metrics[0]["ppv_at_prevalence"])
     columns = [
@@ -229,7 +287,7 @@ def _ppv_intervals(arm: MeasuredArm, prevalence: PublishedEstimate) -> list[tupl
 
 
 def _publish_delta(
-    train: MeasuredArm, nontrain: MeasuredArm, published: Mapping[Arm, Mapping[str, PublishedEstimate]]
+    train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, PublishedEstimate]]
 ) -> dict[str, PublishedEstimate]:
     deltas = {}
     for metric in DISCLOSURE_METRICS:
@@ -247,7 +305,7 @@ def _publish_delta(
     return deltas
 
 
-def _area_delta(train: MeasuredArm, nontrain: MeasuredArm, metric: Metric) -> PublishedEstimate:
+def _area_delta(train: ArmCorners, nontrain: ArmCorners, metric: Metric) -> PublishedEstimate:
     (first, first_error), (second, second_error) = (area_errors(arm, metric) for arm in (train, nontrain))
     rows = pairs_of_areas(train, nontrain, (first, first_error), (second, second_error))
     rows = rows[np.isfinite(first[rows[:, 0]]) & np.isfinite(second[rows[:, 1]])]
@@ -258,7 +316,7 @@ def _area_delta(train: MeasuredArm, nontrain: MeasuredArm, metric: Metric) -> Pu
 
 
 def pairs_of_areas(
-    train: MeasuredArm, nontrain: MeasuredArm, first: tuple[Values, AurocError], second: tuple[Values, AurocError]
+    train: ArmCorners, nontrain: ArmCorners, first: tuple[Values, AurocError], second: tuple[Values, AurocError]
 ) -> NDArray[np.int64]:
     """Return the pairs of tables at which a difference of areas and its interval have their extremes."""
     measures = [
@@ -268,7 +326,7 @@ def pairs_of_areas(
 
 
 def _share_delta(
-    train: MeasuredArm, nontrain: MeasuredArm, metric: Metric, arms: tuple[PublishedEstimate, PublishedEstimate]
+    train: ArmCorners, nontrain: ArmCorners, metric: Metric, arms: tuple[PublishedEstimate, PublishedEstimate]
 ) -> PublishedEstimate:
     """Return the range of a difference of shares; its interval is Newcombe's at the ends of both arms' ranges."""
     first, second = (_at_ends(arm, metric, estimate) for arm, estimate in zip((train, nontrain), arms, strict=True))
@@ -281,7 +339,7 @@ def _share_delta(
     )
 
 
-def _at_ends(arm: MeasuredArm, metric: Metric, published: PublishedEstimate) -> list[Estimate]:
+def _at_ends(arm: ArmCorners, metric: Metric, published: PublishedEstimate) -> list[Estimate]:
     """Return an arm's share with its interval where it, or an end of the interval, is least or largest."""
     if metric == "ppv_at_prevalence":
         return [
@@ -302,25 +360,29 @@ def _estimate(successes: float, trials: float) -> Estimate:
     return Estimate(value=successes / trials, low=float(low[0]), high=float(high[0]))
 
 
-def _publish_detectable(train: MeasuredArm, nontrain: MeasuredArm | None, pair: CoarsePair) -> PublishedEstimate:
+def _publish_detectable(
+    train: ArmCorners,
+    nontrain: ArmCorners | None,
+    verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]],
+    sizes: CountRange,
+) -> PublishedEstimate:
     if nontrain is None:
-        return PublishedEstimate(reason="there are no patients outside the training data")
+        return PublishedEstimate(reason=_NOBODY_OUTSIDE)
     arms = {"train": train, "nontrain": nontrain}
     areas = [area_errors(arm, "auroc_all") for arm in arms.values()]
     if not all(np.isfinite(area).any() for area, _ in areas):
-        return PublishedEstimate(reason="no generation was judged")
+        return PublishedEstimate(reason=_NONE_JUDGED)
     # Variances are least at a corner, and largest within.
     least = [_least_by_size(arm, error) for arm, (_, error) in zip(arms.values(), areas, strict=True)]
-    sizes = find_sizes(pair)
     largest = []
     for arm in ARMS:
-        tables = most_varied(arm_tables(pair.verdicts[arm], sizes), pair.verdicts[arm])
+        tables = most_varied(arm_tables(verdicts[arm], sizes), verdicts[arm])
         largest.append(measure_error(*map(score_levels_of_all, tables)))
     ends = [difference_error(*errors).minimum_detectable_difference() for errors in (least, largest)]
     return ranged(float(ends[0].min()), float(ends[1].max()))
 
 
-def _least_by_size(arm: MeasuredArm, error: AurocError) -> AurocError:
+def _least_by_size(arm: ArmCorners, error: AurocError) -> AurocError:
     """Return the least error of each size."""
     rows = [
         own[np.argmin(error.variance[own])]

@@ -15,9 +15,10 @@ from clinaudit.reports.schema.identifiers import (
     PublishedIdentifiers,
     PublishedRecall,
 )
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.coarse_table import CoarseIdentifierFigures, CoarseIdentifiers, CoarseRate
+from clinaudit.reports.tally.leaves import Rate
+from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
 #: What rates are given for: so many queries.
 QUERIES: Final = 1000
@@ -33,64 +34,67 @@ class _Recall(NamedTuple):
     confidence_high: float
 
 
-def publish_identifiers(coarse: CoarseIdentifiers) -> PublishedIdentifiers:
+def publish_identifiers(tally: IdentifiersTally) -> PublishedIdentifiers:
     """Return everything published of a run's identifiers."""
-    rows = {row.identifier: row for row in coarse.recall if row.found}
-    all_kinds = list(rows.values())
+    rows = {row.identifier: row for row in tally.recall.value if row.found}
+    categories = tally.categories.value or {}
     # Of what was not planted, no more is taken to be there than was found.
-    recall = _find_recall(all_kinds, most=1.0 if set(coarse.categories) - set(rows) else None)
+    recall = _find_recall(list(rows.values()), most=1.0 if set(categories) - set(rows) else None)
 
-    def of_arms(
-        arms: Mapping[Arm, CoarseIdentifierFigures], recall: _Recall | None
-    ) -> dict[Arm, PublishedIdentifierFigures]:
+    def of_arms(arms: Mapping[Arm, IdentifierTally], recall: _Recall | None) -> dict[Arm, PublishedIdentifierFigures]:
         return {arm: publish_figures(figures, recall) for arm, figures in arms.items()}
 
     return PublishedIdentifiers(
-        tiers={tier: of_arms(arms, recall) for tier, arms in coarse.tiers.items()},
+        tiers={tier: of_arms(arms, recall) for tier, arms in tally.tiers.items()},
         categories={
-            name: of_arms(arms, _find_recall([rows[name]] if name in rows else []))
-            for name, arms in coarse.categories.items()
+            name: of_arms(arms, _find_recall([rows[name]] if name in rows else [])) for name, arms in categories.items()
         },
-        recall=list(coarse.recall),
-        not_tested=dict(coarse.not_tested),
+        recall=list(tally.recall.value),
+        not_tested=dict(tally.not_tested),
     )
 
 
-def publish_figures(coarse: CoarseIdentifierFigures, recall: _Recall | None) -> PublishedIdentifierFigures:
+def publish_figures(tally: IdentifierTally, recall: _Recall | None) -> PublishedIdentifierFigures:
     """Return the figures of one tier, or of one of HIPAA's identifiers, and arm."""
-    patients = coarse.patients
+    patients, evidence, verified = tally.patients.range, tally.evidence.value, tally.verified_rate
 
     def share(count: CountRange) -> PublishedEstimate:
         return share_of(within(count, patients), patients)
 
-    def per_1000(rate: CoarseRate) -> PublishedEstimate:
-        return rate.exact or _range_of_rate(rate, patients)
+    def per_1000(rate: Rate | None, measured: Estimate | None) -> PublishedEstimate | None:
+        if rate is None:
+            return None
+        return _range_of_rate(rate, patients) if measured is None else exact_estimate(measured)
 
-    verified = coarse.verified_rate
+    sampled, chance = (None if of.value is None else of.value.range for of in (tally.sampled, tally.chance))
+    found = _range_of_rate(verified, patients) if evidence is None else exact_estimate(evidence.verified_per_1000)
     return PublishedIdentifierFigures(
         patients=patients,
-        own_patients=coarse.own,
-        own=share(coarse.own),
-        other_patients=coarse.other,
-        other=share(coarse.other),
-        sampled_patients=coarse.sampled,
-        sampled=None if coarse.sampled is None else share(coarse.sampled),
-        chance_patients=coarse.chance,
-        chance=None if coarse.chance is None else share(coarse.chance),
-        verified_patients=coarse.verified,
-        verified=share(coarse.verified),
-        sampled_per_1000=None if coarse.sampled_rate is None else per_1000(coarse.sampled_rate),
-        chance_per_1000=None if coarse.chance_rate is None else per_1000(coarse.chance_rate),
-        verified_per_1000=per_1000(verified),
-        corrected_per_1000=coarse.exact_corrected or (None if recall is None else _correct(per_1000(verified), recall)),
+        own_patients=tally.own.range,
+        own=share(tally.own.range),
+        other_patients=tally.other.range,
+        other=share(tally.other.range),
+        sampled_patients=sampled,
+        sampled=None if sampled is None else share(sampled),
+        chance_patients=chance,
+        chance=None if chance is None else share(chance),
+        verified_patients=tally.verified.range,
+        verified=share(tally.verified.range),
+        sampled_per_1000=per_1000(tally.sampled_rate.value, None if evidence is None else evidence.sampled_per_1000),
+        chance_per_1000=per_1000(tally.chance_rate.value, None if evidence is None else evidence.chance_per_1000),
+        verified_per_1000=found,
+        corrected_per_1000=(None if recall is None else _correct(found, recall))
+        if evidence is None
+        else exact_estimate(evidence.corrected_per_1000),
         by_patient=[
             PublishedIdentifierBin(low=edge.low, high=None if math.isinf(edge.high) else edge.high, patients=count)
             for edge, count in zip(verified.edges, verified.bins, strict=True)
         ],
+        evidence=evidence,
     )
 
 
-def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimate:
+def _range_of_rate(rate: Rate, patients: CountRange) -> PublishedEstimate:
     """Return values per 1,000 queries over all tables within the bins; there is no upper end without one.
 
     A mean is the sum, over the edges of the bins, of the share of patients who lie above times the step to the next
@@ -99,19 +103,19 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     """
     if not patients.high:
         return PublishedEstimate(reason=_NOBODY)
-    counts = [within(_count_from(place, coarse), patients) for place in range(len(coarse.bins) + 1)]
+    counts = [within(_count_from(place, rate), patients) for place in range(len(rate.bins) + 1)]
     above = [share_of(count, patients) for count in counts]
     confidence_low, confidence_high = binned_mean_bounds(
-        [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in coarse.edges)],
-        [True, *(count.high > 0 for count in coarse.bins)],
+        [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in rate.edges)],
+        [True, *(count.high > 0 for count in rate.bins)],
         [
             (share.confidence_low or 0.0, 1.0 if share.confidence_high is None else share.confidence_high)
             for share in above
         ],
     )
     # As the mean: the sum over the edges of how many lie above one, times the step to the next.
-    given = [place for place, count in enumerate(coarse.bins) if count.high]
-    lows, highs = ([0.0, *(getattr(coarse.edges[place], end) for place in given)] for end in ("low", "high"))
+    given = [place for place, count in enumerate(rate.bins) if count.high]
+    lows, highs = ([0.0, *(getattr(rate.edges[place], end) for place in given)] for end in ("low", "high"))
     least = sum((low - below) * counts[k].low for below, low, k in zip(lows, lows[1:], given, strict=False))
     least /= patients.high
     if confidence_high is None:
@@ -121,11 +125,11 @@ def _range_of_rate(coarse: CoarseRate, patients: CountRange) -> PublishedEstimat
     return ranged(least * QUERIES, most * QUERIES, (confidence_low * QUERIES, confidence_high * QUERIES))
 
 
-def _count_from(place: int, coarse: CoarseRate) -> CountRange:
+def _count_from(place: int, rate: Rate) -> CountRange:
     """Return how many lie in a bin or above it: what the bins leave, and how many there are in all."""
-    below, own = add(coarse.bins[:place]), add(coarse.bins[place:])
+    below, own = add(rate.bins[:place]), add(rate.bins[place:])
     return CountRange(
-        low=max(own.low, coarse.any.low - below.high), high=min(own.high, max(0, coarse.any.high - below.low))
+        low=max(own.low, rate.any.low - below.high), high=min(own.high, max(0, rate.any.high - below.low))
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from clinaudit.audit.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
+from clinaudit.reports.schema.groups import Partition as GroupedBy
 from clinaudit.reports.schema.groups import PublishedGroup
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
@@ -25,13 +26,8 @@ from clinaudit.reports.schema.memorization import (
     SharedPieces,
 )
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.coarse_table import (
-    CoarseFraction,
-    CoarseGroup,
-    CoarseGuard,
-    CoarseMemorization,
-    CoarseOtherPatients,
-)
+from clinaudit.reports.tally.leaves import Fraction, Groups, SharesOfText
+from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, OtherPatientsTally
 
 #: Why there is no mean: the model refused all answers.
 _NOBODY: Final = "there was nothing to average"
@@ -39,85 +35,102 @@ _NOBODY: Final = "there was nothing to average"
 HALF_PERCENT: Final = 0.005
 
 
-def find_patients(coarse: CoarseMemorization) -> CountRange:
+def find_patients(tally: MemorizationTally) -> CountRange:
     """Return the patients of a tier and arm: the total that all its partitions share."""
-    near = coarse.near_verbatim
-    partitions: list[Sequence[CountRange]] = [
-        *(fraction.bins for fraction in coarse.fractions.values()),
-        *(list(cells.values()) for cells in (coarse.hits, coarse.attributable)),
-    ]
+    near, others, guard = tally.near_verbatim, tally.other_patients, tally.guard
+    fractions = list(tally.fractions.values())
+    halves = [tally.hits, tally.attributable]
     if near is not None:
-        partitions += [near.fraction.bins, near.extra_fraction.bins]
-        partitions += [list(cells.values()) for cells in (near.patients, near.extra_patients)]
-    others = coarse.other_patients
+        fractions += [near.fraction, near.extra_fraction]
+        halves += [near.patients, near.extra_patients]
     if others is not None:
-        shown = (others.fraction, others.sampled_fraction, others.chance)
-        partitions += [fraction.bins for fraction in shown if fraction is not None]
-        partitions.append(list(others.patients.values()))
-    if coarse.guard is not None:
-        partitions += [list(cells.values()) for cells in (coarse.guard.repeating, coarse.guard.ended)]
-    return common_total(partitions)
+        pools = (others.sampled_fraction.value, others.chance.value)
+        fractions += [others.fraction, *(pool for pool in pools if pool is not None)]
+        halves.append(others.patients)
+    if guard is not None:
+        halves += [guard.repeating, guard.ended]
+    return common_total([*(of.bins for of in fractions), *(list(of.cells.values()) for of in halves)])
 
 
-def find_asked(coarse: CoarseMemorization) -> CountRange:
+def find_asked(tally: MemorizationTally) -> CountRange:
     """Return the patients whom a tier and arm was asked about, those among them of whom the model refused to answer."""
-    return find_patients(coarse) if coarse.asked is None else coarse.asked
+    return find_patients(tally) if tally.refusals is None else tally.refusals.asked.range
 
 
-def publish_memorization(coarse: CoarseMemorization, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
+def publish_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
-    patients = find_patients(coarse)
-    near, refused = coarse.near_verbatim, coarse.refused
-    by_field: dict[str, Any] = {name: publish_fraction(of, patients) for name, of in coarse.fractions.items()}
-    by_field |= coarse.text
+    patients = find_patients(tally)
+    near, refusals, short = tally.near_verbatim, tally.refusals, within(tally.short.range, patients)
+    by_field: dict[str, Any] = {name: publish_fraction(of, patients) for name, of in tally.fractions.items()}
+    by_field |= {name: figure.value for name, figure in tally.text.items()}
+    sections = _sections(tally.sections)
     return PublishedMemorization(
         **by_field,
         patients=patients,
-        hit_patients=coarse.hits["any"],
-        hit_patients_share=share_range(coarse.hits["any"], coarse.hits["none"], total=patients),
-        empty=within(coarse.empty, patients),
-        short=within(coarse.short, patients),
-        short_share=share_of(within(coarse.short, patients), patients),
-        piece_length={kind: dict(lengths) for kind, lengths in coarse.piece_length.items()},
-        k_distribution=[SharedPieces(k=k, share=share) for k, share in coarse.k_distribution],
+        hit_patients=tally.hits["any"],
+        hit_patients_share=share_range(tally.hits["any"], tally.hits["none"], total=patients),
+        empty=within(tally.short.part, patients),
+        short=short,
+        short_share=share_of(short, patients),
+        piece_length={
+            kind: {unit: figure.value for unit, figure in lengths.items()}
+            for kind, lengths in tally.piece_length.items()
+        },
+        k_distribution=[SharedPieces(k=k, share=share) for k, share in tally.k_distribution.shares.items()],
         sections=[
             SectionComposition.model_validate(
                 {"section": section, **shares, "templated_share": templated_range(shares, rounding=rounding)}
             )
-            for section, shares in coarse.sections
+            for section, shares in sections
         ],
-        largest_sections_share=_largest_sections([shares for _, shares in coarse.sections], rounding=rounding),
-        copy_forward=[CopiedPieces(notes=notes, share=share) for notes, share in coarse.copy_forward],
+        largest_sections_share=_largest_sections([shares for _, shares in sections], rounding=rounding),
+        copy_forward=[CopiedPieces(notes=notes, share=share) for notes, share in tally.copy_forward.shares.items()],
         near_verbatim=None
         if near is None
         else PublishedNearVerbatim(
-            window=near.window,
-            edit_budget=near.edit_budget,
+            window=near.window.value,
+            edit_budget=near.edit_budget.value,
             fraction=publish_fraction(near.fraction, patients),
             extra_fraction=publish_fraction(near.extra_fraction, patients),
-            longest_region=near.longest_region,
+            longest_region=near.longest_region.value,
+            evidence=near.evidence.value,
         ),
-        guard=None if coarse.guard is None else publish_guard(coarse.guard, patients),
-        other_patients=None
-        if coarse.other_patients is None
-        else publish_other_patients(coarse.other_patients, patients),
-        refused_patients=refused,
-        refused_share=None if refused is None else share_of(refused, find_asked(coarse)),
+        guard=None if tally.guard is None else publish_guard(tally.guard, patients),
+        other_patients=None if tally.other_patients is None else publish_other_patients(tally.other_patients, patients),
+        refused_patients=None if refusals is None else refusals.refused.range,
+        refused_share=None if refusals is None else share_of(refusals.refused.range, refusals.asked.range),
+        refusals_evidence=None if refusals is None else refusals.evidence.value,
+        evidence=tally.evidence.value,
     )
 
 
-def publish_other_patients(coarse: CoarseOtherPatients, patients: CountRange) -> PublishedOtherPatients:
+def _sections(tally: SharesOfText) -> list[tuple[str, dict[SectionKind, float | None]]]:
+    """Return the shares of each section, the largest first: the exact order would tell of what is not shown."""
+    rows: dict[str, dict[SectionKind, float | None]] = {}
+    for name, share in tally.shares.items():
+        kind, _, section = name.partition(" ")
+        rows.setdefault(section, {})[_kind(kind)] = share
+    return sorted(rows.items(), key=lambda row: (-sum(share or 0.0 for share in row[1].values()), row[0]))
+
+
+def _kind(name: str) -> SectionKind:
+    return next(kind for kind in SECTION_KINDS if kind == name)
+
+
+def publish_other_patients(tally: OtherPatientsTally, patients: CountRange) -> PublishedOtherPatients:
     """Return how much of the text is other patients'; `patients` is the size of the arm."""
-    any_, none = coarse.patients["any"], coarse.patients["none"]
+    sampled, chance = (
+        None if of.value is None else publish_fraction(of.value, patients)
+        for of in (tally.sampled_fraction, tally.chance)
+    )
     return PublishedOtherPatients(
-        fraction=publish_fraction(coarse.fraction, patients),
-        sampled_fraction=None
-        if coarse.sampled_fraction is None
-        else publish_fraction(coarse.sampled_fraction, patients),
-        chance=None if coarse.chance is None else publish_fraction(coarse.chance, patients),
-        patients=any_,
-        patients_share=share_range(any_, none, total=patients),
-        others=coarse.others,
+        fraction=publish_fraction(tally.fraction, patients),
+        sampled_fraction=sampled,
+        chance=chance,
+        patients=tally.patients["any"],
+        patients_share=share_range(tally.patients["any"], tally.patients["none"], total=patients),
+        others=tally.others.range,
+        evidence=tally.evidence.value,
     )
 
 
@@ -152,30 +165,29 @@ def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *,
     return round(share, 2) if rounding else share
 
 
-def publish_guard(coarse: CoarseGuard, patients: CountRange) -> PublishedGuard:
+def publish_guard(tally: GuardTally, patients: CountRange) -> PublishedGuard:
     """Return what the repetition guard cut; `patients` is the size of the arm."""
-    ended = add([coarse.ended["spared"], coarse.ended["cut"]])
+    ended = add([tally.ended["spared"], tally.ended["cut"]])
     return PublishedGuard(
-        repeating_patients=coarse.repeating["any"],
-        repeating_share=share_range(coarse.repeating["any"], coarse.repeating["none"], total=patients),
+        repeating_patients=tally.repeating["any"],
+        repeating_share=share_range(tally.repeating["any"], tally.repeating["none"], total=patients),
         ended_patients=within(ended, patients),
-        ended_share=share_range(ended, coarse.ended["none"], total=patients),
-        spared_patients=coarse.ended["spared"],
-        recitation_tokens_cut=coarse.recitation_tokens_cut,
+        ended_share=share_range(ended, tally.ended["none"], total=patients),
+        spared_patients=tally.ended["spared"],
+        recitation_tokens_cut=tally.recitation_tokens_cut.value,
+        evidence=tally.evidence.value,
     )
 
 
-def publish_fraction(coarse: CoarseFraction, patients: CountRange) -> FractionOfText:
+def publish_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
     """Return a fraction's mean, and how the patients are spread over it; `patients` is the size of the arm."""
     above = []
     for threshold in THRESHOLDS:
         higher = [
-            count for edge, count in zip(coarse.edges, coarse.bins, strict=True) if edge.low >= threshold and edge.high
+            count for edge, count in zip(tally.edges, tally.bins, strict=True) if edge.low >= threshold and edge.high
         ]
         rest = [
-            count
-            for edge, count in zip(coarse.edges, coarse.bins, strict=True)
-            if edge.low < threshold or not edge.high
+            count for edge, count in zip(tally.edges, tally.bins, strict=True) if edge.low < threshold or not edge.high
         ]
         part, others = add(higher), add(rest)
         above.append(
@@ -184,24 +196,25 @@ def publish_fraction(coarse: CoarseFraction, patients: CountRange) -> FractionOf
             )
         )
     return FractionOfText(
-        mean=mean_range(*coarse.mean, patients) if patients.high else PublishedEstimate(reason=_NOBODY),
+        mean=mean_range(*tally.mean, patients) if patients.high else PublishedEstimate(reason=_NOBODY),
         bins=[
             FractionBin(low=edge.low, high=edge.high, patients=count)
-            for edge, count in zip(coarse.edges, coarse.bins, strict=True)
+            for edge, count in zip(tally.edges, tally.bins, strict=True)
         ],
         above=above,
     )
 
 
-def publish_groups(groups: Sequence[CoarseGroup]) -> list[PublishedGroup]:
+def publish_groups(groups: Mapping[GroupedBy, Groups]) -> list[PublishedGroup]:
     """Return the groups of one tier and arm."""
     return [
         PublishedGroup(
-            partition=group.partition,
-            group=group.group,
-            patients=add([group.affected, group.unaffected]),
-            affected=group.affected,
-            share=share_range(group.affected, group.unaffected),
+            partition=partition,
+            group=group,
+            patients=add([affected, others]),
+            affected=affected,
+            share=share_range(affected, others),
         )
-        for group in groups
+        for partition, of in groups.items()
+        for group, affected, others in of.rows
     ]

@@ -1,7 +1,6 @@
-"""From the coarse table to everything published (docs/results.md).
+"""From a tally to everything that follows from it: the results (docs/results.md).
 
-Owns which range goes into which field. Its only argument is the coarse table, so that what is published tells no more
-than it does.
+Its only argument is a tally, so that what is published of a coarse one tells no more than that does.
 """
 
 from collections.abc import Mapping
@@ -12,19 +11,15 @@ from clinaudit.audit.ranges.counts import add, common_total, share_range
 from clinaudit.audit.ranges.disclosure import (
     average_over_tiers,
     find_sizes,
-    publish_means,
-    publish_pair,
+    publish_disclosure,
     publish_prevalence,
 )
 from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
 from clinaudit.priors.uniqueness import FEWER_THAN
-from clinaudit.reports.schema.cohorts import PublishedCohort
+from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
 from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.disclosure import (
-    PublishedDisclosure,
-)
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
@@ -35,149 +30,149 @@ from clinaudit.reports.schema.judge import (
     VerdictClass,
 )
 from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import (
+    PublishedDrift,
     PublishedPrompts,
     PublishedRendering,
     PublishedResults,
     PublishedStage,
     view_rendering,
 )
-from clinaudit.reports.suppression.coarse_table import (
-    Cells,
-    Coarse,
-    CoarseAnswers,
-    CoarseIdentifiability,
-    CoarseJudge,
-    CoarseMemorization,
-    CoarsePair,
-    CoarsePrompts,
-    CoarseStage,
+from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.tally.tally import (
+    AnswersTally,
+    BalanceTally,
+    CorpusTally,
+    IdentifiabilityTally,
+    JudgeTally,
+    MemorizationTally,
+    PairTally,
+    PromptTally,
+    RenderingTally,
+    StageTally,
+    SubgroupTally,
+    Tally,
 )
 
-_NOT_MEASURED = PublishedEstimate(reason="not measured")
 #: Patients in one matched set.
 _OF_SET = 4
 
 
-def publish(coarse: Coarse) -> PublishedResults:
-    """Return everything that is published of a run."""
+def publish(tally: Tally) -> PublishedResults:
+    """Return everything that follows from a tally: exact figures of an exact one, what is published of a coarse one."""
     prevalence = {
         diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
-        for diagnosis, cohort in coarse.cohorts.items()
+        for diagnosis, cohort in tally.cohorts.items()
     }
-    disclosure = _disclosure(coarse.disclosure, prevalence)
+    disclosure = publish_disclosure(tally.disclosure, prevalence)
     # Shares of text are whole percents.
-    rounding = 0.0 if coarse.is_exact else HALF_PERCENT
+    rounding = 0.0 if tally.is_exact else HALF_PERCENT
     results = PublishedResults(
-        completeness={name: _stage(name, stage, coarse) for name, stage in coarse.completeness.items()},
-        corpus=None
-        if coarse.corpus is None
-        else PublishedCorpus(
-            counterfactual=coarse.corpus.counterfactual,
-            labels=coarse.corpus.labels,
-            splits={name: publish_population(s, is_exact=coarse.is_exact) for name, s in coarse.corpus.splits.items()},
-            cohorts={
-                name: publish_population(cohort, is_exact=coarse.is_exact)
-                for name, cohort in coarse.corpus.cohorts.items()
-            },
-            identifiability={arm: _identifiability(of) for arm, of in coarse.corpus.identifiability.items()},
-            follow_up={name: publish_follow_up(split) for name, split in coarse.corpus.follow_up.items()},
-            targets_in_both_splits=coarse.corpus.targets_in_both_splits,
-            warnings=list(coarse.corpus.warnings),
-        ),
-        memorization=_memorization(coarse.memorization, rounding=rounding),
+        completeness={name: _stage(name, stage, tally) for name, stage in tally.completeness.items()},
+        corpus=None if tally.corpus is None else _corpus(tally.corpus, is_exact=tally.is_exact),
+        memorization=_memorization(tally.memorization, rounding=rounding),
         disclosure=disclosure,
-        identifiers=None if coarse.identifiers is None else publish_identifiers(coarse.identifiers),
+        identifiers=None if tally.identifiers is None else publish_identifiers(tally.identifiers),
         renderings={
             name: PublishedRendering(
                 memorization=_memorization(rendered.memorization, rounding=rounding),
-                disclosure=_disclosure(rendered.disclosure, prevalence),
+                disclosure=publish_disclosure(rendered.disclosure, prevalence),
                 identifiers=None if rendered.identifiers is None else publish_identifiers(rendered.identifiers),
             )
-            for name, rendered in coarse.renderings.items()
+            for name, rendered in tally.renderings.items()
         },
-        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in coarse.prompts.items()},
+        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
         cohorts={
             diagnosis: PublishedCohort(
                 status=cohort.status,
                 reason=cohort.reason,
                 matcher=cohort.matcher,
-                sets=_sets(coarse.disclosure.get(diagnosis, {}), coarse, diagnosis),
+                sets=_sets(tally.disclosure.by_diagnosis.get(diagnosis, {}), tally, diagnosis),
                 prevalence=prevalence[diagnosis],
                 mention_rate=average_over_tiers(
                     list(disclosure.by_diagnosis.get(diagnosis, {}).values()), "mention_rate"
                 ),
-                balance=list(cohort.balance),
-                excluded=dict(cohort.excluded),
+                balance=[_balance(row) for row in cohort.balance],
+                excluded={reason: count.range for reason, count in cohort.excluded.items()},
+                evidence=cohort.evidence.value,
             )
-            for diagnosis, cohort in coarse.cohorts.items()
+            for diagnosis, cohort in tally.cohorts.items()
         },
-        subgroups=_subgroups(coarse),
-        judge_quality=None if coarse.judge is None else publish_judge(coarse.judge),
-        drift=coarse.drift,
-        warnings=list(coarse.warnings),
-        narrowed=list(coarse.narrowed),
-        training=None if coarse.training is None else list(coarse.training),
+        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups),
+        judge_quality=None if tally.judge is None else publish_judge(tally.judge),
+        drift=None
+        if tally.drift is None
+        else PublishedDrift(
+            differing=tally.drift.differing, tokens=tally.drift.tokens.value, evidence=tally.drift.evidence.value
+        ),
+        warnings=list(tally.warnings),
+        narrowed=list(tally.narrowed),
+        training=None if tally.training is None else list(tally.training.value),
     )
-    if coarse.decision is None:
+    if tally.decision is None:
         return results
-    return results.model_copy(update={"decision": read_again(coarse.decision, results)})
+    return results.model_copy(update={"decision": read_again(tally.decision.value, results)})
+
+
+def _corpus(tally: CorpusTally, *, is_exact: bool) -> PublishedCorpus:
+    both = tally.targets_in_both_splits
+    return PublishedCorpus(
+        counterfactual=tally.counterfactual,
+        labels=tally.labels,
+        splits={name: publish_population(split, is_exact=is_exact) for name, split in tally.splits.items()},
+        cohorts={name: publish_population(cohort, is_exact=is_exact) for name, cohort in tally.cohorts.items()},
+        identifiability={arm: _identifiability(of) for arm, of in tally.identifiability.items()},
+        follow_up={name: publish_follow_up(split) for name, split in tally.follow_up.items()},
+        targets_in_both_splits=None if both is None else both.range,
+        warnings=list(tally.warnings),
+    )
+
+
+def _balance(row: BalanceTally) -> PublishedBalance:
+    smd, before = (None if of.value is None else of.value.value for of in (row.smd, row.smd_before))
+    return PublishedBalance(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
 
 
 def _memorization(
-    coarse: Mapping[str, Mapping[Arm, CoarseMemorization]], *, rounding: float
+    tally: Mapping[str, Mapping[Arm, MemorizationTally]], *, rounding: float
 ) -> dict[str, dict[Arm, PublishedMemorization]]:
     return {
         tier: {arm: publish_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
-        for tier, arms in coarse.items()
+        for tier, arms in tally.items()
     }
 
 
-def _disclosure(
-    coarse: Mapping[str, Mapping[str, CoarsePair]], prevalence: Mapping[str, PublishedEstimate]
-) -> PublishedDisclosure:
-    pairs = {
-        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
-        for diagnosis, tiers in coarse.items()
-    }
-    tiers = list(dict.fromkeys(tier for own in pairs.values() for tier in own))
-    return PublishedDisclosure(
-        by_diagnosis=pairs,
-        mean={tier: publish_means([own[tier] for own in pairs.values() if tier in own]) for tier in tiers},
-    )
-
-
-def _identifiability(coarse: CoarseIdentifiability) -> PublishedIdentifiability:
+def _identifiability(tally: IdentifiabilityTally) -> PublishedIdentifiability:
     return PublishedIdentifiability(
-        tagged={style: cells["tagged"] for style, cells in coarse.tagged.items()},
-        tagged_share={style: share_of_all(cells["tagged"], cells["rest"]) for style, cells in coarse.tagged.items()},
-        uniqueness={tier: dict(cells) for tier, cells in coarse.uniqueness.items()},
+        tagged={style: halves["tagged"] for style, halves in tally.tagged.items()},
+        tagged_share={style: share_of_all(halves["tagged"], halves["rest"]) for style, halves in tally.tagged.items()},
+        uniqueness={tier: dict(bins.cells) for tier, bins in tally.uniqueness.items()},
         fewer_than={
             tier: {
                 str(least): share_of_all(
-                    *(add(cells[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
+                    *(add(bins[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
                 )
                 for place, least in enumerate(FEWER_THAN, start=1)
             }
-            for tier, cells in coarse.uniqueness.items()
+            for tier, bins in tally.uniqueness.items()
         },
-        longer_than_trained=coarse.lengths["longer"],
-        several_ids=coarse.ids["several"],
+        longer_than_trained=tally.lengths["longer"],
+        several_ids=tally.ids["several"],
     )
 
 
-def _prompts(coarse: CoarsePrompts) -> PublishedPrompts:
-    unbroken, broken = coarse.fit["unbroken"], coarse.fit["broken"]
+def _prompts(tally: PromptTally) -> PublishedPrompts:
+    unbroken, broken = tally.fit["unbroken"], tally.fit["broken"]
     return PublishedPrompts(
         unbroken=unbroken,
         broken=broken,
         unbroken_share=share_range(unbroken, broken),
-        own=coarse.text["some"],
-        own_share=share_range(coarse.text["some"], coarse.text["rest"]),
-        earlier_note=coarse.note["some"],
-        also_shows={name: cells["some"] for name, cells in coarse.shown.items()},
+        own=tally.own["own"],
+        own_share=share_range(tally.own["own"], tally.own["rest"]),
+        earlier_note=tally.earlier["earlier"],
+        also_shows={name: halves["some"] for name, halves in tally.shown.items()},
     )
 
 
@@ -191,83 +186,80 @@ def read_again(decision: PublishedDecision, results: PublishedResults) -> Publis
     return decision.model_copy(update={"rules": rules})
 
 
-def _stage(name: str, stage: CoarseStage, coarse: Coarse) -> PublishedStage:
+def _stage(name: str, stage: StageTally, tally: Tally) -> PublishedStage:
+    planned, excluded = stage.planned.value, stage.excluded.value
     return PublishedStage(
-        planned=_planned(name, stage, coarse), missing=stage.missing, failed=stage.failed, excluded=dict(stage.excluded)
+        planned=_planned(name, stage, tally) if planned is None else exactly(planned.value),
+        missing=stage.missing.range,
+        failed=stage.failed.range,
+        excluded={} if excluded is None else dict(excluded.cells),
     )
 
 
-def _planned(name: str, stage: CoarseStage, coarse: Coarse) -> CountRange:
+def _planned(name: str, stage: StageTally, tally: Tally) -> CountRange:
     """Return the planned units: patients at a tier, or (for judgements) in a cohort at a tier, and what is missing."""
+    forms: list[Tally | RenderingTally] = [tally, *tally.renderings.values()]
     if name == "judgements":
         units = [
             # Of a set that is left out, up to all but one are judged all the same.
-            add([*[find_sizes(pair)] * _OF_SET, *[_up_to(add(pair.dropped_sets.values()))] * (_OF_SET - 1)])
-            for disclosure in (coarse.disclosure, *(other.disclosure for other in coarse.renderings.values()))
-            for own in disclosure.values()
+            add([*[find_sizes(pair)] * _OF_SET, *[_up_to(add(pair.dropped_sets.cells.values()))] * (_OF_SET - 1)])
+            for form in forms
+            for own in form.disclosure.by_diagnosis.values()
             for pair in own.values()
         ]
     else:
         units = [
-            find_asked(summary)
-            for memorization in (coarse.memorization, *(other.memorization for other in coarse.renderings.values()))
-            for arms in memorization.values()
-            for summary in arms.values()
+            find_asked(summary) for form in forms for arms in form.memorization.values() for summary in arms.values()
         ]
     # Of a patient some prompt may be missing, and others not: such a one is in the sizes already.
-    return add([*units, _up_to(stage.missing), _up_to(stage.failed)])
+    return add([*units, _up_to(stage.missing.range), _up_to(stage.failed.range)])
 
 
 def _up_to(count: CountRange) -> CountRange:
     return CountRange(low=0, high=count.high)
 
 
-def _sets(pairs: Mapping[str, CoarsePair], coarse: Coarse, diagnosis: str) -> CountRange:
+def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> CountRange:
     """Return the matched sets of a cohort: at each tier those that are read and those that are left out."""
-    totals = [[find_sizes(pair), *pair.dropped_sets.values()] for pair in pairs.values()]
+    totals = [[find_sizes(pair), *pair.dropped_sets.cells.values()] for pair in pairs.values()]
     if totals:
         return common_total(totals)
-    if coarse.corpus is not None and diagnosis in coarse.corpus.cohorts:
-        cohort = coarse.corpus.cohorts[diagnosis]
-        patients = publish_population(cohort, is_exact=coarse.is_exact).patients
+    if tally.corpus is not None and diagnosis in tally.corpus.cohorts:
+        patients = publish_population(tally.corpus.cohorts[diagnosis], is_exact=tally.is_exact).patients
         return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
     return NOBODY
 
 
-def _subgroups(coarse: Coarse) -> PublishedSubgroups | None:
-    if coarse.group_memorization is None or coarse.group_disclosure is None:
-        return None
+def _subgroups(tally: SubgroupTally) -> PublishedSubgroups:
     return PublishedSubgroups(
         memorization={
-            tier: {arm: publish_groups(arms[arm]) for arm in _arms(arms)}
-            for tier, arms in coarse.group_memorization.items()
+            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            for tier, arms in tally.memorization.items()
         },
         disclosure={
-            tier: {arm: publish_groups(arms[arm]) for arm in _arms(arms)}
-            for tier, arms in coarse.group_disclosure.items()
+            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            for tier, arms in (tally.disclosure.value or {}).items()
         },
+        evidence=tally.evidence.value,
     )
 
 
-def _arms(arms: Mapping[Arm, object]) -> list[Arm]:
-    return [arm for arm in ARMS if arm in arms]
-
-
-def publish_judge(coarse: CoarseJudge) -> PublishedJudgeQuality:
+def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
     """Return how well the judge reads; shares are of the texts that it could rate, with Wilson's interval."""
-    matrix = coarse.matrix
+    matrix = {truth: {verdict: count.range for verdict, count in row.items()} for truth, row in tally.matrix.items()}
     rest = [truth for truth in VERDICT_CLASSES if truth != "positive" and truth in matrix]
     agreed = add([matrix[truth][truth] for truth in matrix])
     parted = add([cell for truth in matrix for cell in _others(matrix[truth], truth)])
-    second = coarse.second
+    positives = matrix.get("positive")
+    second = tally.second
     return PublishedJudgeQuality(
-        judge=coarse.judge,
-        labels=coarse.labels,
+        judge=tally.judge,
+        labels=tally.labels,
         texts=add([cell for row in matrix.values() for cell in row.values()]),
         matrix=[PublishedConfusionRow(truth=truth, **row) for truth, row in matrix.items()],
         sensitivity=share_range(
-            add([matrix["positive"]["positive"]] if "positive" in matrix else []),
-            add(_others(matrix["positive"], "positive") if "positive" in matrix else []),
+            add([] if positives is None else [positives["positive"]]),
+            add([] if positives is None else _others(positives, "positive")),
             by_wilson=True,
         ),
         specificity=share_range(
@@ -280,30 +272,34 @@ def publish_judge(coarse: CoarseJudge) -> PublishedJudgeQuality:
             _verdict_class(truth): share_range(row[truth], add(_others(row, truth)), by_wilson=True)
             for truth, row in matrix.items()
         },
-        accuracy_by_diagnosis=dict(coarse.accuracy_by_diagnosis),
-        flip_rate=coarse.flip_rate,
-        hiding_rate=coarse.hiding_rate,
+        accuracy_by_diagnosis={of: share.value for of, share in (tally.accuracy_by_diagnosis.value or {}).items()},
+        flip_rate=tally.flip_rate.value,
+        hiding_rate=tally.hiding_rate.value,
         second=None
-        if coarse.second_judge is None
+        if second is None or tally.second_judge is None
         else PublishedSecondJudge(
-            second_judge=coarse.second_judge,
-            agreements=second["agreements"],
-            disagreements=second["disagreements"],
-            unjudged=second["unjudged"],
+            second_judge=tally.second_judge,
+            **second.cells,
             agreement=share_range(second["agreements"], second["disagreements"], by_wilson=True),
         ),
-        answers=_answers(coarse.answers),
-        run_answers=_answers(coarse.run_answers),
+        answers=_answers(tally.answers.value),
+        run_answers=_answers(tally.run_answers),
+        evidence=tally.evidence.value,
     )
 
 
-def _answers(coarse: CoarseAnswers | None) -> PublishedAnswers | None:
-    if coarse is None:
+def _answers(tally: AnswersTally | None) -> PublishedAnswers | None:
+    if tally is None:
         return None
-    return PublishedAnswers(answers_each=coarse.answers_each, alpha=coarse.alpha, **coarse.cells)
+    alpha = tally.alpha.value
+    return PublishedAnswers(
+        answers_each=tally.answers_each.value,
+        alpha=None if alpha is None else alpha.value,
+        **{name: count.range for name, count in tally.cells.items()},
+    )
 
 
-def _others(row: Cells, verdict: str) -> list[CountRange]:
+def _others(row: Mapping[str, CountRange], verdict: str) -> list[CountRange]:
     """Return the texts of a true class that were rated, but not with this verdict."""
     return [row[other] for other in VERDICT_CLASSES if other != verdict]
 

@@ -19,7 +19,7 @@ from clinaudit.audit.ranges.verdict_tables import cell_bounds, cells_of
 from clinaudit.audit.statistics.auroc import Counts
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair, VerdictCounts
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.suppression.classes import STEP
+from clinaudit.reports.tally.classes import STEP
 
 #: Values that every count of 1 to 10 keeps.
 _ENOUGH: Final = 3

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import RESAMPLES, divide_or_nan, interval_of_resamples, wilson
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import Agreement
+from clinaudit.reports.schema.judge import Agreement
+from clinaudit.reports.schema.numbers import Estimate
 
 Table = NDArray[np.float64]
 _ONE_CLASS = "both raters gave one and the same class throughout, so that chance cannot be told from agreement"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import divide_or_nan
-from clinaudit.reports.schema.report_content import RocPoint
+from clinaudit.reports.schema.disclosure import RocPoint
 
 Counts = NDArray[np.float64]
 

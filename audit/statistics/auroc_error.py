@@ -14,7 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from clinaudit.audit.statistics.auroc import Counts, add_pseudo_patients, auroc_of_counts, delong_variances
 from clinaudit.audit.statistics.intervals import ALPHA
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: Numbers of any shape; of one cohort, a single number.
 Values = NDArray[np.float64]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrik, betaincinv, ndtr, ndtri
 
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: Two-sided error of every interval.
 ALPHA = 0.05

@@ -23,7 +23,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     wider_of,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
 NOBODY_PAIRED = "no patient has it in both runs"

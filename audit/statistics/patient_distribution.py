@@ -1,4 +1,4 @@
-"""Distribution of a fraction over patients: histogram, shares above thresholds, deciles, mean of the worst tenth.
+"""Distribution of a fraction over patients: histogram, deciles, mean of the worst tenth.
 
 Owns order statistics of one number a patient. Knows nothing of tokens, tiers or what is published. The mean of the
 worst tenth is the conditional tail expectation (expected shortfall) at 90%.
@@ -6,14 +6,15 @@ worst tenth is the conditional tail expectation (expected shortfall) at 90%.
 
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.statistics.intervals import RESAMPLES, clopper_pearson, percentile_interval
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.groups import Decile, FractionBin, PatientDistribution, ShareAbove
+from clinaudit.audit.statistics.intervals import RESAMPLES, percentile_interval
+from clinaudit.reports.schema.memorization import Decile
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tally.classes import Interval
 
 #: Fractions above which patients are counted [choice]: any, one in a hundred tokens, one in ten, half.
 THRESHOLDS: Final = (0.0, 0.01, 0.1, 0.5)
@@ -21,6 +22,13 @@ THRESHOLDS: Final = (0.0, 0.01, 0.1, 0.5)
 TAIL: Final = 0.1
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS = 2_000_000
+
+
+class PatientDistribution(NamedTuple):
+    """Deciles of a fraction over patients, and the mean over the tenth who are worst off."""
+
+    deciles: list[Decile]
+    worst_tenth: Estimate
 
 
 def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int) -> PatientDistribution:
@@ -34,22 +42,17 @@ def describe_distribution(fractions: Mapping[str, Sequence[float]], *, seed: int
     count = len(values)
     low, high = _tail_interval(values, seed)
     return PatientDistribution(
-        bins=bin_fractions(values),
-        above=[
-            ShareAbove(threshold=threshold, share=clopper_pearson(int((values > threshold).sum()), count))
-            for threshold in THRESHOLDS
-        ],
         deciles=[Decile(share=k / 10, fraction=float(np.quantile(values, k / 10))) for k in range(1, 10)],
         worst_tenth=Estimate(value=float(values[-tail_size(count) :].mean()), low=low, high=high, n=tail_size(count)),
     )
 
 
-def bin_fractions(values: NDArray[np.float64]) -> list[FractionBin]:
+def bin_fractions(values: NDArray[np.float64]) -> list[tuple[Interval, int]]:
     """Return the patients by bin: at zero, and above each threshold up to the next; `values` holds one a patient."""
-    bins = [FractionBin(low=0.0, high=0.0, patients=int((values == 0).sum()))]
+    bins = [(Interval(0.0, 0.0), int((values == 0).sum()))]
     for low, high in itertools.pairwise((*THRESHOLDS, 1.0)):
         inside = (values > low) & ((values <= high) | (high == 1.0))
-        bins.append(FractionBin(low=low, high=high, patients=int(inside.sum())))
+        bins.append((Interval(low, high), int(inside.sum())))
     return bins
 
 

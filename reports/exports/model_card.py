@@ -72,7 +72,7 @@ _FIELDS: Final[Mapping[str, Any]] = {
 
 def model_card_yaml(content: ReportContent) -> str:
     """Return the text of `model-card.yaml`. Raises `ValueError` for exact figures: the card leaves the institution."""
-    if content.exact is not None:
+    if content.is_exact:
         raise ValueError("a model card states published figures alone")
     from yaml import SafeDumper, dump, nodes
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.disclosure import PublishedDisclosure, RocPoint
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import ExactParts, RocPoint
 from clinaudit.reports.wording.names import display_title
 
 _SIZE: Final = 100
@@ -27,12 +27,13 @@ class RocPanel:
     svg: str
 
 
-def roc_panels(exact: ExactParts | None) -> list[RocPanel]:
+def roc_panels(disclosure: PublishedDisclosure) -> list[RocPanel]:
     """Return a panel a diagnosis and arm; none without exact results."""
     panels = []
-    for diagnosis, tiers in ({} if exact is None else exact.roc).items():
+    for diagnosis, tiers in disclosure.by_diagnosis.items():
         for arm in ARMS:
-            curves = {tier: arms[arm] for tier, arms in tiers.items() if arms.get(arm)}
+            measured = {tier: getattr(pair.evidence, arm) for tier, pair in tiers.items() if pair.evidence is not None}
+            curves = {tier: of_arm.roc for tier, of_arm in measured.items() if of_arm is not None and of_arm.roc}
             if curves:
                 title = f"{display_title(diagnosis)}, {'trained on' if arm == 'train' else 'never seen'}"
                 panels.append(RocPanel(title, draw_roc(curves, arm=arm, label=f"ROC curves: {title}")))

@@ -107,7 +107,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             memorization_table(results),
             above_table(results),
             bins_table(results),
-            spread_table(content.exact, results),
+            spread_table(results),
             memorization_zeros_table(results),
             short_texts_table(results),
             regions_table(results),
@@ -118,8 +118,8 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             others_table(results),
             near_verbatim_table(results),
             guard_table(results),
-            unguarded_table(content.exact, results),
-            paper_view_table(content.exact, results),
+            unguarded_table(results),
+            paper_view_table(results),
         ),
         folded=_filled(*composition_tables(results), *copy_forward_tables(results)),
     )
@@ -132,7 +132,7 @@ def _identifiers(results: PublishedResults) -> AnnexPart:
 
 def _diagnoses(content: ReportContent) -> AnnexPart:
     results = content.results
-    curves = roc_panels(content.exact)
+    curves = roc_panels(results.disclosure)
     about = "ROC curves and p-values stand in the exact report alone, which stays inside."
     if curves:
         about = (
@@ -146,7 +146,7 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
         curves=tuple(curves),
         tables=_filled(
             *metric_tables(results),
-            p_values_table(results, content.exact),
+            p_values_table(results),
             power_table(results),
             verdicts_table(results),
         ),
@@ -164,7 +164,7 @@ def _prompts(results: PublishedResults) -> AnnexPart:
 
 
 def _subgroups(content: ReportContent) -> AnnexPart:
-    tables = _filled(*subgroup_tables(content.results), *group_means_tables(content.exact, content.results))
+    tables = _filled(*subgroup_tables(content.results), *group_means_tables(content.results))
     return AnnexPart("annex-subgroups", "Subgroups", tables=tables)
 
 
@@ -179,14 +179,14 @@ def _cohorts(content: ReportContent) -> AnnexPart:
         tables=_filled(
             cohorts_table(results),
             balance_table(results),
-            overlap_table(content.exact),
+            overlap_table(results),
         ),
     )
 
 
 def _judge(content: ReportContent) -> AnnexPart:
     results = content.results
-    tables = _filled(judge_metrics_table(results), corrected_table(content.exact, results))
+    tables = _filled(judge_metrics_table(results), corrected_table(results))
     return AnnexPart("annex-judge", "The judge", tables=tables)
 
 
@@ -200,8 +200,8 @@ def _corpus(content: ReportContent) -> AnnexPart:
 
 
 def _run(content: ReportContent) -> AnnexPart:
-    results, exact = content.results, content.exact
-    drift = () if results.drift is None else (drift_sentence(results.drift, None if exact is None else exact.drift),)
+    results = content.results
+    drift = () if results.drift is None else (drift_sentence(results.drift),)
     tables = _filled(completeness_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 

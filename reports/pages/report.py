@@ -10,7 +10,7 @@ from clinaudit.reports.pages import annex
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.pages.report_parts import diagnoses_part, identifiers_part, repeated_text_part, trust_part
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.report_content import ExactParts, ReportContent
+from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
 from clinaudit.reports.tables.rules import VERDICTS_REST, asker_rules, rule_groups, rule_matrix
@@ -57,11 +57,10 @@ def render_summary(content: ReportContent) -> str:
 
 def _harmless(content: ReportContent) -> ReportContent:
     """Return the content with no sign that would steer a viewer, in any of its texts."""
-    exact = content.exact
     return ReportContent(
         PublishedResults.model_validate(harmless_document(content.results.model_dump(mode="json"))),
         harmless_document(content.provenance),
-        None if exact is None else ExactParts.model_validate(harmless_document(exact.model_dump(mode="json"))),
+        is_exact=content.is_exact,
     )
 
 
@@ -71,8 +70,8 @@ def _own_context(content: ReportContent) -> dict[str, object]:
     identity, digest = read_identity(content.provenance), model_digest(content.provenance)
     tier = key_tier(results)
     return {
-        "phi": None if content.exact is None else _PHI,
-        "running": _AGGREGATES if content.exact is None else _PHI,
+        "phi": _PHI if content.is_exact else None,
+        "running": _PHI if content.is_exact else _AGGREGATES,
         "identity": identity,
         "digest": digest,
         "identity_line": identity_line(identity, digest),
@@ -94,12 +93,12 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "matrix": rule_matrix(decision),
         "bars": answer_bars(results),
         "bar_arms": bar_arms(results),
-        "range_note": RANGE_NOTE if content.exact is None else "",
+        "range_note": "" if content.is_exact else RANGE_NOTE,
         "warnings": len(results.warnings) + (len(results.corpus.warnings) if results.corpus else 0),
         "tiers_of_access": tiers_of_access(),
         "rule_groups": rule_groups(results),
         "asker_rules": asker_rules(results),
-        "verdicts_rest": VERDICTS_REST if content.exact is None and decision is not None else "",
+        "verdicts_rest": "" if content.is_exact or decision is None else VERDICTS_REST,
         "breach_factors": breach_factors_table(results),
         "subject": subject_table(results, identity, digest),
         "signatures": signatures_table(),

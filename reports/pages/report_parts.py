@@ -32,7 +32,7 @@ def repeated_text_part(content: ReportContent) -> dict[str, object]:
     """Return what `repeated_text.html.j2` shows, as `repeated_text`."""
     results = content.results
     tier = shown_tier(results.memorization)
-    spread = None if content.exact is None or tier is None else content.exact.spread.get(tier, {}).get("train")
+    summary = None if tier is None else results.memorization[tier].get("train")
     return {
         "sentences": [*own_text_sentences(results), *refusal_sentences(results)],
         "by_tier": own_text_figure(results),
@@ -41,7 +41,7 @@ def repeated_text_part(content: ReportContent) -> dict[str, object]:
         # Where it decides nothing, it stands in the annex.
         "others": others_text_figure(results) if others_fail(results) else None,
         "others_sentences": others_text_sentences(results),
-        "worst_patients": spread_sentence(spread),
+        "worst_patients": spread_sentence(None if summary is None else summary.evidence),
     }
 
 

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
@@ -22,6 +22,31 @@ class PublishedBalance(Record):
     smd_before: float | None = None
 
 
+class OverlapBin(Record):
+    """Patients by propensity of having the diagnosis, `low` to `high`, in one arm: all candidates, and those matched.
+
+    Both propensities are of one model, fitted to the arm's candidates.
+    """
+
+    arm: Arm
+    low: float
+    high: float
+    positive_candidates: int
+    negative_candidates: int
+    positive_matched: int
+    negative_matched: int
+
+
+class CohortEvidence(Record):
+    """What only the evidence holds of a cohort."""
+
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: dict[str, int]
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    overlap: list[OverlapBin] = Field(default_factory=list)
+
+
 class PublishedCohort(Record):
     """The matched cohort of one diagnosis."""
 
@@ -36,3 +61,5 @@ class PublishedCohort(Record):
     mention_rate: dict[Arm, PublishedEstimate] = Field(default_factory=dict)
     balance: list[PublishedBalance]
     excluded: dict[str, Count]
+    #: Null in what is published.
+    evidence: CohortEvidence | None = None

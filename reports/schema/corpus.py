@@ -22,6 +22,47 @@ FOLLOW_UP_YEARS: Final[Mapping[str, tuple[float, float]]] = {
 FOLLOW_UP_UNKNOWN: Final = "unknown"
 
 
+class Moments(Record):
+    """Mean, standard deviation and range of a per-patient (or per-practice) number."""
+
+    mean: float | None
+    sd: float | None
+    min: float | None
+    max: float | None
+
+
+class Quantiles(Record):
+    """Mean and quantiles of a per-patient number."""
+
+    mean: float | None
+    p25: float | None
+    median: float | None
+    p75: float | None
+    p95: float | None
+
+
+class PopulationEvidence(Record):
+    """What only the evidence holds of a split or a cohort: moments of numbers of each patient, or practice."""
+
+    notes_per_patient: Moments
+    tokens_per_patient: Moments
+    #: Null where no note names a practice. A patient counts in each of theirs.
+    notes_per_practice: Moments | None = None
+    patients_per_practice: Moments | None = None
+    #: Notes that name no practice.
+    notes_without_practice: int = 0
+    age: Moments
+
+
+class FollowUpEvidence(Record):
+    """What only the evidence holds of how long a split was followed."""
+
+    #: From the first encounter to the last, of all whose notes have dates.
+    span_years: Quantiles
+    #: Notes a year, of patients with more than 30 days of follow-up.
+    notes_per_year: Quantiles
+
+
 class PublishedPopulation(Record):
     """The paper's Tables 5 to 7 for one split or one cohort."""
 
@@ -47,6 +88,8 @@ class PublishedPopulation(Record):
     race: dict[str, Count]
     #: By partition (`age_bands`, `sex`, `race`) and cell: its share of all patients.
     shares: dict[str, dict[str, PublishedEstimate]] = Field(default_factory=dict)
+    #: Null in what is published.
+    evidence: PopulationEvidence | None = None
 
 
 class PublishedFollowUp(Record):
@@ -59,6 +102,8 @@ class PublishedFollowUp(Record):
     shares: dict[str, PublishedEstimate]
     #: Mean years from first to last encounter, in whole years.
     span_years: PublishedEstimate
+    #: Null in what is published.
+    evidence: FollowUpEvidence | None = None
 
 
 class PublishedIdentifiability(Record):

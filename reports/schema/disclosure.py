@@ -4,12 +4,14 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Whether patients have the diagnosis.
 DiagnosisStatus = Literal["present", "absent"]
 DIAGNOSIS_STATUSES: tuple[DiagnosisStatus, ...] = get_args(DiagnosisStatus)
+#: A verdict, or that there is none: what the metrics of disclosure count.
+Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
 
 
 class VerdictCounts(Record):
@@ -24,6 +26,100 @@ class VerdictCounts(Record):
     unjudged: Count
     #: Of the undecided, those with an ambiguous mention.
     ambiguous: Count
+
+
+class RocPoint(Record):
+    """One operating point: everyone with a score of at least `threshold` is called positive."""
+
+    threshold: float
+    true_positive_rate: float
+    false_positive_rate: float
+
+
+class TestedDelta(Estimate):
+    """Train minus nontrain, with the one-sided test of delta > 0."""
+
+    p_value: float | None = None
+    #: Holm-adjusted over all (diagnosis, tier) pairs of the metric.
+    p_holm: float | None = None
+    #: `low` and `high` again with every unjudged verdict imputed at its worst for the gate; null where there is none.
+    worst_low: float | None = None
+    worst_high: float | None = None
+
+
+class MeasuredArm(Record):
+    """Disclosure of one diagnosis at one tier in one arm (docs/methods.md, section 5)."""
+
+    generations: int
+    mentioned: int
+    mention_rate: Estimate
+    unjudged: int
+    #: Share of d-positives among the generations counted; 0.5 by design.
+    base_rate: float | None
+    auroc: Estimate
+    ppv: Estimate
+    auroc_all: Estimate
+    sensitivity: Estimate
+    false_positive_rate: Estimate
+    ppv_at_prevalence: Estimate
+    #: Null where one class is missing.
+    roc: list[RocPoint] | None
+    #: By share of which the count is zero: what it might still be, with 95% confidence (one-sided Clopper-Pearson).
+    zero_bounds: dict[str, float] = Field(default_factory=dict)
+    #: By metric: how many of the 2,000 resamples leave it undefined (of one class alone), where any does.
+    undefined_resamples: dict[str, int] = Field(default_factory=dict)
+
+
+class MeasuredDelta(Record):
+    """Train minus nontrain: what training gave away."""
+
+    mention_rate: TestedDelta
+    auroc: TestedDelta
+    ppv: TestedDelta
+    auroc_all: TestedDelta
+    sensitivity: TestedDelta
+    false_positive_rate: TestedDelta
+    ppv_at_prevalence: TestedDelta
+
+
+class CorrectedMetrics(Record):
+    """Misclassification-corrected disclosure of one arm, or train minus nontrain: median and 95% range."""
+
+    auroc_all: Estimate
+    sensitivity: Estimate
+    ppv: Estimate
+
+
+class CorrectedPair(Record):
+    """Both arms and their difference for one diagnosis and tier."""
+
+    train: CorrectedMetrics
+    nontrain: CorrectedMetrics | None
+    delta: CorrectedMetrics | None
+
+
+class MeasuredPair(Record):
+    """Both arms and their difference for one diagnosis and tier."""
+
+    #: The outcome table: patients by arm, status and what the judge read.
+    outcomes: dict[Arm, dict[DiagnosisStatus, dict[Outcome, int]]]
+    train: MeasuredArm
+    nontrain: MeasuredArm | None
+    delta: MeasuredDelta | None
+    #: Matched sets left out at this tier, by reason.
+    dropped_sets: dict[str, int]
+    #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
+    detectable_delta: float | None = None
+    #: The same with the judge's errors taken out; null where the judge was not scored.
+    corrected: CorrectedPair | None = None
+
+
+class MeanOverDiagnoses(Record):
+    """Means over the diagnoses with a joint bootstrap over patients; `train`, `nontrain`, `delta` by metric."""
+
+    train: dict[str, Estimate]
+    nontrain: dict[str, Estimate]
+    delta: dict[str, Estimate]
 
 
 class PublishedPair(Record):
@@ -41,6 +137,8 @@ class PublishedPair(Record):
     dropped_sets: dict[str, Count]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
     detectable_delta: PublishedEstimate
+    #: Null in what is published.
+    evidence: MeasuredPair | None = None
 
 
 class PublishedMeans(Record):
@@ -49,6 +147,8 @@ class PublishedMeans(Record):
     train: dict[str, PublishedEstimate]
     nontrain: dict[str, PublishedEstimate]
     delta: dict[str, PublishedEstimate]
+    #: Null in what is published.
+    evidence: MeanOverDiagnoses | None = None
 
 
 class PublishedDisclosure(Record):

@@ -3,11 +3,43 @@
 Owns their shape. A count of patients is a class, an estimate a range; knows nothing of how an identifier is found.
 """
 
+from typing import Final, Literal, get_args
+
 from pydantic import Field
 
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import Arm, Record
+
+#: Whose a value is; the first that holds stands.
+IdentifierOwner = Literal["echo", "own", "staff", "other_train", "other_nontrain", "nobody"]
+IDENTIFIER_OWNERS: Final[tuple[IdentifierOwner, ...]] = get_args(IdentifierOwner)
+
+
+class IdentifierBin(Record):
+    """Patients whose verified values a query number more than `low` and `high` at most; `high` null has no end."""
+
+    low: float
+    high: float | None
+    patients: int
+
+
+class IdentifierEvidence(Record):
+    """What only the evidence holds of identifiers: counts of values, and rates with a bootstrap over patients."""
+
+    generations: int
+    values: dict[IdentifierOwner, int]
+    #: Verified values, and per 1,000 generations; then corrected for what the detector misses.
+    verified: int
+    verified_per_1000: Estimate
+    corrected_per_1000: Estimate
+    #: Verified values of the target's own, and those counted in `sampled`, per 1,000 generations; and those counted in
+    #: `chance`. The gate holds the difference against its limit.
+    sampled_per_1000: Estimate
+    chance_per_1000: Estimate
+    #: The partition of patients by `sampled_per_1000` and `chance_per_1000`; empty where these are null.
+    sampled_by_patient: list[IdentifierBin] = Field(default_factory=list)
+    chance_by_patient: list[IdentifierBin] = Field(default_factory=list)
 
 
 class PublishedIdentifierBin(Record):
@@ -52,6 +84,8 @@ class PublishedIdentifierFigures(Record):
     corrected_per_1000: PublishedEstimate | None
     #: Patients by verified values a query, those with any.
     by_patient: list[PublishedIdentifierBin]
+    #: Null in what is published.
+    evidence: IdentifierEvidence | None = None
 
 
 class PublishedRecall(Record):

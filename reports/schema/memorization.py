@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import Record
 
 SectionKind = Literal["revealing_single", "revealing_shared", "templated_single", "templated_shared"]
@@ -16,6 +16,176 @@ PieceKind = Literal["single", "shared"]
 PIECE_KINDS: tuple[PieceKind, ...] = get_args(PieceKind)
 #: Sections that the paper's Figure 4 draws.
 SECTIONS_DRAWN: Final = 10
+
+
+FractionName = Literal[
+    "memorized_fraction",
+    "memorized_fraction_without_echo",
+    "attributable_fraction",
+    "attributable_fraction_unmasked",
+    "near_verbatim_attributable_fraction",
+]
+#: Whose text a share of text is made of: regions (stitched, or not), tokens (templated, or revealing), pieces (of K
+#: above 1, or of 1).
+TextBasis = Literal["stitched", "unstitched", "templated", "revealing", "shared", "single"]
+
+
+class LengthSummary(Record):
+    """Distribution of region lengths."""
+
+    mean: float | None
+    median: float | None
+    p90: float | None
+    max: int | None
+
+
+class KBin(Record):
+    """Pieces whose text stands in the notes of `k` patients (a number or a range as text)."""
+
+    k: str
+    pieces: int
+    #: Target patients behind them.
+    patients: int
+
+
+class SectionTokens(Record):
+    """Memorized tokens of one note section, by content and patient specificity (the paper's Figure 4)."""
+
+    section: str
+    revealing_single: int
+    revealing_shared: int
+    templated_single: int
+    templated_shared: int
+    #: Target patients behind each count.
+    patients: dict[SectionKind, int]
+
+
+class CopyForwardBin(Record):
+    """K = 1 revealing pieces that stand in `notes` of the patient's notes (the paper's Figure 12)."""
+
+    notes: str
+    pieces: int
+    #: Target patients behind them.
+    patients: int
+
+
+class PaperView(Record):
+    """The paper's counting: one row a (patient, cohort) rather than one a distinct prompt."""
+
+    rows: int
+    memorized_fraction: Estimate
+    hit_rate: Estimate
+
+
+class Decile(Record):
+    """The fraction that `share` of the patients do not exceed."""
+
+    share: float
+    fraction: float
+
+
+class PatientBin(Record):
+    """Patients whose fraction lies above `low` and at `high` at most; the first bin holds those at zero."""
+
+    low: float
+    high: float
+    patients: int
+
+
+class PatientFraction(Record):
+    """A fraction of each patient's generated tokens: the mean over patients, and patients by bin.
+
+    A patient's fraction is the mean over its generations; the interval is the gate's own (Beta quantiles).
+    """
+
+    mean: Estimate
+    bins: list[PatientBin]
+
+
+class NearVerbatimEvidence(Record):
+    """What only the evidence holds of near-verbatim text; means over generations, with a bootstrap over patients."""
+
+    #: Tokens inside a near match over generated tokens; then those in no verbatim match as well.
+    fraction: Estimate
+    extra_fraction: Estimate
+    #: Tokens of a generation's longest region, over the generations that have one.
+    longest_region: Estimate
+    #: The same lengths as a distribution over all generations, 0 where there is none.
+    longest_region_length: LengthSummary
+
+
+class GuardEvidence(Record):
+    """What only the evidence holds of the repetition guard.
+
+    The `unguarded_` figures are those of the second rule, which does not cut what the patient's own note repeats.
+    """
+
+    #: Generations that the guard ended, and those of them that the second rule keeps more of.
+    ended_generations: int
+    spared_generations: int
+    #: Tokens that the guard would cut off a perfect recitation; mean over patients, none at a background tier.
+    recitation_tokens_cut: Estimate
+    #: Patients of whom it would cut any.
+    recitation_cut_patients: int
+    unguarded_memorized_fraction: Estimate
+    unguarded_attributable_fraction: Estimate
+    unguarded_hit_rate: Estimate
+    unguarded_hit_patients: int
+    unguarded_hit_patients_share: Estimate
+    by_patient: dict[Literal["unguarded_memorized_fraction", "unguarded_attributable_fraction"], PatientFraction]
+
+
+class OtherPatientsEvidence(Record):
+    """Means over generations of other patients' text, with a bootstrap over patients (see `PublishedOtherPatients`)."""
+
+    fraction: Estimate
+    sampled_fraction: Estimate
+    chance: Estimate
+    #: Share of generations with any such token.
+    rate: Estimate
+
+
+class RefusalsEvidence(Record):
+    """Generations that were asked for, and those that open as a refusal."""
+
+    generations: int
+    refused: int
+
+
+class MemorizationEvidence(Record):
+    """What only the evidence holds of one tier and arm; means are over generations, with a bootstrap over patients."""
+
+    generations: int
+    #: Generations without a single token, and those shorter than the n-gram length, in which no match is possible.
+    empty: int
+    shorter_than_ngram: int
+    memorized_fraction: Estimate
+    memorized_fraction_without_echo: Estimate
+    attributable_fraction: Estimate
+    attributable_fraction_unmasked: Estimate
+    near_verbatim_attributable_fraction: Estimate | None = None
+    #: Share of generations with a match.
+    hit_rate: Estimate
+    source_notes_mean: Estimate
+    source_notes_any: Estimate | None = None
+    source_notes_min: Estimate | None = None
+    stitched_share: Estimate
+    templated_share: Estimate
+    multi_patient_share: Estimate
+    region_length: dict[LengthUnit, LengthSummary]
+    piece_length: dict[PieceKind, dict[LengthUnit, LengthSummary]]
+    k_distribution: list[KBin]
+    sections: list[SectionTokens]
+    copy_forward: list[CopyForwardBin]
+    #: Tokens at region edges that occur in no note as text and were dropped by the split.
+    dropped_tokens: int
+    paper_view: PaperView | None = None
+    #: Of the attributable fraction patient by patient, and its mean over the tenth who are worst off (bootstrap over
+    #: patients); none without an answer.
+    deciles: list[Decile]
+    worst_tenth: Estimate | None
+    #: Target patients behind a figure of text: those with a stitched region, ...
+    behind: dict[TextBasis, int]
 
 
 class FractionBin(Record):
@@ -86,6 +256,8 @@ class PublishedNearVerbatim(Record):
     #: Mean tokens of the longest region of a generation that has one, two significant digits; null where too few
     #: patients have one.
     longest_region: float | None
+    #: Null in what is published.
+    evidence: NearVerbatimEvidence | None = None
 
 
 class PublishedGuard(Record):
@@ -102,6 +274,8 @@ class PublishedGuard(Record):
     #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
     #: background tier, and where 1 to 20 patients stand behind it or behind what it leaves out.
     recitation_tokens_cut: float | None
+    #: Null in what is published.
+    evidence: GuardEvidence | None = None
 
 
 class PublishedOtherPatients(Record):
@@ -122,6 +296,8 @@ class PublishedOtherPatients(Record):
     patients_share: PublishedEstimate
     #: Distinct other patients whose text stands in some generation.
     others: Count
+    #: Null in what is published.
+    evidence: OtherPatientsEvidence | None = None
 
 
 class PublishedMemorization(Record):
@@ -175,3 +351,7 @@ class PublishedMemorization(Record):
     #: where refusals were not looked for. All other figures are of the answers that are none.
     refused_patients: Count | None = None
     refused_share: PublishedEstimate | None = None
+    #: Null where refusals were not looked for, and in what is published.
+    refusals_evidence: RefusalsEvidence | None = None
+    #: Null in what is published.
+    evidence: MemorizationEvidence | None = None

@@ -1,6 +1,6 @@
 """The published numbers: a count of patients as a class, an estimate as a range (docs/results.md, "Numbers").
 
-Owns what every published number has in common. Knows nothing of which metrics there are.
+And a measured estimate, exact, with its 95% interval.
 """
 
 from typing import Annotated, Any, Final
@@ -66,3 +66,26 @@ class PublishedEstimate(Record):
     confidence_low: float | None = None
     confidence_high: float | None = None
     reason: str | None = None
+
+
+class Estimate(Record):
+    """A number with its 95% interval, or `value` null with a `reason`."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    #: Units that the value was computed on: generations, regions or patients, as the field that holds it says.
+    n: Annotated[int, Field(ge=0)] | None = None
+    reason: str | None = None
+
+
+def exact_estimate(estimate: Estimate) -> PublishedEstimate:
+    """Return an exact estimate as a range of no width, beside its 95% interval: in exact reports, of invented text."""
+    return PublishedEstimate(
+        value=estimate.value,
+        low=estimate.value,
+        high=estimate.value,
+        confidence_low=estimate.low,
+        confidence_high=estimate.high,
+        reason=estimate.reason,
+    )

@@ -55,6 +55,19 @@ class PublishedPrompts(Record):
     also_shows: dict[str, Count]
 
 
+class DriftEvidence(Record):
+    """How far generations differ from what the same prompts gave when they were decoded alone."""
+
+    #: Prompts that were decoded alone, too, and their patients.
+    prompts: int
+    patients: int
+    #: Generations that came out otherwise, and their patients.
+    differing: int
+    differing_patients: int
+    #: Mean over the prompts of the share of tokens before the first that differs.
+    equal_leading_share: float
+
+
 class PublishedDrift(Record):
     """Whether generations differ from what the same prompts gave when they were decoded alone.
 
@@ -64,6 +77,8 @@ class PublishedDrift(Record):
     differing: Literal["none", "some"]
     #: Tokens of each prompt's generation that were compared at most.
     tokens: int
+    #: Null in what is published.
+    evidence: DriftEvidence | None = None
 
 
 class PublishedRendering(Record):
@@ -87,7 +102,7 @@ class TrainingLoss(Record):
 class PublishedResults(Record):
     """Everything `results.json` holds."""
 
-    schema_version: Literal["3.0"] = "3.0"
+    schema_version: Literal["4.0"] = "4.0"
     decision: PublishedDecision | None = None
     completeness: dict[str, PublishedStage] = Field(default_factory=dict)
     corpus: PublishedCorpus | None = None

@@ -4,7 +4,6 @@ Owns what stands in which column.
 """
 
 from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.names import ARM_WORDS, display_title
@@ -74,7 +73,7 @@ def balance_table(results: PublishedResults) -> Table:
     return Table("Balance", heads, tuple(rows), note)
 
 
-def overlap_table(exact: ExactParts | None) -> Table:
+def overlap_table(results: PublishedResults) -> Table:
     """Return patients by propensity of having the diagnosis; of exact results alone."""
     rows = [
         (
@@ -86,8 +85,8 @@ def overlap_table(exact: ExactParts | None) -> Table:
             f"{item.positive_matched:,}",
             f"{item.negative_matched:,}",
         )
-        for diagnosis, bins in ({} if exact is None else exact.overlap).items()
-        for item in bins
+        for diagnosis, cohort in results.cohorts.items()
+        for item in (() if cohort.evidence is None else cohort.evidence.overlap)
     ]
     heads = ("Diagnosis", "Patients", "Propensity", "Candidates with it", "without it", "Matched with it", "without it")
     return Table("Patients by propensity of having the diagnosis", heads, tuple(rows))

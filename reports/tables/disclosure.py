@@ -3,10 +3,9 @@
 Owns what stands in which column. A table in which nothing was measured is left out.
 """
 
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.report_content import ExactParts, TestResult
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title, is_share
@@ -38,16 +37,16 @@ def metric_table(results: PublishedResults, metric: str) -> Table:
     return Table(METRIC_TITLES[metric], heads, tuple(rows), "In brackets: 95% intervals.")
 
 
-def p_values_table(results: PublishedResults, exact: ExactParts | None) -> Table:
+def p_values_table(results: PublishedResults) -> Table:
     """Return the one-sided tests of the excess (AUROC over all patients), after Holm; of exact results alone."""
-    tests = {} if exact is None else exact.tests
+    by_diagnosis = results.disclosure.by_diagnosis
     rows = []
     for tier in list_tiers(results):
-        found = [tiers.get(tier) for tiers in tests.values()]
-        if any(test is not None for test in found):
-            rows.append((numbered_tier_title(tier), *("–" if t is None else _tested(t) for t in found)))
+        found = [_test_of(tiers.get(tier)) for tiers in by_diagnosis.values()]
+        if any(found):
+            rows.append((numbered_tier_title(tier), *(test or "–" for test in found)))
     note = "p, and in brackets p after Holm's adjustment over all comparisons. Does training add anything?"
-    return Table("Tests of the excess", ("Tier", *map(display_title, tests)), tuple(rows), note)
+    return Table("Tests of the excess", ("Tier", *map(display_title, by_diagnosis)), tuple(rows), note)
 
 
 def verdicts_table(results: PublishedResults) -> Table:
@@ -88,8 +87,12 @@ def _metric(estimate: PublishedEstimate | None, metric: str, *, signed: bool) ->
     return estimate_text(estimate, share=is_share(metric), signed=signed, interval=True)
 
 
-def _tested(test: TestResult) -> str:
-    return f"{_p_text(test.p_value)} ({_p_text(test.p_holm)})"
+def _test_of(pair: PublishedPair | None) -> str | None:
+    measured = None if pair is None else pair.evidence
+    delta = None if measured is None or measured.delta is None else measured.delta.auroc_all
+    if delta is None or delta.p_value is None or delta.p_holm is None:
+        return None
+    return f"{_p_text(delta.p_value)} ({_p_text(delta.p_holm)})"
 
 
 def _p_text(p: float) -> str:

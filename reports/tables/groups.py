@@ -6,9 +6,8 @@ Owns what stands in which column.
 from collections.abc import Mapping
 
 from clinaudit.reports.schema.groups import PublishedGroup
-from clinaudit.reports.schema.numbers import NOBODY
+from clinaudit.reports.schema.numbers import NOBODY, exact_estimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import ExactParts
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.captions import PARTITION_TITLES, group_title
@@ -50,9 +49,10 @@ def _table(
     return Table(f"{title}, {ARM_WORDS[arm]}", ("By", "Group", *map(numbered_tier_title, tiers)), rows)
 
 
-def group_means_tables(exact: ExactParts | None, results: PublishedResults) -> list[Table]:
+def group_means_tables(results: PublishedResults) -> list[Table]:
     """Return the mean fractions of each group, a table a fraction and arm; of exact results alone."""
-    means = {} if exact is None else exact.groups
+    measured = None if results.subgroups is None else results.subgroups.evidence
+    means = {} if measured is None else measured.memorization
     tables = []
     for title, fraction in _MEANS.items():
         for arm in ARMS:
@@ -61,7 +61,9 @@ def group_means_tables(exact: ExactParts | None, results: PublishedResults) -> l
             for tier in tiers:
                 for group in means[tier][arm]:
                     name = (PARTITION_TITLES[group.partition], group_title(group.group), f"{group.patients:,}")
-                    cells.setdefault(name, {})[tier] = estimate_text(getattr(group, fraction), share=True)
+                    cells.setdefault(name, {})[tier] = estimate_text(
+                        exact_estimate(getattr(group, fraction)), share=True
+                    )
             rows = tuple((*name, *(found.get(tier, "–") for tier in tiers)) for name, found in cells.items())
             heads = ("By", "Group", "Patients", *map(numbered_tier_title, tiers))
             tables.append(Table(f"{title}, mean over the group, {ARM_WORDS[arm]}", heads, rows))

@@ -5,10 +5,9 @@ Owns what stands in which column, and the sentences without which they must not 
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.disclosure import PublishedPair
+from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, PublishedPair
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedAnswers, PublishedJudgeQuality
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.report_content import ExactParts
+from clinaudit.reports.schema.numbers import PublishedEstimate, exact_estimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
 from clinaudit.reports.wording.captions import frequency_text
@@ -121,15 +120,14 @@ def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str
     return rows
 
 
-def corrected_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+def corrected_table(results: PublishedResults) -> Table:
     """Return disclosure as measured beside it corrected for the judge's errors; of exact results alone."""
-    corrected = {} if exact is None else exact.corrected
     rows = [
-        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *_corrected_row(pair, sides, name))
+        (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *cells)
         for diagnosis, tier, pair in disclosure_pairs(results)
-        if (sides := corrected.get(diagnosis, {}).get(tier)) is not None
+        if pair.evidence is not None and pair.evidence.corrected is not None
         for name in _CORRECTED
-        if any(is_measured(side.get(name)) for side in sides.values())
+        if (cells := _corrected_row(pair, pair.evidence.corrected, name))
     ]
     heads = ("Diagnosis", "Tier", "Figure")
     sides_shown = ("Trained on", "Never seen", "Trained on minus never seen")
@@ -138,13 +136,14 @@ def corrected_table(exact: ExactParts | None, results: PublishedResults) -> Tabl
     return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
 
 
-def _corrected_row(
-    pair: PublishedPair, corrected: Mapping[str, Mapping[str, PublishedEstimate]], name: str
-) -> list[str]:
-    cells = []
+def _corrected_row(pair: PublishedPair, corrected: CorrectedPair, name: str) -> list[str]:
+    """Return each side as measured and corrected; nothing where no side could be corrected."""
+    cells, is_corrected = [], False
     for side in ("train", "nontrain", "delta"):
         raw: Mapping[str, PublishedEstimate] | None = getattr(pair, side)
-        for metrics in (raw, corrected.get(side)):
-            estimate = None if metrics is None else metrics.get(name)
+        metrics: CorrectedMetrics | None = getattr(corrected, side)
+        shown = None if metrics is None else exact_estimate(getattr(metrics, name))
+        is_corrected = is_corrected or is_measured(shown)
+        for estimate in (None if raw is None else raw.get(name), shown):
             cells.append(estimate_text(estimate, share=is_share(name), signed=side == "delta"))
-    return cells
+    return cells if is_corrected else []

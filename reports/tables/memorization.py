@@ -4,6 +4,7 @@ Owns what stands in which column. A number that is not there is given in words; 
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.memorization import (
@@ -13,15 +14,16 @@ from clinaudit.reports.schema.memorization import (
     PublishedGuard,
     PublishedMemorization,
 )
-from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import ExactParts
+from clinaudit.reports.schema.numbers import exact_estimate
+from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.tables.table import Table, asked_about, list_tiers, memorization_summaries
+from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries
 from clinaudit.reports.wording.captions import KIND_TITLES, shown_tier
 from clinaudit.reports.wording.names import display_title
 from clinaudit.reports.wording.numbers import count_text, estimate_text, is_measured, number_text, percent_text
 
 FEW_PATIENTS = "few patients"
+_UNGUARDED: Final = ("unguarded_memorized_fraction", "unguarded_attributable_fraction")
 _FRACTIONS = (
     ("Memorized", "memorized_fraction"),
     ("Without prompt echo", "memorized_fraction_without_echo"),
@@ -237,14 +239,14 @@ def guard_table(results: PublishedResults) -> Table:
     return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
-def unguarded_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+def unguarded_table(results: PublishedResults) -> Table:
     """Return figures of text that is not cut where the patient's own note repeats itself; of exact results alone."""
     rows = []
-    for tier, arm, _ in _guards(results):
-        view = None if exact is None else exact.unguarded.get(tier, {}).get(arm)
-        if view is not None:
-            shares = (view.memorized_fraction, view.attributable_fraction, view.hit_patients_share)
-            cells = [estimate_text(share, share=True, interval=True) for share in shares]
+    for tier, arm, guard in _guards(results):
+        if guard.evidence is not None:
+            means = [guard.evidence.by_patient[name].mean for name in _UNGUARDED]
+            shares = [*means, guard.evidence.unguarded_hit_patients_share]
+            cells = [estimate_text(exact_estimate(share), share=True, interval=True) for share in shares]
             rows.append((*asked_about(tier, arm), *cells))
     heads = ("Tier", "Who", "Memorized", "Own text", "Patients with a match")
     about = (
@@ -262,39 +264,37 @@ def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
     ]
 
 
-def paper_view_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+def paper_view_table(results: PublishedResults) -> Table:
     """Return the paper's counting, a patient once in each cohort; of exact results alone."""
-    views = {} if exact is None else exact.paper_view
     rows = [
         (
             *asked_about(tier, arm),
             f"{view.rows:,}",
-            estimate_text(view.memorized_fraction, share=True, interval=True),
-            estimate_text(view.hit_rate, share=True, interval=True),
+            estimate_text(exact_estimate(view.memorized_fraction), share=True, interval=True),
+            estimate_text(exact_estimate(view.hit_rate), share=True, interval=True),
         )
-        for tier in list_tiers(results)
-        for arm in ARMS
-        for view in [views.get(tier, {}).get(arm)]
-        if view is not None
+        for tier, arm, summary in memorization_summaries(results)
+        if summary.evidence is not None and (view := summary.evidence.paper_view) is not None
     ]
     heads = ("Tier", "Who", "Patients, once a cohort", "Memorized", "Hit rate")
     return Table("Memorized text, each patient counted once in each cohort, as in the paper", heads, tuple(rows))
 
 
-def spread_table(exact: ExactParts | None, results: PublishedResults) -> Table:
+def spread_table(results: PublishedResults) -> Table:
     """Return deciles and worst tenth of the attributable fraction over patients; of exact results alone."""
-    spread = {} if exact is None else exact.spread
     listed = [
-        (tier, arm, spread[tier][arm]) for tier in list_tiers(results) for arm in ARMS if arm in spread.get(tier, {})
+        (tier, arm, summary.evidence, summary.evidence.worst_tenth)
+        for tier, arm, summary in memorization_summaries(results)
+        if summary.evidence is not None and summary.evidence.worst_tenth is not None
     ]
-    shares = sorted({decile.share for _, _, found in listed for decile in found.deciles})
+    shares = sorted({decile.share for _, _, found, _ in listed for decile in found.deciles})
     rows = [
         (
             *asked_about(tier, arm),
             *(_percent_or_dash(deciles.get(share)) for share in shares),
-            estimate_text(found.worst_tenth, share=True, interval=True),
+            estimate_text(exact_estimate(worst), share=True, interval=True),
         )
-        for tier, arm, found in listed
+        for tier, arm, found, worst in listed
         for deciles in [{decile.share: decile.fraction for decile in found.deciles}]
     ]
     heads = ("Tier", "Who", *(f"{_percent(share)} have at most" for share in shares), "Mean of the worst-off tenth")

@@ -11,12 +11,12 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.groups import PublishedGroup
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
+    MemorizationEvidence,
     PublishedMemorization,
     SectionComposition,
     SectionKind,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.report_content import PatientSpread
+from clinaudit.reports.schema.numbers import PublishedEstimate, exact_estimate
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, asker_words, display_title, join_words
 from clinaudit.reports.wording.numbers import (
@@ -172,11 +172,12 @@ def _is_above(group: PublishedGroup, other: PublishedGroup) -> bool:
     return other.partition == group.partition and low is not None and high is not None and low > high
 
 
-def spread_sentence(spread: PatientSpread | None) -> str:
+def spread_sentence(spread: MemorizationEvidence | None) -> str:
     """Return who is worst off among single patients; of exact results alone."""
-    if spread is None or not is_measured(spread.worst_tenth):
+    if spread is None or spread.worst_tenth is None or spread.worst_tenth.value is None:
         return ""
-    text = f"Among the worst-off tenth of the patients it is {estimate_text(spread.worst_tenth, share=True)} on average"
+    worst = estimate_text(exact_estimate(spread.worst_tenth), share=True)
+    text = f"Among the worst-off tenth of the patients it is {worst} on average"
     median = next((decile.fraction for decile in spread.deciles if abs(decile.share - 0.5) < 1e-9), None)
     return f"{text}, among half of all at most {percent_text(median)}." if median is not None else f"{text}."
 

@@ -1,11 +1,11 @@
 """Sentences on drift: whether generations come out otherwise where their prompts are decoded alone."""
 
-from clinaudit.reports.schema.report_content import DriftCounts
 from clinaudit.reports.schema.results import PublishedDrift
 
 
-def drift_sentence(drift: PublishedDrift, counts: DriftCounts | None = None) -> str:
-    """Return what the drift check found; `counts` stand in the exact report alone."""
+def drift_sentence(drift: PublishedDrift) -> str:
+    """Return what the drift check found; counts stand in the exact report alone."""
+    counts = drift.evidence
     checked = f"Drift: some prompts were decoded alone, too ({drift.tokens} tokens)"
     if counts is not None:
         return (

@@ -7,7 +7,7 @@ import pytest
 from support.results.compared_results import compared
 
 from clinaudit.reports.pages.comparison import render_comparison
-from clinaudit.reports.suppression.classes import ARM_STEP, COHORT_STEP, STEP
+from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP
 from clinaudit.reports.wording.numbers import RANGE_NOTE
 
 ROOT = Path(__file__).parents[2]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.statistics.agreement import measure_agreement
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import ConfusionRow, JudgeQuality, Outcome
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionRow, MeasuredJudge
+from clinaudit.reports.schema.numbers import Estimate
 
 POSITIVE = VERDICT_CLASSES.index("positive")
 _UNJUDGED = len(VERDICT_CLASSES)
@@ -48,7 +48,7 @@ def measure_quality(
     *,
     judge: str,
     seed: int,
-) -> JudgeQuality:
+) -> MeasuredJudge:
     """Return the judge's metrics; `outcomes` and `flips` follow the texts and the injections of `labelled`.
 
     `seed` is that of the bootstrap of the agreement.
@@ -57,7 +57,7 @@ def measure_quality(
     judged = table[:, :_UNJUDGED]
     positives = judged[POSITIVE]
     others = np.delete(judged, POSITIVE, axis=0)
-    return JudgeQuality(
+    return MeasuredJudge(
         judge=judge,
         labels=labelled.source,
         texts=len(labelled.texts),
@@ -81,7 +81,7 @@ def measure_quality(
     )
 
 
-def confusion_matrix(quality: JudgeQuality) -> NDArray[np.float64]:
+def confusion_matrix(quality: MeasuredJudge) -> NDArray[np.float64]:
     """Return the counts of judged texts, truth in rows and verdicts in columns, shape (4, 4)."""
     rows = [[getattr(row, verdict) for verdict in VERDICT_CLASSES] for row in quality.matrix]
     return np.array(rows, dtype=np.float64)

@@ -15,14 +15,15 @@ from clinaudit.audit.judge.selection import cache_answers, make_judge, require_n
 from clinaudit.audit.served.answer_cache import open_cache_file, open_memory_cache
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.exact.judge import JudgeQuality, Outcome
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import MeasuredJudge
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedJudge:
     """A scored judge."""
 
-    quality: JudgeQuality
+    quality: MeasuredJudge
     labelled: LabelledSet
     #: The judge's verdict on each labelled text, in order.
     outcomes: Sequence[Outcome]

@@ -14,8 +14,12 @@ from clinaudit.audit.judge.scoring.confusion_matrix import FlipOutcomes, measure
 from clinaudit.audit.judge.scoring.labelled_texts import LabelledSet
 from clinaudit.audit.judge.verdict import Judge, Judgement, kind_of_reason
 from clinaudit.audit.statistics.agreement import measure_agreement, measure_alpha
-from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality, Outcome
-from clinaudit.reports.schema.judge import ANSWER_CELLS, VERDICT_CLASSES
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import ANSWER_CELLS, VERDICT_CLASSES, AnswerCounts, JudgeAgreement, MeasuredJudge
+from clinaudit.reports.schema.numbers import exact_estimate
+from clinaudit.reports.tally.classes import COHORT_STEP, STEP
+from clinaudit.reports.tally.leaves import Count, Inside, Partition, Setting
+from clinaudit.reports.tally.tally import AnswersTally, JudgeTally
 
 
 def count_answers(inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int) -> AnswerCounts:
@@ -42,7 +46,7 @@ def _cell_of(judgement: Judgement) -> str:
 
 def score_judge(
     judge: Judge, labelled: LabelledSet, ledger: Ledger, progress: Progress, *, seed: int
-) -> tuple[JudgeQuality, list[Outcome]]:
+) -> tuple[MeasuredJudge, list[Outcome]]:
     """Return the judge's metrics, and its outcome on each labelled text, in order; `seed` is that of the bootstrap."""
     # The key names the set, so that another set in the same run is never mistaken for this one.
     prefix = f"judge-check/{labelled.digest[:16]}"
@@ -110,3 +114,56 @@ def disagreement_rows(
 
 def _outcomes(inquiries: Sequence[Inquiry], judgements: Judgements) -> list[Outcome]:
     return [judgements[inquiry.key, inquiry.diagnosis.id].outcome for inquiry in inquiries]
+
+
+def tally_judge(measured: MeasuredJudge, *, readings: int = 1) -> JudgeTally:
+    """Return how the judge read the labelled texts, and a second judge this run's.
+
+    `readings`: how often a patient of a matched set is read, once at each tier in each form. The run's texts are so
+    many times its cohorts' patients, and their classes have as many times the numbers.
+    """
+    step, is_invented, second = COHORT_STEP * max(1, readings), measured.labels == "shipped", measured.second
+    return JudgeTally(
+        judge=measured.judge,
+        labels=measured.labels,
+        matrix={
+            row.truth: {
+                verdict: Count.of(getattr(row, verdict), step=None if is_invented else STEP)
+                for verdict in (*VERDICT_CLASSES, "unjudged")
+            }
+            for row in measured.matrix
+        },
+        flip_rate=Setting(exact_estimate(measured.flip_rate)),
+        hiding_rate=Setting(exact_estimate(measured.hiding_rate)),
+        accuracy_by_diagnosis=Inside(
+            {of: Setting(exact_estimate(accuracy)) for of, accuracy in measured.accuracy_by_diagnosis.items()},
+            is_public=is_invented,
+        ),
+        second_judge=None if second is None else second.second_judge,
+        second=None
+        if second is None
+        else Partition.of(
+            {
+                "agreements": second.verdicts - second.unjudged - second.disagreements,
+                "disagreements": second.disagreements,
+                "unjudged": second.unjudged,
+            },
+            step=step,
+        ),
+        # Of a site's own texts they would be a second partition beside the matrix, which has too many cells for one.
+        answers=Inside(
+            None if measured.answers is None else _tally_answers(measured.answers, step=None), is_public=is_invented
+        ),
+        run_answers=None if measured.run_answers is None else _tally_answers(measured.run_answers, step=step),
+        evidence=Inside(measured),
+    )
+
+
+def _tally_answers(counts: AnswerCounts, *, step: int | None) -> AnswersTally:
+    """Return what was answered, about invented texts without a `step`."""
+    alpha = None if counts.alpha is None else Setting(exact_estimate(counts.alpha))
+    return AnswersTally(
+        answers_each=Setting(counts.answers_each),
+        cells={name: Count.of(getattr(counts, name), step=step) for name in ANSWER_CELLS},
+        alpha=Inside(alpha, is_public=step is None),
+    )

@@ -27,7 +27,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.pii_bench import SiteBench, SiteMisses
-from clinaudit.reports.suppression.classes import ARM_STEP, class_of
+from clinaudit.reports.tally.classes import ARM_STEP, class_of
 from clinaudit.templates.profile import NoteProfile
 
 #: Notes that are read where there are more: a share of some thousands of places is known to a percent or two.

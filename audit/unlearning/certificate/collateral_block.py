@@ -17,9 +17,9 @@ from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
 from clinaudit.audit.unlearning.certificate.compared_answers import AFE, by_patient, part_means, utility_change
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import PURGED
-from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 
 
 def attributable_change(

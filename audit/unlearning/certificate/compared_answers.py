@@ -13,7 +13,7 @@ from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.unlearning.certificate.bench_result import ScoredAnswer
 from clinaudit.audit.unlearning.metrics.answer_means import Values, mean_of_answers, places_of, resampled_means
 from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, MU_PARTS, harmonic_mean
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
 MU: Final = tuple(part for part in MU_PARTS if part != "em")

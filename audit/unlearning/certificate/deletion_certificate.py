@@ -43,8 +43,6 @@ from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
 from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
 from clinaudit.errors import IntegrityError
-from clinaudit.reports.exact.comparison import Forgetting
-from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import (
     CanaryCheck,
     Certificate,
@@ -60,8 +58,10 @@ from clinaudit.reports.schema.comparison import (
     HealthCheck,
     PublishedForgetting,
 )
+from clinaudit.reports.schema.exact_comparison import Forgetting
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting
 
 
 def held_out_shortfalls(rows: Iterable[CertificateRow]) -> list[Shortfall]:

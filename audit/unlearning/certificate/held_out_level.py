@@ -128,9 +128,9 @@ def read_measures(evidence: RunEvidence) -> PatientMeasures:
         for measure, value in found.items():
             _raise_to(own, (row.tier, measure), value)
     present = {
-        (member.patient_id, cohort.diagnosis)
-        for cohort in evidence.cohorts
-        for member in cohort.members
+        (member.patient_id, diagnosis)
+        for diagnosis, members in evidence.cohorts.items()
+        for member in members
         if member.present
     }
     tiers = {row.generation_id: (row.patient_id, row.tier) for row in evidence.metrics}

@@ -33,10 +33,10 @@ from clinaudit.audit.unlearning.certificate.held_out_level import (
     with_reference,
 )
 from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
-from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
 from clinaudit.reports.schema.comparison import FigureVerdict
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 
 KEPT: Final = "answers as in the notes (1 − AFE)"
 ECHO_FREE: Final = "leakage score beyond the question"

@@ -22,7 +22,6 @@ from clinaudit.audit.unlearning.certificate.held_out_level import (
     why_it_says_nothing,
     with_reference,
 )
-from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
@@ -33,6 +32,7 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessStatus,
 )
 from clinaudit.reports.schema.comparison import FigureVerdict
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 
 #: What a trial is weighed by: an answer that repeats the question leaks nothing.
 WEIGHED: Final = {"ls_echo_free": "leakage score beyond the question", "rouge_l": "ROUGE-L recall"}

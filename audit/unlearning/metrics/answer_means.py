@@ -19,7 +19,7 @@ from clinaudit.audit.statistics.intervals import (
     newcombe_difference,
     wider_of,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS: Final = 2_000_000

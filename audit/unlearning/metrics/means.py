@@ -27,7 +27,7 @@ from clinaudit.audit.unlearning.benchmark.records import (
 )
 from clinaudit.audit.unlearning.metrics.answer_means import bounds_of_mean, places_of, resampled_means
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_TOKENS
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: `never_trained`: patients of the benchmark that the model was not trained on. Their leakage score is the floor.
 SummaryRole = Literal["forget", "retain", "never_trained"]

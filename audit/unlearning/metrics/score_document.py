@@ -21,7 +21,7 @@ from clinaudit.audit.unlearning.metrics.means import (
     summarize,
     summarize_retained,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 _FORMAT: Final = 1
 #: Figures that the document has only where the model itself was at hand, or its answers before unlearning.

@@ -27,19 +27,19 @@ from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.wording.identifiers import identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
 
+_MOMENTS = ("notes_per_patient", "tokens_per_patient", "notes_per_practice", "patients_per_practice")
 _FRACTIONS = ("memorized_fraction", "memorized_fraction_without_echo", "attributable_fraction")
 
 
 def figure2(content: ReportContent) -> CsvTable:
     """Return memorized shares (Figure 2) and patients with a match (Figure 8); the paper's counting where exact."""
-    views = {} if content.exact is None else content.exact.paper_view
     rows: list[Row] = []
     for tier, arm, summary in _summaries(content.results):
         cells = _place(tier, arm) | count_cells("patients", summary.patients)
         for name in _FRACTIONS:
             cells |= estimate_cells(name, getattr(summary, name).mean, interval=True)
         cells |= estimate_cells("hit_patients_share", summary.hit_patients_share, interval=True)
-        view = views.get(tier, {}).get(arm)
+        view = None if summary.evidence is None else summary.evidence.paper_view
         if view is not None:
             cells["paper_rows"] = view.rows
             cells["paper_memorized_fraction"] = view.memorized_fraction.value
@@ -90,15 +90,14 @@ def regions(content: ReportContent) -> CsvTable:
         "largest_sections_share",
         *(f"region_{unit}" for unit in LENGTH_UNITS),
     )
-    exact = {} if content.exact is None else content.exact.region_lengths
     rows: list[Row] = []
     for tier, arm, summary in _summaries(content.results):
         cells = _place(tier, arm) | {name: getattr(summary, name) for name in names}
         for kind in PIECE_KINDS:
             lengths = summary.piece_length.get(kind, {})
             cells |= {f"piece_{kind}_{unit}": lengths.get(unit) for unit in LENGTH_UNITS}
-        for unit, length in exact.get(tier, {}).get(arm, {}).items():
-            cells |= {f"region_{unit}_{name}": value for name, value in length.model_dump().items()}
+        for unit, length in ({} if summary.evidence is None else summary.evidence.region_length).items():
+            cells |= {f"region_{unit}_{name}": value for name, value in length.model_dump(exclude={"mean"}).items()}
         rows.append(cells)
     return CsvTable("memorized_regions", rows)
 
@@ -160,7 +159,6 @@ def _figures(figures: PublishedIdentifierFigures) -> dict[str, Value]:
 
 def table5(content: ReportContent) -> CsvTable:
     """Return how large each split and cohort is, a row each; deviations and ranges where exact."""
-    exact = {} if content.exact is None else content.exact.populations
     rows: list[Row] = []
     for place, population in _populations(content.results):
         cells = place | count_cells("patients", population.patients) | count_cells("practices", population.practices)
@@ -168,8 +166,9 @@ def table5(content: ReportContent) -> CsvTable:
             cells[name] = getattr(population, name)
         for name in ("notes_per_practice", "patients_per_practice"):
             cells |= estimate_cells(name, getattr(population, name))
-        for name, spread in exact.get(str(place["population"]), {}).items():
-            if name != "age":
+        for name in _MOMENTS:
+            spread = None if population.evidence is None else getattr(population.evidence, name)
+            if spread is not None:
                 cells |= {f"{name}_sd": spread.sd, f"{name}_min": spread.min, f"{name}_max": spread.max}
         rows.append(cells)
     return CsvTable("table5_corpus", rows)
@@ -177,15 +176,15 @@ def table5(content: ReportContent) -> CsvTable:
 
 def longitudinal(content: ReportContent) -> CsvTable:
     """Return how long the patients of each split were followed (Appendix E); percentiles where exact."""
-    corpus, exact = content.results.corpus, {} if content.exact is None else content.exact.follow_up
+    corpus = content.results.corpus
     rows: list[Row] = []
     for name, split in ({} if corpus is None else corpus.follow_up).items():
         for cell, count in split.patients.items():
             share = estimate_cells("share", split.shares.get(cell))
             rows.append({"split": name, "figure": cell} | count_cells("patients", count) | share)
         rows.append({"split": name, "figure": "span_years"} | estimate_cells("mean", split.span_years))
-        for figure, percentiles in exact.get(name, {}).items():
-            rows.append({"split": name, "figure": f"{figure}, exact"} | percentiles.model_dump())
+        for figure, percentiles in ({} if split.evidence is None else split.evidence.model_dump()).items():
+            rows.append({"split": name, "figure": f"{figure}, exact"} | percentiles)
     return CsvTable("longitudinal_coverage", rows)
 
 
@@ -196,12 +195,11 @@ def table6(results: PublishedResults) -> CsvTable:
 
 def table7(content: ReportContent) -> CsvTable:
     """Return the mean age of each split and cohort, its deviation where exact, and its patients by age band."""
-    exact = {} if content.exact is None else content.exact.populations
     rows: list[Row] = []
     for place, population in _populations(content.results):
         cells = place | {"band": "mean"} | estimate_cells("mean_age", population.age)
-        if (ages := exact.get(str(place["population"]), {}).get("age")) is not None:
-            cells["age_sd"] = ages.sd
+        if population.evidence is not None:
+            cells["age_sd"] = population.evidence.age.sd
         rows.append(cells)
     return CsvTable("table7_age", [*rows, *_groups(content.results, "age_bands", title="band")])
 

@@ -8,7 +8,7 @@ from support.results.planted_readings import BEFORE, forget, readings
 from clinaudit.audit.comparison.disclosure import compare_readings
 from clinaudit.audit.comparison.memorization import compare_memorization, count_hits
 from clinaudit.audit.memorization.summary import GenerationMetrics
-from clinaudit.reports.exact.comparison import HitChanges
+from clinaudit.reports.schema.exact_comparison import HitChanges
 
 TIER = "encounter"
 

@@ -3,9 +3,8 @@
 from clinaudit.audit.comparison.comparison import exact_content
 from clinaudit.audit.comparison.memorization import compare_memorization
 from clinaudit.audit.memorization.summary import GenerationMetrics
-from clinaudit.reports.exact.comparison import Comparison
-from clinaudit.reports.exact.estimate import Estimate, exact_estimate
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.exact_comparison import Comparison
+from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
 
 
 def metrics(memorized: list[int]) -> list[GenerationMetrics]:

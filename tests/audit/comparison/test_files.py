@@ -7,7 +7,7 @@ from support.results.compared_results import compared
 
 from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
 from clinaudit.errors import UsageError
-from clinaudit.reports.exact.comparison import Comparison
+from clinaudit.reports.schema.exact_comparison import Comparison
 
 EXACT = Comparison(differences=[], warnings=[])
 

@@ -14,7 +14,7 @@ from clinaudit.audit.statistics.misclassification import (
     draw_truths,
     measure_separation,
 )
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import Outcome
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import Arm
 

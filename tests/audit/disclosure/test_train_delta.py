@@ -13,9 +13,8 @@ from clinaudit.audit.disclosure.readings import Reading
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import score_test_p_value
-from clinaudit.reports.exact.disclosure import DisclosurePair, MeanOverDiagnoses
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import Outcome
+from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair, Outcome
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 
 SCORE = {"positive": 1.0, "ambiguous": 0.5, "not_mentioned": 0.5, "negative": 0.0}
@@ -41,7 +40,7 @@ def count_scores(scores: Sequence[float]) -> np.ndarray:
     return np.array([scores.count(score) for score in (0.0, 0.5, 1.0)], float)
 
 
-def measure(readings: Sequence[Reading], *, prevalence: float | None = 0.1, seed: int = 0) -> DisclosurePair:
+def measure(readings: Sequence[Reading], *, prevalence: float | None = 0.1, seed: int = 0) -> MeasuredPair:
     return measure_disclosure(readings, prevalence=prevalence, seed=seed)
 
 

@@ -21,8 +21,8 @@ from clinaudit.audit.gate import evaluation, reasons
 from clinaudit.audit.gate.policy import DisclosureRule, TextRule
 from clinaudit.audit.gate.rules import EXIT_STATUS, list_rules, misses_planned_units
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.decision import DecidedOn, Narrowing
+from clinaudit.reports.schema.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.results import PublishedResults, PublishedStage
 from clinaudit.reports.wording.verdict import asker_counts_text, verdict_title

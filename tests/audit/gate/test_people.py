@@ -12,7 +12,7 @@ from clinaudit.audit.gate.sufficiency import why_comparison_cannot_pass, why_mem
 from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.disclosure import PublishedDisclosure
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.classes import SUB_STEP, class_of
+from clinaudit.reports.tally.classes import SUB_STEP, class_of
 
 ASKED = AskedRule("", "", "", cast("Any", None), tier="public", diagnosis="hiv")
 

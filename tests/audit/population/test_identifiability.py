@@ -10,9 +10,9 @@ from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.exact.corpus import Identifiability
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.suppression.classes import class_of
 from clinaudit.reports.suppression.coarse_corpus import coarsen_identifiability
 from clinaudit.reports.suppression.rules import Rules
+from clinaudit.reports.tally.classes import class_of
 
 BINS = {"1": 0, "2-4": 0, "5-10": 0, ">10": 0, "no prior": 0}
 

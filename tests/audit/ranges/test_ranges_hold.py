@@ -19,8 +19,8 @@ from clinaudit.reports.schema.identifiers import PublishedIdentifierBin
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import Record
-from clinaudit.reports.suppression.classes import exactly
 from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.classes import exactly
 
 #: Pools groups, and stands for none of them.
 OTHERS = "others"

@@ -17,8 +17,8 @@ from support.suppression_attack.integer_program import IntegerProgram
 from support.suppression_attack.published_classes import Reader
 
 from clinaudit.reports.suppression import rules
-from clinaudit.reports.suppression.classes import class_of
 from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.classes import class_of
 
 
 def test_every_small_count_keeps_three_values_beside_the_verdict() -> None:

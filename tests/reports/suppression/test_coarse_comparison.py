@@ -2,11 +2,10 @@
 
 import pytest
 
-from clinaudit.reports.exact.comparison import Forgetting, HitChanges
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts
-from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting, coarsen_hits
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate
+from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting, coarsen_hits
 
 FEW = CountRange(low=1, high=10)
 FEW_OF_ARM = {"low": 1, "high": 20}

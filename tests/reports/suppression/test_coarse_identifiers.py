@@ -11,9 +11,9 @@ from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.exact.identifiers import IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.classes import MOST_SUB_CELLS
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers, merge_bins
 from clinaudit.reports.suppression.rules import Rules
+from clinaudit.reports.tally.classes import MOST_SUB_CELLS
 
 
 def publish(identifiers: Identifiers, *, exact: bool = False) -> PublishedIdentifiers:

@@ -4,11 +4,10 @@ import pytest
 from support.results.planted_memorization import memorization_of, other_patients_of
 
 from clinaudit.audit.ranges.memorization import publish_memorization
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import OtherPatients
 from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.memorization import PublishedOtherPatients
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import CountRange, Estimate
 from clinaudit.reports.suppression.coarse import coarsen
 
 

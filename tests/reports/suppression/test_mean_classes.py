@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clinaudit.reports.schema.numbers import CountRange
-from clinaudit.reports.suppression.classes import Interval, class_of, class_of_mean
+from clinaudit.reports.tally.classes import Interval, class_of, class_of_mean
 
 _UNIT = 0.01
 _EDGES = (Interval(0.0, 0.0), Interval(0.0, 0.01), Interval(0.01, 0.1), Interval(0.1, 0.5))

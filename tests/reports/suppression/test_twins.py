@@ -20,9 +20,9 @@ from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.publication import published_files
 from clinaudit.audit.statistics.intervals import clopper_pearson
-from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.memorization import Refusals
 from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results
+from clinaudit.reports.schema.disclosure import DisclosureResults
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.suppression.coarse_table import Coarse

@@ -4,8 +4,8 @@ from support.results.filled_published import published
 
 from clinaudit.audit.ranges.counts import share_range
 from clinaudit.reports.schema.results import PublishedRendering, PublishedResults
-from clinaudit.reports.suppression.classes import class_of
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
+from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.terminal.summary import summary_text
 from clinaudit.reports.wording.refusals import refusal_sentences
 

@@ -8,8 +8,8 @@ from clinaudit.audit.judge.scoring.judge_score import score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.reports.exact.estimate import Estimate
-from clinaudit.reports.exact.judge import JudgeQuality
+from clinaudit.reports.schema.judge import MeasuredJudge
+from clinaudit.reports.schema.numbers import Estimate
 
 HIV = next(diagnosis for diagnosis in load_panel() if diagnosis.id == "hiv")
 QUIET = Progress(quiet=True)
@@ -51,7 +51,7 @@ def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
     return LabelledSet(source, "digest", texts, injections)  # type: ignore[arg-type]
 
 
-def scored(**changes: object) -> JudgeQuality:
+def scored(**changes: object) -> MeasuredJudge:
     """The figures of a `WordJudge` on the small set, with some of them changed."""
     quality, _ = score_judge(WordJudge(), small_set(), MemoryLedger(), QUIET, seed=0)
     return quality.model_copy(update=changes)

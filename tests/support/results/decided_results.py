@@ -19,16 +19,16 @@ from clinaudit.audit.gate.policy import (
     TextRule,
 )
 from clinaudit.audit.ranges.counts import share_of, share_range
-from clinaudit.reports.exact.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
+from clinaudit.reports.schema.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.judge import PublishedJudgeQuality
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults, PublishedStage
-from clinaudit.reports.suppression.classes import ARM_STEP, class_of, class_of_alone
+from clinaudit.reports.tally.classes import ARM_STEP, class_of, class_of_alone
 
 POLICY = Policy(
     name="test",

@@ -17,15 +17,15 @@ from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.disclosure import (
     Disclosure,
-    DisclosureDelta,
-    DisclosurePair,
     DisclosureResults,
     MeanOverDiagnoses,
+    MeasuredDelta,
+    MeasuredPair,
     TestedDelta,
 )
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.memorization import FractionName, LengthSummary, Memorization, NearVerbatim, TextBasis
 from clinaudit.reports.exact.results import Drift, Results, StageCompleteness, TrainingLoss
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.suppression.coarse import coarsen
 
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
@@ -177,11 +177,11 @@ def all_null() -> Results:
         }
     )
     nobody = outcomes_of(((0,) * 5, (0,) * 5))
-    pair = DisclosurePair(
+    pair = MeasuredPair(
         outcomes={"train": nobody, "nontrain": nobody},
         train=nothing,
         nontrain=nothing,
-        delta=DisclosureDelta(**dict.fromkeys(METRICS, untested)),
+        delta=MeasuredDelta(**dict.fromkeys(METRICS, untested)),
         dropped_sets={},
     )
     return full.model_copy(

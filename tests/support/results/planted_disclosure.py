@@ -5,15 +5,15 @@ import math
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exact.disclosure import (
     Disclosure,
-    DisclosureDelta,
-    DisclosurePair,
     MeanOverDiagnoses,
+    MeasuredDelta,
+    MeasuredPair,
     TestedDelta,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.report_content import RocPoint
 
-METRICS = tuple(DisclosureDelta.model_fields)
+METRICS = tuple(MeasuredDelta.model_fields)
 
 #: d-positive and d-negative patients by outcome: positive, ambiguous, negative, not mentioned, unjudged.
 Table = tuple[tuple[int, int, int, int, int], tuple[int, int, int, int, int]]
@@ -83,7 +83,7 @@ def disclosure_from(table: Table, prevalence: float = 0.3) -> Disclosure:
     )
 
 
-def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> DisclosurePair:
+def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> MeasuredPair:
     inside, outside = disclosure_from(train), None if nontrain is None else disclosure_from(nontrain)
     delta = None
     if outside is not None:
@@ -97,8 +97,8 @@ def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> Disclos
             figures[metric] = TestedDelta(
                 value=d, low=max(-1.0, d - 0.13), high=min(1.0, d + 0.13), n=200, p_value=0.013, p_holm=0.21
             )
-        delta = DisclosureDelta(**figures)
-    return DisclosurePair(
+        delta = MeasuredDelta(**figures)
+    return MeasuredPair(
         outcomes={arm: outcomes_of(table) for arm, table in (("train", train), ("nontrain", nontrain)) if table},
         train=inside,
         nontrain=outside,
@@ -123,7 +123,7 @@ def planted_table(cell: int, exposed: int, false_alarms: int, *, denied: int = 0
     )
 
 
-def means(by_diagnosis: dict[str, dict[str, DisclosurePair]], *, nontrain: bool) -> dict[str, MeanOverDiagnoses]:
+def means(by_diagnosis: dict[str, dict[str, MeasuredPair]], *, nontrain: bool) -> dict[str, MeanOverDiagnoses]:
     def over(figures: list[Estimate]) -> Estimate:
         values = [figure.value for figure in figures if figure.value is not None]
         if not values:

@@ -7,11 +7,11 @@ from support.results.planted_disclosure import wilson
 from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.decision import Limit, PublishedRule
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import PublishedIdentifiers
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers

@@ -7,7 +7,6 @@ from support.results.planted_disclosure import wilson
 from clinaudit.audit.memorization.summary import fraction_by_patient
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import PatientDistribution
 from clinaudit.reports.exact.memorization import (
     CopyForwardBin,
@@ -23,6 +22,7 @@ from clinaudit.reports.exact.memorization import (
     TextBasis,
 )
 from clinaudit.reports.schema.memorization import PIECE_KINDS, SECTION_KINDS
+from clinaudit.reports.schema.numbers import Estimate
 
 
 def distribution_of(n: int, touched: int, mean: float) -> PatientDistribution:

@@ -10,10 +10,9 @@ import numpy as np
 from support.results.random_worlds import ARMS, Law, Sum, World, add, minus
 
 from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierBin, IdentifierFigures, Identifiers
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import CountRange, Estimate
 from clinaudit.reports.suppression.coarse_table import Coarse, CoarseIdentifierFigures, CoarseRate
 
 CATEGORIES: tuple[HipaaIdentifier, ...] = ("A", "C", "D")

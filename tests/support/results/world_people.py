@@ -22,9 +22,9 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
 from clinaudit.reports.exact.corpus import PopulationSummary
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.exact.groups import OverlapBin, Subgroups
 from clinaudit.reports.exact.results import StageCompleteness
+from clinaudit.reports.schema.numbers import Estimate
 
 #: The bands' ages where none is known.
 _NO_AGES = (0, 0)

@@ -41,14 +41,13 @@ from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients, c
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.exact.corpus import CorpusSummary
 from clinaudit.reports.exact.disclosure import (
-    DisclosurePair,
     DisclosureResults,
     MeanOverDiagnoses,
+    MeasuredPair,
 )
-from clinaudit.reports.exact.judge import AnswerCounts, JudgeAgreement, JudgeQuality
 from clinaudit.reports.exact.memorization import Refusals
 from clinaudit.reports.exact.results import Drift, Results
-from clinaudit.reports.schema.judge import ANSWER_CELLS
+from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswerCounts, JudgeAgreement, MeasuredJudge
 from clinaudit.reports.schema.results import TrainingLoss
 from clinaudit.reports.suppression.coarse import coarsen
 
@@ -172,7 +171,7 @@ def _readings(train: Rows, nontrain: Rows) -> list[Reading]:
 
 
 @cache
-def _measure_pair(train: Rows, nontrain: Rows, prevalence: float | None) -> DisclosurePair:
+def _measure_pair(train: Rows, nontrain: Rows, prevalence: float | None) -> MeasuredPair:
     return measure_disclosure(_readings(train, nontrain), prevalence=prevalence, seed=0, resamples=_RESAMPLES)
 
 
@@ -217,7 +216,7 @@ def _dropped(world: World, diagnosis: str, tier: str) -> dict[str, int]:
 # The judge
 
 
-def _judge_quality(world: World) -> JudgeQuality:
+def _judge_quality(world: World) -> MeasuredJudge:
     table = tuple(tuple(world.counts[f"judge/{t}/{v}"] for v in (*VERDICTS, "unjudged")) for t in VERDICTS)
     quality = _measure_judge(table, is_site=bool(world.fixed["judge/site"]))
     agree, disagree, unjudged = (world.counts[f"judges/{kind}"] for kind in ("agree", "disagree", "unjudged"))
@@ -246,7 +245,7 @@ def _judge_quality(world: World) -> JudgeQuality:
 
 
 @lru_cache
-def _measure_judge(table: tuple[tuple[int, ...], ...], *, is_site: bool) -> JudgeQuality:
+def _measure_judge(table: tuple[tuple[int, ...], ...], *, is_site: bool) -> MeasuredJudge:
     diagnosis = Diagnosis("hiv", "HIV", ("hiv",))
     verdicts: Mapping[str, Any] = {name: name for name in (*VERDICTS, "unjudged")}
     cells = [

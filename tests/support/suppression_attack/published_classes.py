@@ -40,7 +40,6 @@ from support.results.world_others import others_cells
 from clinaudit.reports.schema.disclosure import VerdictCounts
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.suppression.classes import ARM_STEP, COHORT_STEP, OTHERS, MeanClass
 from clinaudit.reports.suppression.coarse_table import (
     Coarse,
     CoarseFollowUp,
@@ -49,6 +48,7 @@ from clinaudit.reports.suppression.coarse_table import (
     CoarseGuard,
     CoarseMemorization,
 )
+from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, OTHERS, MeanClass
 
 _YEAR_DAYS = 365.25
 #: By field of `CoarseMemorization.fractions`.

@@ -12,7 +12,7 @@ from support.results.random_worlds import ARMS, ROWS, Law, World
 from support.suppression_attack.integer_program import Choice
 
 from clinaudit.audit.cohorts.balance import CONTRASTS, FEW, FLAGGED_SMD, POOR_SMD, allowed_difference
-from clinaudit.reports.suppression.classes import class_of
+from clinaudit.reports.tally.classes import class_of
 
 #: A standardized difference stays this far within what it is rounded to, since its spread moves as well.
 _WITHIN = 0.7

@@ -21,7 +21,7 @@ from clinaudit.audit.pii.benchmark.scoring.sample_means import (
     share_over_samples,
 )
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from clinaudit.audit.pii.benchmark.scoring.score_summary import compare_systems
 from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores, score_predictions
 from clinaudit.audit.pii.taxonomy import PII_TYPES
 from clinaudit.audit.statistics.intervals import holm
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,

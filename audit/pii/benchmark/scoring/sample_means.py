@@ -12,7 +12,7 @@ from clinaudit.audit.statistics.intervals import (
     clopper_pearson_of_mean,
     newcombe_difference,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 Values = NDArray[np.float64]
 Counts = NDArray[np.int64]

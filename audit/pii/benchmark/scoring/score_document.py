@@ -14,7 +14,7 @@ from clinaudit.audit.pii.benchmark.scoring.score_summary import MeanScores, comp
 from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.errors import BadInputError
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BENCH_TASKS, BenchTask
 
 Json = dict[str, object]

@@ -14,7 +14,7 @@ from clinaudit.audit.pii.benchmark.scoring.matching import Scores
 from clinaudit.audit.pii.benchmark.scoring.sample_means import Values, difference_over_samples, mean_over_samples
 from clinaudit.audit.pii.benchmark.scoring.scores import Answer, SampleScores
 from clinaudit.audit.statistics.paired_differences import mcnemar_p_value
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BenchMetric
 
 ANSWERS: Final[tuple[Answer, ...]] = get_args(Answer)

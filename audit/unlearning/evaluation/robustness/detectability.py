@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.audit.statistics.auroc_error import auroc_of_values
 from clinaudit.audit.statistics.intervals import ALPHA, holm
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: What is read off the model, one number a patient.
 TRAITS: Final = ("answer_loss", "answer_entropy", "note_loss", "note_entropy", "te")

@@ -13,7 +13,7 @@ import numpy as np
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores
 from clinaudit.audit.unlearning.evaluation.robustness.trial import ScoresById, Trial
 from clinaudit.audit.unlearning.metrics.answer_means import mean_of_answers, places_of
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 OTHER_FORM: Final[Mapping[QuestionForm, QuestionForm]] = {"paper": "addressed", "addressed": "paper"}
 NO_REPHRASINGS: Final = "no question of these patients was rephrased"

@@ -15,7 +15,7 @@ from clinaudit.audit.unlearning.metrics.answer_means import (
     change_of_answers,
     resampled_means,
 )
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 NOT_SCORED: Final = "no answer of this group has it each time"
 NOTHING_LOST: Final = "the model had lost nothing of it against the baseline"

@@ -16,7 +16,7 @@ from clinaudit.audit.unlearning.metrics.answer_means import mean_of_answers, pla
 from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
 from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
 from clinaudit.errors import UsageError
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: How often the model is asked, in what is reported (docs/unlearning-scores.md).
 LEAK_AT: Final = (1, 8, 32)

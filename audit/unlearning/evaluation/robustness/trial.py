@@ -16,7 +16,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.recovery import NOT_SCORED
 from clinaudit.audit.unlearning.metrics.answer_means import Values, change_of_answers, mean_of_answers, places_of
 from clinaudit.audit.unlearning.metrics.means import summarize_group
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
-from clinaudit.reports.exact.estimate import Estimate
+from clinaudit.reports.schema.numbers import Estimate
 
 #: What an answer keeps of a patient, each from 0 to 1: of these the change is told question by question.
 KEPT_METRICS: Final = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es")

@@ -19,8 +19,8 @@ from clinaudit.audit.judge.scoring.judge_score import score_judge
 from clinaudit.audit.judge.scoring.labelled_texts import LABELLED_PATH, LabelledSet, LabelledText, load_labelled_set
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.exact.judge import JudgeQuality, Outcome
-from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, MeasuredJudge
 
 PANEL = load_panel()
 HIV = next(diagnosis for diagnosis in PANEL if diagnosis.id == "hiv")
@@ -31,7 +31,7 @@ def labelled(*truths: str) -> LabelledSet:
     return LabelledSet("shipped", "digest", texts, ())
 
 
-def quality(truths: str, outcomes: str) -> JudgeQuality:
+def quality(truths: str, outcomes: str) -> MeasuredJudge:
     """Return the figures of a judge; p, n, a, o, u: positive, negative, ambiguous, not mentioned, unjudged."""
     words: dict[str, Outcome] = dict(zip("pnaou", (*VERDICT_CLASSES, "unjudged"), strict=True))
     given = [words[letter] for letter in outcomes]

@@ -6,7 +6,6 @@ comparison is made of both runs' published results. p-values and paired interval
 
 from collections.abc import Collection, Mapping
 
-from clinaudit.reports.exact.comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.comparison import (
     NOT_PUBLISHED,
     HealthCheck,
@@ -14,8 +13,9 @@ from clinaudit.reports.schema.comparison import (
     PairedPatients,
     PublishedForgetting,
 )
+from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.classes import ARM_STEP, class_of, is_enough, two_digits
+from clinaudit.reports.tally.classes import ARM_STEP, class_of, is_enough, two_digits
 
 
 def coarsen_hits(hits: HitChanges) -> PairedPatients:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.exact.estimate import Estimate
 from clinaudit.reports.schema.comparison import ComparedRules, Difference, ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm, Record
 
 
