@@ -11,7 +11,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.exact.identifiers import IdentifierOwner
+from clinaudit.reports.schema.identifiers import IdentifierOwner
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40

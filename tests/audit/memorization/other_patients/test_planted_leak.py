@@ -60,11 +60,11 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
         for name, rows in tables.items():
             (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         generations = []
-        for number, (patient, tier, text, prompt) in enumerate(texts):
+        for place, (patient, tier, text, prompt) in enumerate(texts):
             ids, spans = tokenizer.encode_with_spans(text)
             generations.append(
                 Generation(
-                    generation_id=f"g{number}",
+                    generation_id=f"g{place}",
                     patient_id=patient,
                     arm="train" if patient < "q" else "nontrain",
                     tier=tier,
