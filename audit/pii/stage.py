@@ -11,8 +11,7 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.found_values import FoundIdentifier, find_values
-from clinaudit.audit.pii.owners import OwnedValue, Owners
+from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
@@ -170,9 +169,9 @@ def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
 
 def site_detector(corpus: Corpus, profile: NoteProfile) -> Detector:
     """Return the detector that finds HIPAA's identifiers by rules, and the corpus' own names and numbers by list."""
+    from clinaudit.audit.pii.detectors.combined import UnionDetector
     from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
     from clinaudit.audit.pii.detectors.rules import RuleDetector
-    from clinaudit.audit.pii.detectors.union import UnionDetector
 
     return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile)])
 

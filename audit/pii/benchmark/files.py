@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
-from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.pii.benchmark.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically

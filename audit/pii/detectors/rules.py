@@ -1,12 +1,42 @@
-"""The detector by rules: every recognizer of `audit.pii.recognizers`, ours and presidio's patterns."""
+"""The detector by rules: every recognizer, in the order of trust. It needs no model and no corpus."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
+from clinaudit.audit.pii.detectors.rule import Recognizer, Source
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders
-from clinaudit.audit.pii.recognizers.registry import all_recognizers
-from clinaudit.audit.pii.recognizers.rule import Source
 from clinaudit.audit.pii.taxonomy import categories
+
+
+def all_recognizers(kinds: Collection[str] | None = None) -> tuple[Recognizer, ...]:
+    """Return every recognizer, or those that can find one of some categories."""
+    from clinaudit.audit.pii.detectors.checked_codes import CheckedCodeRecognizer
+    from clinaudit.audit.pii.detectors.codes import labelled_codes, unlabelled_codes
+    from clinaudit.audit.pii.detectors.contacts import PhoneRecognizer, web_addresses
+    from clinaudit.audit.pii.detectors.dates import AgeRecognizer, DateRecognizer, times
+    from clinaudit.audit.pii.detectors.demographics import amounts, body_measures, demographics
+    from clinaudit.audit.pii.detectors.organizations import organizations
+    from clinaudit.audit.pii.detectors.person_names import NameRecognizer
+    from clinaudit.audit.pii.detectors.places import coordinates, places
+
+    found: tuple[Recognizer, ...] = (
+        labelled_codes(),
+        web_addresses(),
+        PhoneRecognizer(),
+        DateRecognizer(),
+        CheckedCodeRecognizer(),
+        AgeRecognizer(),
+        NameRecognizer(),
+        places(),
+        coordinates(),
+        times(),
+        organizations(),
+        body_measures(),
+        amounts(),
+        demographics(),
+        unlabelled_codes(),
+    )
+    return tuple(item for item in found if kinds is None or not item.categories.isdisjoint(kinds))
 
 
 class RuleDetector:

@@ -5,7 +5,7 @@ behind `clinaudit mask` and `unmask` (docs/mask.md). It fails closed: what canno
 still identify is withheld.
 """
 
-from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import MaskedPrompt, PromptMasker, mask_prompt
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 

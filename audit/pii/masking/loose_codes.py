@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 #: Labels that stand before a number of somebody and little else: category, label, and how its first word begins.
 _SURE: Final = (

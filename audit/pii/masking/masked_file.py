@@ -17,7 +17,7 @@ from typing import BinaryIO, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import (
     DETECTOR_FAILED,
     DetectionError,

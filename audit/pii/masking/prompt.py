@@ -12,20 +12,22 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.banners import find_in_banners
-from clinaudit.audit.pii.masking.clinical_terms import names_nobody
-from clinaudit.audit.pii.masking.larger_places import without_larger_places
-from clinaudit.audit.pii.masking.life_times import tells_of_a_life
-from clinaudit.audit.pii.masking.named_facilities import without_facilities
-from clinaudit.audit.pii.masking.occupations import is_of_a_carer
+from clinaudit.audit.pii.masking.bare_ages import find_in_banners
+from clinaudit.audit.pii.masking.loose_places import is_of_a_carer
+from clinaudit.audit.pii.masking.not_masked import (
+    names_nobody,
+    tells_of_a_life,
+    without_facilities,
+    without_larger_places,
+)
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
-from clinaudit.audit.pii.word_lists.name_words import is_eponym
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})

@@ -11,11 +11,11 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from clinaudit.audit.pii.masking.last_digits import ends_of, find_ends
+from clinaudit.audit.pii.detectors.word_lists import is_name_again
+from clinaudit.audit.pii.masking.loose_numbers import ends_of, find_ends
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
-from clinaudit.audit.pii.word_lists.name_words import is_name_again
 
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.

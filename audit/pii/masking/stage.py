@@ -1,6 +1,6 @@
-"""The door of masking: from the options of `clinaudit mask` to its detectors, its relevance, and the masked file.
+"""The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`.
 
-Owns what the result depends on. Knows nothing of how a text is masked.
+Owns what the result depends on.
 """
 
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
     BatchRelevance,
     MaskedFile,
@@ -22,9 +22,13 @@ from clinaudit.audit.pii.masking.masked_file import (
     rules_for_all,
 )
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.tag_map import read_map
+from clinaudit.audit.pii.masking.written_tags import unmask_text
+from clinaudit.audit.run.durable_files import replacing, require_writable
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.errors import UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
@@ -83,7 +87,7 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     masker = PromptMasker(detector, second=second, policy=options.policy)
     if model is None:
         return mask_file(options.request, rows, masker, rules_for_all, identity=identity, progress=progress)
-    from clinaudit.audit.pii.relevance.served import relevance_identity
+    from clinaudit.audit.pii.served_relevance import relevance_identity
 
     identity["--served-model"] = json.dumps(relevance_identity(model), sort_keys=True)
     map_path = options.request.map_path
@@ -120,7 +124,7 @@ def _served(
     options: MaskOptions, model: ServedModel, masker: PromptMasker, answers: Path, progress: Progress
 ) -> Iterator[BatchRelevance]:
     """Yield what asks the served model about the prompts of a batch."""
-    from clinaudit.audit.pii.relevance.served import Detail, RelevanceInquiry, open_served_relevance
+    from clinaudit.audit.pii.served_relevance import Detail, RelevanceInquiry, open_served_relevance
     from clinaudit.audit.run.directory import require_regular
     from clinaudit.audit.run.durable_files import make_private_directory
     from clinaudit.audit.served.access import Access
@@ -162,3 +166,55 @@ def _shown(masker: PromptMasker, found: FoundPrompt, kept: Sequence[EntitySpan])
     except DetectionError:
         return None
     return None if masked.text is None or masked.query is None else (masked.text, masked.query)
+
+
+@dataclass(frozen=True, slots=True)
+class UnmaskedFile:
+    """What became of a file of answers."""
+
+    rows: int
+    #: Tags that the map does not know: the answering model made them up. They stay as they are.
+    unknown_tags: int
+    #: Rows without a text.
+    empty: int
+    other_keys: tuple[str, ...]
+
+
+def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress) -> UnmaskedFile:
+    """Put the identifiers back into answers, `{"id", "text"}` a row or one text; the file appears whole or not at all.
+
+    Raises `BadInputError` for rows of which the map holds no record, and `UsageError` where `out` is taken.
+    """
+    if out.is_symlink() or out.exists():
+        raise UsageError(f"{out.name} exists; name a new file with --out")
+    require_writable(out, role="what unmask writes")
+    rows = check_rows(answers, role="the answers", query_field=None, null_text=True)
+    require_same_kind(rows, out)
+    unknown = empty = 0
+    missing: list[str] = []
+    with (
+        read_map(map_file) as tag_map,
+        replacing(out) as file,
+        progress.stage("unmasking", total=rows.count, unit="answers") as advance,
+    ):
+        if rows.is_one_text and tag_map.count().records != 1:
+            raise BadInputError(
+                f"{rows.file.name} is one answer, and {map_file.name} is the map of several prompts; give .jsonl, "
+                "whose rows say by their ids which of them they answer"
+            )
+        for row in iter_rows(rows, query_field=None):
+            forms = tag_map.forms_of(row.key)
+            text = row.text
+            if forms is None:
+                missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
+            elif text is None:
+                empty += 1
+            else:
+                text, not_known = unmask_text(text, forms)
+                unknown += not_known
+            line = json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n"
+            file.write(((text or "") if rows.is_one_text else line).encode())
+            advance(1)
+        if missing:
+            raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)
+    return UnmaskedFile(rows.count, unknown, empty, rows.other_keys)

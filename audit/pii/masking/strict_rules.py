@@ -8,22 +8,16 @@ and those that begin with `loose`. Knows nothing of masking.
 import re
 from typing import Final
 
+from clinaudit.audit.pii.detectors.places import SAFE_STATE_CODE
+from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.bare_ages import BareAges
-from clinaudit.audit.pii.masking.days_alike import DaysAlike
-from clinaudit.audit.pii.masking.last_digits import LastDigits
-from clinaudit.audit.pii.masking.loose_addresses import LooseAddresses
 from clinaudit.audit.pii.masking.loose_codes import LabelledNumbers, loose_codes
-from clinaudit.audit.pii.masking.loose_dates import loose_dates
-from clinaudit.audit.pii.masking.loose_names import loose_names
-from clinaudit.audit.pii.masking.loose_phones import loose_phones
-from clinaudit.audit.pii.masking.occupations import occupations
-from clinaudit.audit.pii.masking.small_names import SmallNames
-from clinaudit.audit.pii.masking.small_towns import small_towns
-from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
-from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.masking.loose_dates import DaysAlike, loose_dates
+from clinaudit.audit.pii.masking.loose_names import SmallNames, loose_names
+from clinaudit.audit.pii.masking.loose_numbers import LastDigits, loose_phones
+from clinaudit.audit.pii.masking.loose_places import LooseAddresses, occupations, small_towns
 
 _TOWN: Final = r"[A-Z][a-z][\w'’-]{1,25}(?:[ ][A-Z][a-z][\w'’-]{1,25}){0,2}"
 _DOMAIN: Final = r"(?:com|org|net|edu|gov|health|uk|ca|de|fr|us|eu|io|co)"

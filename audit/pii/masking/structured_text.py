@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.word_lists.reading import read_words
 
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {

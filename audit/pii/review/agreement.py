@@ -18,7 +18,7 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
 from clinaudit.reports.schema.record import Record

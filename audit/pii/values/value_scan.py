@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.pii.values.known_names import read_name
-from clinaudit.audit.pii.values.normal_form import IdentifierValue, readings
-from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
+from clinaudit.audit.pii.values.normal_form import USPS_ABBREVIATIONS, IdentifierValue, readings
 from clinaudit.priors.written_dates import WrittenDates
 
 #: Shorter values stand in one piece: "021 39" is no ZIP code.

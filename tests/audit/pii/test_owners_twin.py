@@ -10,8 +10,7 @@ from support.pii.owner_oracle import generation
 from support.random_tables import read_drawn
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.found_values import FoundIdentifier
-from clinaudit.audit.pii.owners import OwnedValue, Owners
+from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
-from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_past_leaders, read_plainly

@@ -2,7 +2,7 @@
 
 import re
 
-from clinaudit.audit.pii.benchmark.samples.sample import Entity, NeededEntity, Sample, Subject
+from clinaudit.audit.pii.benchmark.sample import Entity, NeededEntity, Sample, Subject
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview
 from clinaudit.audit.pii.taxonomy import categories
 

@@ -13,8 +13,7 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.invented_names import draw_organization
-from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person
+from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person, draw_organization
 
 #: A parent is at least this much older than the child, in years (C.2).
 PARENT_GAP_YEARS: Final = 18

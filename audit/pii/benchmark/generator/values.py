@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.invented_names import (
+from clinaudit.audit.pii.benchmark.generator.person import (
     Names,
+    Person,
     draw_organization,
     draw_stem,
 )
-from clinaudit.audit.pii.benchmark.generator.person import Person
 
 _FAKER: Final = "en_US"
 #: From this age on, an age is an identifier of its own (45 CFR 164.514(b)(2)(i)(C)).

@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
 from clinaudit.audit.model.english_pipeline import pieces_of
-from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
-from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector, all_recognizers
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
-from clinaudit.audit.pii.detectors.union import UnionDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.registry import all_recognizers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS

@@ -2,8 +2,8 @@
 
 import pytest
 
+from clinaudit.audit.pii.detectors.rule import Source
 from clinaudit.audit.pii.masking.bare_ages import BareAges
-from clinaudit.audit.pii.recognizers.rule import Source
 
 
 def ages_in(text: str) -> list[tuple[str, str]]:

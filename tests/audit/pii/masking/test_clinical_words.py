@@ -4,7 +4,7 @@ import pytest
 from support.pii.masked_by_rules import FIRST, SECOND
 
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
-from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms, is_clinical
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical
 
 
 @pytest.mark.parametrize(

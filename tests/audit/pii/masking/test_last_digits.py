@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.pii.masking.last_digits import LastDigits
-from clinaudit.audit.pii.recognizers.rule import Source
+from clinaudit.audit.pii.detectors.rule import Source
+from clinaudit.audit.pii.masking.loose_numbers import LastDigits
 
 
 def digits_in(text: str) -> list[str]:

@@ -4,7 +4,7 @@ import pytest
 from support.pii.masked_by_rules import masked
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.larger_places import without_larger_places
+from clinaudit.audit.pii.masking.not_masked import without_larger_places
 
 
 @pytest.mark.parametrize(

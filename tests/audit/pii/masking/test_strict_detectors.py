@@ -4,8 +4,7 @@ import pytest
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
-from clinaudit.audit.pii.masking.detection import EverySpan
-from clinaudit.audit.pii.masking.other_scripts import OtherScripts
+from clinaudit.audit.pii.masking.detection import EverySpan, OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
 from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText

@@ -2,9 +2,8 @@
 
 from support.pii.marked_samples import review_of, sample_of
 
-from clinaudit.audit.pii.review.majority import resolve_sample
-from clinaudit.audit.pii.review.review_file import ReviewedEntity
-from clinaudit.audit.pii.review.sample_file import check_places
+from clinaudit.audit.pii.review.outcome import resolve_sample
+from clinaudit.audit.pii.review.review_file import ReviewedEntity, check_places
 
 DRAFT = "[A full_name|Mae] is [A age*|34], from [A city|Bern], age 34."
 FULLER = "[A full_name|Mae] is [A age*|34], from [A city|Bern], age [A age*|34]."

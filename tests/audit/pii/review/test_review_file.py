@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from support.pii.marked_samples import review, review_of, sample_of
 
-from clinaudit.audit.pii.review.review_file import Review, read_reviews
-from clinaudit.audit.pii.review.sample_file import read_sample_file
+from clinaudit.audit.pii.review.review_file import Review, read_reviews, read_sample_file
 from clinaudit.errors import BadInputError
 
 MARKED = "[A full_name|Mae Ott] is [A age|34]."

@@ -19,8 +19,7 @@ from clinaudit.audit.pii.benchmark.generator.consistency import (
     settle,
     settle_pair,
 )
-from clinaudit.audit.pii.benchmark.generator.invented_names import Names
-from clinaudit.audit.pii.benchmark.generator.person import Person, draw_person
+from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import Writer
 
 NAMES = Names()

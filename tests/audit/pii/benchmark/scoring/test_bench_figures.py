@@ -3,9 +3,14 @@
 import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
-from clinaudit.audit.pii.benchmark.privacy.bench_rows import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
-from clinaudit.audit.pii.benchmark.scoring.group_recall import SEEN, UNSEEN, group_recalls
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
+    SEEN,
+    UNSEEN,
+    ScoredSystems,
+    group_recalls,
+)
+from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
+from clinaudit.audit.pii.benchmark.statistics import describe_samples
 
 FIRST = sample_of(
     "Ann Bell, 34, lies in Ashford.",

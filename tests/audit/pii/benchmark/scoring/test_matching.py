@@ -5,11 +5,11 @@ import random
 import pytest
 from support.pii.subject_matching_twin import best_matching, f1, texts
 
+from clinaudit.audit.pii.benchmark.sample import comparable_text
 from clinaudit.audit.pii.benchmark.scoring.matching import (
     Scores,
     TypedText,
     average_over_subjects,
-    comparable_text,
     match_subjects,
     score_sets,
     texts_of,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.pii.benchmark.scoring.paper_scores import paper_scores
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import paper_scores
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 from clinaudit.reports.schema.pii_bench import BenchTask
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clinaudit.audit.pii.benchmark.scoring.real_texts import (
+from clinaudit.audit.pii.benchmark.scoring.score_document import (
     compare_with_real,
     performance_consistency,
     ranking_consistency,

@@ -6,8 +6,7 @@ from itertools import combinations
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
 
-from clinaudit.audit.pii.benchmark.scoring.matching import TypedText
-from clinaudit.audit.pii.benchmark.scoring.text_overlap import rouge_l, score_overlap, typed_similarity
+from clinaudit.audit.pii.benchmark.scoring.matching import TypedText, rouge_l, score_overlap, typed_similarity
 
 
 @pytest.mark.parametrize(

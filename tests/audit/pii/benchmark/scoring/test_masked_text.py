@@ -1,0 +1,31 @@
+"""Occurrences of entities at the borders of tokens, and texts masked by them."""
+
+import pytest
+
+from clinaudit.audit.pii.benchmark.scoring.privacy import find_occurrences, mask_texts
+
+
+@pytest.mark.parametrize(
+    ("entities", "text", "expected"),
+    [
+        (["25"], "Aged 25, born 1925, room 25b, 25% of 25.", [(5, "25"), (30, "25"), (37, "25")]),
+        (["250"], "1,250 or 250.75 or 250.", [(19, "250")]),
+        (["$4,200"], "owes $4,200; not US$4,200.50", [(5, "$4,200")]),
+        (["@ab_c"], "x@ab_c and @ab_cd and @ab_c", [(1, "@ab_c"), (22, "@ab_c")]),
+        # The longest takes its place first, also where a shorter one begins before it.
+        (["New York", "York City Hall", "York"], "New York City Hall, York", [(4, "York City Hall"), (20, "York")]),
+        (["Ann", "Ann Lee"], "Ann Lee and Ann", [(0, "Ann Lee"), (12, "Ann")]),
+        (["ann"], "Ann", []),
+        ([""], "Ann", []),
+        (["a.b"], "a.b axb", [(0, "a.b")]),
+    ],
+)
+def test_occurrences(entities: list[str], text: str, expected: list[tuple[int, str]]) -> None:
+    found = find_occurrences(entities, text)
+    assert [(span.start, entity) for span, entity in found] == expected
+    assert [text[start:end] for (start, end), _ in found] == [entity for _, entity in expected]
+
+
+def test_every_occurrence_is_replaced_and_nothing_else() -> None:
+    tags = {"Ann Lee": "<PERSON_1>", "Ann": "<NICKNAME_1>", "25": "<AGE_1>"}
+    assert mask_texts("Ann Lee (Ann) is 25, born 1925.", tags) == "<PERSON_1> (<NICKNAME_1>) is <AGE_1>, born 1925."

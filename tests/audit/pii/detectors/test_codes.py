@@ -1,0 +1,120 @@
+"""Codes by their label and by their check digit; laboratory values, doses and codes of diagnoses are none."""
+
+import pytest
+from support.pii.found_spans import recognized
+
+from clinaudit.audit.pii.detectors.checked_codes import CheckedCodeRecognizer
+from clinaudit.audit.pii.detectors.codes import has_vin_check_digit, labelled_codes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("MRN: 00482913", [("mrn", "00482913")]),
+        ("MRN 00-482-913 seen", [("mrn", "00-482-913")]),
+        ("medical record number is A1234567", [("mrn", "A1234567")]),
+        ("Patient ID: p0001", [("mrn", "p0001")]),
+        ("NHS No 350 313 1201", [("mrn", "350 313 1201")]),
+        ("NHS number: 1631526830", [("mrn", "1631526830")]),
+        ("member no 8831 2231\n9901 seen", [("health_plan_number", "8831 2231")]),
+        ("Account #: 99812", [("account_number", "99812")]),
+        ("encounter no. 2231-88", [("account_number", "2231-88")]),
+        ("Health plan ID: XYZ123456789", [("health_plan_number", "XYZ123456789")]),
+        ("member number 8831 2231 9901", [("health_plan_number", "8831 2231 9901")]),
+        ("Device serial number: SN-39X2231", [("device_id", "SN-39X2231")]),
+        ("pacemaker serial no. PJN500212S", [("device_id", "PJN500212S")]),
+        ("Driver's license D1234567", [("driver_licence", "D1234567")]),
+        ("license plate: ABC 1234", [("vehicle_id", "ABC 1234")]),
+        ("VIN 1HGCM82633A004352", [("vehicle_id", "1HGCM82633A004352")]),
+        ("drove 1HGCM82633A004352 home", [("vehicle_id", "1HGCM82633A004352")]),
+        ("certificate number 77-2231", [("licence_number", "77-2231")]),
+        ("NPI 1234567893", [("licence_number", "1234567893")]),
+        ("Passport: 531234567", [("passport", "531234567")]),
+        ("TIN: 12-3456789", [("tax_id", "12-3456789")]),
+        ("bank account 4421998877", [("bank_account", "4421998877")]),
+        ("Employee ID: E-2231", [("employee_id", "E-2231")]),
+        ("student number 20231187", [("student_id", "20231187")]),
+        ("SSN ending in 6780", [("ssn", "6780")]),
+        ("SSN xxx-xx-6780", [("ssn", "xxx-xx-6780")]),
+        ("fingerprint template id 88213", [("biometric_id", "88213")]),
+        ("see face_front.jpg", [("photograph", "face_front.jpg")]),
+        ("accession number S24-1182", [("other_code", "S24-1182")]),
+        ("hash " + "ab12" * 16, [("password_hash", "ab12" * 16)]),
+    ],
+)
+def test_a_code_is_told_by_its_label(text, expected):
+    assert recognized(labelled_codes(), text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("platelets 250,000", "TSH 2.45", "hemoglobin 12.3", "ICD I48.0", "CPT 99213", "apixaban 2.5 mg", "BP 120/80"),
+        *(
+            "the patient 45 years old",
+            "account of the illness",
+            "device was checked 3 times",
+            "chart reviewed 03/14/2024",
+        ),
+        *("plan: 325 mg aspirin", "order 2 units", "lead II", "hash " + "ab12" * 15, "member of the team", "study 1"),
+        *("drove 1HGCM82633A004353 home", "case 12", "visit 3", "staff 12"),
+    ],
+)
+def test_values_of_a_note_are_no_codes(text):
+    assert recognized(labelled_codes(), text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("123-45-6780", [("ssn", "123-45-6780")]),
+        ("SSN: 123456780", [("ssn", "123456780")]),
+        ("social security 123 45 6780", [("ssn", "123 45 6780")]),
+        ("4111 1111 1111 1111", [("credit_card", "4111 1111 1111 1111")]),
+        ("card 4111111111111111.", [("credit_card", "4111111111111111")]),
+        ("GB29 NWBK 6016 1331 9268 19", [("bank_account", "GB29 NWBK 6016 1331 9268 19")]),
+        ("from 192.168.1.20", [("ip_address", "192.168.1.20")]),
+        ("from 2001:db8::8a2e:370:7334", [("ip_address", "2001:db8::8a2e:370:7334")]),
+        ("ITIN 912-70-1234", [("tax_id", "912-70-1234")]),
+        ("DEA certificate AB1234563", [("licence_number", "AB1234563")]),
+        ("Medicare 1EG4-TE5-MK73", [("health_plan_number", "1EG4-TE5-MK73")]),
+        ("00:1B:44:11:3A:B7", [("device_id", "00:1B:44:11:3A:B7")]),
+    ],
+)
+def test_a_code_is_told_by_its_shape_or_check_digit(text, expected):
+    assert recognized(CheckedCodeRecognizer(), text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "4111 1111 1111 1112",
+            "000-12-3456",
+            "666-12-3456",
+            "123-45-0000",
+            "platelets 250000",
+            "1234567 units",
+            "10:38:22",
+        ),
+        *(
+            "GB29 NWBK 6016 1331 9268 18",
+            "192.168.1.999",
+            "version 2.1.0",
+            "999 000 111",
+            "troponin 0.012345",
+            "12/13/2022",
+        ),
+        *("ICD-10 E11.9, I10, K21.9", "CD4 450 count", "specific gravity 1.015", "I48.0 K21.9 F41.9 Z33.2", "A1234567"),
+    ],
+)
+def test_numbers_of_a_laboratory_are_no_codes(text):
+    assert recognized(CheckedCodeRecognizer(), text) == []
+
+
+def test_the_check_digit_of_a_vehicle_is_computed_over_all_17_characters():
+    # 49 CFR 565.15(c): 11111111111111111 gives the digit 1.
+    assert has_vin_check_digit("1" * 17)
+    assert not has_vin_check_digit("1" * 16 + "2")
+    assert not has_vin_check_digit("1M8GDM9AXKP04278O")
+    assert has_vin_check_digit("1M8GDM9AXKP042788")
