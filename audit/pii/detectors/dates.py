@@ -27,18 +27,7 @@ _OF_VISIT = words(
 _UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?|months?|mos?|years?|yrs?|decades?)"
 _COUNT = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|few)"
 _UNIT_TRIGGERS: Final = (
-    " sec",
-    " min",
-    " hour",
-    " hr",
-    " day",
-    " week",
-    " wk",
-    " month",
-    " mo",
-    " year",
-    " yr",
-    " decade",
+    *(" sec", " min", " hour", " hr", " day", " week", " wk", " month", " mo", " year", " yr", " decade"),
 )
 _NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
 #: A figure with which a time begins; the rest follows as it reads.

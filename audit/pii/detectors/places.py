@@ -13,31 +13,8 @@ _CAPITAL = r"(?:[A-Z][\w'’.-]{0,30}|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
 #: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
 _NOT_ALONE: Final = frozenset(
     {
-        "br",
-        "brg",
-        "pt",
-        "fld",
-        "ml",
-        "mt",
-        "prt",
-        "sta",
-        "run",
-        "row",
-        "is",
-        "ext",
-        "cor",
-        "cmn",
-        "est",
-        "spg",
-        "vw",
-        "lk",
-        "walk",
-        "park",
-        "path",
-        "riv",
-        "smt",
-        "hl",
-        "grn",
+        *("br", "brg", "pt", "fld", "ml", "mt", "prt", "sta", "run", "row", "is", "ext", "cor", "cmn", "est"),
+        *("spg", "vw", "lk", "walk", "park", "path", "riv", "smt", "hl", "grn"),
     }
 )
 _DIRECTION = r"(?:[NSEW]\.?|NE|NW|SE|SW|North|South|East|West)"
@@ -55,24 +32,7 @@ def _suffixes(*, alone: bool) -> str:
 _STATE = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
 #: Abbreviations of a state that stand after a clinician's name or begin a sentence: they need a ZIP code.
 _WORDS_TOO: Final = (
-    "MD",
-    "PA",
-    "MA",
-    "OR",
-    "IN",
-    "ME",
-    "HI",
-    "OK",
-    "DO",
-    "CT",
-    "AL",
-    "ID",
-    "PT",
-    "MS",
-    "MI",
-    "PR",
-    "LA",
-    "CO",
+    *("MD", "PA", "MA", "OR", "IN", "ME", "HI", "OK", "DO", "CT", "AL", "ID", "PT", "MS", "MI", "PR", "LA", "CO"),
 )
 #: Letters of a state that are no word of notes.
 SAFE_STATE_CODE: Final = f"(?:{'|'.join(code for code in STATES if code not in _WORDS_TOO)})"
