@@ -82,7 +82,8 @@ def mask(quiet: bool, **options: Any) -> int:
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.pii.masking.stage import MaskOptions, run_mask
+    from clinaudit.audit.pii.masking.masked_file import MaskOptions
+    from clinaudit.audit.pii.masking.stage import run_mask
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))

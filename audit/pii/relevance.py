@@ -80,13 +80,10 @@ _MALE_RELATIVES: Final = (
 )
 _OTHER_RELATIVES: Final = "parents?|child|children|kids?|baby|spouse|partner|cousin|sibling|friend|colleague|roommate"
 _MENTION: Final = re.compile(
-    r"(?<!\w)(?:"
-    r"(?P<speaker>I|me|my|mine|myself|I'm|I've|I’m|I’ve)"
-    r"|(?P<patient>patient|pt|client)"
+    r"(?<!\w)(?:(?P<speaker>I|me|my|mine|myself|I'm|I've|I’m|I’ve)|(?P<patient>patient|pt|client)"
     rf"|(?P<female_relative>{_FEMALE_RELATIVES})|(?P<male_relative>{_MALE_RELATIVES})|(?P<relative>{_OTHER_RELATIVES})"
     r"|(?P<female>she|her|hers|herself|woman|girl|lady)|(?P<male>he|him|his|himself|man|boy|gentleman)"
-    r"|(?P<all>they|them|their|theirs|both|everyone|everybody|each|we|our|us|family|couple|these|people)"
-    r")(?!\w)",
+    r"|(?P<all>they|them|their|theirs|both|everyone|everybody|each|we|our|us|family|couple|these|people))(?!\w)",
     re.IGNORECASE,
 )
 _TITLE: Final = re.compile(r"\b(?:(?P<female>Mrs|Ms|Miss|Madam)|(?P<male>Mr|Sir)|(?P<clinician>Dr|Doctor|Prof))\.?\s+")

@@ -7,8 +7,8 @@ cannot be used means that nothing is needed. Imported lazily: it loads the clien
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.served.access import Access, EndpointWords, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel
-from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
+from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
@@ -77,49 +77,41 @@ _NEEDED: Final = TypeAdapter(NeededAnswer)
 
 
 @dataclass(frozen=True, slots=True)
-class Detail:
-    """A quasi-identifier that a text holds."""
-
-    #: An id of the taxonomy.
-    category: str
-    text: str = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class RelevanceInquiry:
     """A text without direct identifiers, its question, and the details to choose from."""
 
     text: str = field(repr=False)
     query: str = field(repr=False)
-    details: tuple[Detail, ...]
+    #: The category and the text of each quasi-identifier that the text holds.
+    details: tuple[tuple[str, str], ...] = field(repr=False)
+
+    @property
+    def id(self) -> str:
+        """What an answer must repeat."""
+        return question_id([self.text, self.query], [f"{category}: {text}" for category, text in self.details])
 
 
-class ServedRelevance:
-    """Asks a served model which details questions need."""
-
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
-
-    def needed(self, inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
-        """Return for each inquiry the places (from 0) of the details that its question needs, in order.
-
-        Raises `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
-        """
-        settled = self._asker.settle_all(map(_asked, inquiries))
-        return [
-            frozenset() if one.answer is None else _places(read_needed(one.answer, inquiry))
-            for inquiry, one in zip(inquiries, settled, strict=True)
-        ]
+#: Returns for each inquiry the places (from 0) of the details that its question needs, in order. Raises
+#: `IncompleteError` where the server gave no answer; the answers that came are in the cache by then.
+AskWhatIsNeeded = Callable[[Sequence[RelevanceInquiry]], list[frozenset[int]]]
 
 
 @contextmanager
-def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> Iterator[ServedRelevance]:
+def open_served_relevance(model: ServedModel, access: Access, cache: AnswerCache) -> Iterator[AskWhatIsNeeded]:
     """Open a connection to the model; raises `UnsafeError` for a host neither loopback nor approved."""
-    endpoint = ChatEndpoint(model, access, form=first_form("deterministic", seed=0), words=_ENDPOINT)
-    try:
-        yield ServedRelevance(Asker(endpoint, cache, relevance_identity(model)))
-    finally:
-        endpoint.close()
+    form = first_form("deterministic", seed=0)
+    with closing(ChatEndpoint(model, access, form=form, words=_ENDPOINT)) as endpoint:
+        asker = Asker(endpoint, cache, relevance_identity(model))
+
+        def ask(inquiries: Sequence[RelevanceInquiry]) -> list[frozenset[int]]:
+            questions = (asked_to_read(ask_what_is_needed(one), partial(read_needed, inquiry=one)) for one in inquiries)
+            needed = []
+            for inquiry, settled in zip(inquiries, asker.settle_all(questions), strict=True):
+                read = [] if settled.answer is None else read_needed(settled.answer, inquiry)
+                needed.append(frozenset(number - 1 for number in ([] if isinstance(read, str) else read)))
+            return needed
+
+        yield ask
 
 
 def relevance_identity(model: ServedModel) -> dict[str, str]:
@@ -137,33 +129,21 @@ def relevance_identity(model: ServedModel) -> dict[str, str]:
 def ask_what_is_needed(inquiry: RelevanceInquiry) -> Question:
     """Return the question about one text."""
     details = "\n".join(
-        f"{number}. {categories()[detail.category].name}: {' '.join(detail.text.split())}"
-        for number, detail in enumerate(inquiry.details, start=1)
+        f"{number}. {categories()[category].name}: {' '.join(text.split())}"
+        for number, (category, text) in enumerate(inquiry.details, start=1)
     )
     text, query, listed = map(break_control_tokens, (inquiry.text, inquiry.query, details))
     question = _QUESTION.format(
-        question=_id_of(inquiry), marker=fence_marker([text, query, listed]), text=text, query=query, details=listed
+        question=inquiry.id, marker=fence_marker([text, query, listed]), text=text, query=query, details=listed
     )
     return Question(SYSTEM, question, "needed", RELEVANCE_SCHEMA, _MAX_ANSWER_TOKENS)
 
 
 def read_needed(answer: str, inquiry: RelevanceInquiry) -> list[int] | str:
     """Return the numbers (from 1) that an answer names, or why it cannot be used."""
-    read = read_answer(answer, _NEEDED, question=_id_of(inquiry))
+    read = read_answer(answer, _NEEDED, question=inquiry.id)
     if isinstance(read, str):
         return read
     if len(set(read.needed)) != len(read.needed) or not all(1 <= one <= len(inquiry.details) for one in read.needed):
         return "a number stands twice, or is not in the list"
     return read.needed
-
-
-def _asked(inquiry: RelevanceInquiry) -> Asked:
-    return asked_to_read(ask_what_is_needed(inquiry), partial(read_needed, inquiry=inquiry))
-
-
-def _places(read: list[int] | str) -> frozenset[int]:
-    return frozenset() if isinstance(read, str) else frozenset(number - 1 for number in read)
-
-
-def _id_of(inquiry: RelevanceInquiry) -> str:
-    return question_id([inquiry.text, inquiry.query], [f"{one.category}: {one.text}" for one in inquiry.details])

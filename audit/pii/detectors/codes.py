@@ -33,8 +33,7 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
         r"MRNs?|M\.R\.N\.|MR(?=\s?[#:])|EMRN|UHID|med(?:ical)?\s?\.?rec(?:ord)?s?|(?:medical"
         r"|patient|hospital|health) record"
         r"|patient(?=\s{0,2}(?:id\b|no\b|num|#|ident))|pt(?=\s{0,2}(?:id\b|no\b|num|#))|chart"
-        r"|hospital(?=\s{0,2}(?:id\b|no\b|num|#))"
-        r"|unit(?=\s{0,2}(?:no\b|num))|record(?=\s{0,2}(?:no\b|num|#|id\b))",
+        r"|hospital(?=\s{0,2}(?:id\b|no\b|num|#))|unit(?=\s{0,2}(?:no\b|num))|record(?=\s{0,2}(?:no\b|num|#|id\b))",
         ("mrn", "m.r.n", "mr", "uhid", "rec", "patient", "pt", "chart", "hospital", "unit"),
     ),
     (
@@ -45,8 +44,7 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
     (
         "account_number",
         r"(?:patient |hospital |billing |guarantor )?(?:account|acct)|encounter|visit"
-        r"(?=\s{0,2}(?:id\b|no\b|num|#))|CSN|HAR|FIN(?=\s?[#:])"
-        r"|invoice|claim|billing|bill(?=\s{0,2}(?:no\b|num|#))",
+        r"(?=\s{0,2}(?:id\b|no\b|num|#))|CSN|HAR|FIN(?=\s?[#:])|invoice|claim|billing|bill(?=\s{0,2}(?:no\b|num|#))",
         ("account", "acct", "encounter", "visit", "csn", "har", "fin", "invoice", "claim", "bill"),
     ),
     (
@@ -100,17 +98,11 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
         r"(?=\s{0,2}(?:id\b|no\b|num|#))|EMP(?=-?\d)",
         ("employee", "staff", "personnel", "badge", "payroll", "worker", "emp"),
     ),
-    (
-        "student_id",
-        r"students?|matriculation|enrol(?:l)?ment|STU(?=-?\d)",
-        ("student", "matric", "enrol", "stu"),
-    ),
+    ("student_id", r"students?|matriculation|enrol(?:l)?ment|STU(?=-?\d)", ("student", "matric", "enrol", "stu")),
     (
         "biometric_id",
         r"biometrics?|finger\s?-?prints?(?: (?:template|record|scan|code))?|thumb\s?prints?"
-        r"|retina(?:l)? scan|iris (?:scan|code"
-        r"|template)|voice\s?-?prints?"
-        r"|face (?:template|scan)|palm scan",
+        r"|retina(?:l)? scan|iris (?:scan|code|template)|voice\s?-?prints?|face (?:template|scan)|palm scan",
         ("biometric", "print", "retina", "iris", "face ", "palm"),
     ),
     (
@@ -119,8 +111,7 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
         r"(?:id\b|no\b|num|#))|confirmation"
         r"|tracking|study(?=\s{0,2}(?:id\b|no\b|num|#))|subject(?=\s{0,2}(?:id\b|no\b|num|#))|user\s?(?:id|name)|login|"
         r"prescription(?=\s{0,2}(?:id\b|no\b|num|#))|rx(?=\s{0,2}(?:no\b|num|#))|reference|ref"
-        r"(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])"
-        r"|password|access code|trial",
+        r"(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])|password|access code|trial",
         (
             *(
                 *("accession", "specimen", "requis", "order", "case", "confirm", "track", "study", "subject"),
@@ -156,81 +147,70 @@ def has_vin_check_digit(code: str) -> bool:
     return code[8].upper() == "0123456789X"[total % 11]
 
 
-def labelled_codes() -> RuleTable:
-    """Return the recognizer of codes that follow a label, and of those that a shape of their own tells."""
-    rules = []
-    for category, label, triggers in _LABELS:
-        joined = (
-            rf"{_NUMBER_WORD}{AFTER_LABEL}"
-            if category in _SPEAKS_FOR_ITSELF
-            else rf"(?:\s{{0,2}}{_SAYS_NUMBER}|\s(?=[A-Z-]{{0,6}}\d{{5}}))"
-        )
-        rules.append(Rule(category, words(rf"(?<![\w]){'(?:' + label + ')'}{joined}{_CODE}"), triggers, _is_code))
-    rules += [
-        Rule(
-            "mrn",
-            words(r"(?<!\w)MRN\s{0,3}(?:is\b|was\b)?[:#=\s-]{0,4}(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,}\d)(?!\w)"),
-            ("mrn",),
-        ),
-        # Of the National Health Service: ten figures, which have the shape of a telephone number too.
-        Rule(
-            "mrn",
-            words(rf"(?<!\w)NHS{_NUMBER_WORD}{AFTER_LABEL}(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{4}})(?![\w-])"),
-            ("nhs",),
-        ),
-        Rule(
-            "vehicle_id",
-            re.compile(r"(?P<value>[A-HJ-NPR-Z0-9](?<!\w.)[A-HJ-NPR-Z0-9]{16})(?!\w)"),
-            (),
-            lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
-        ),
-        Rule(
-            "vehicle_id",
-            re.compile(
-                r"(?i:licen[cs]e plates?|plates?|tags?)(?i:\s(?:number|no|is|was)\b\.?)?[:#\s]{1,3}"
-                r"(?P<value>(?=[A-Z0-9 -]{0,4}\d)[A-Z0-9]{1,4}[ -]?[A-Z0-9]{2,5})(?![A-Za-z0-9])"
-            ),
-            ("plate", "tag"),
-        ),
-        Rule(
-            "ssn",
-            words(
-                r"\b(?:SSN|social security)(?:\s?(?:number|no|#))?\.?(?:\s(?:ending|ends|last four)\s?"
-                r"(?:in|with|digits)?)?[:#\s]{1,3}(?P<value>(?:[xX*#]{3}-?[xX*#]{2}-?)?\d{4})(?![\d-])"
-            ),
-            ("ssn", "social sec"),
-        ),
-        Rule("ssn", re.compile(r"(?<![\w*])(?P<value>[xX*]{3}-[xX*]{2}-\d{4})(?!\d)"), ("xx-", "**-")),
-        Rule("password_hash", words(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])")),
-        # The identifier of a device by GS1 (21 CFR 830): item, and lot, dates and serial number after it.
-        Rule("device_id", re.compile(r"\(01\)\s?\d{14}(?:\s?\(\d{2}\)\s?[\w./-]{1,20})*"), ("(01)",)),
-        Rule(
-            "photograph",
-            words(r"(?<![\w/])(?P<value>[\w-]{1,60}\.(?:jpe?g|png|heic|gif|bmp|tiff?|webp))(?!\w)"),
-            (".jp", ".png", ".heic", ".gif", ".bmp", ".tif", ".webp"),
-        ),
-    ]
-    return RuleTable("labelled codes", rules)
-
-
-def unlabelled_codes() -> RuleTable:
-    """Return the recognizer of codes that only a register has: tried last, they say least of what they are.
-
-    A number of seven figures is longer than any value of a laboratory; letters before five figures are no diagnosis.
-    """
-    return RuleTable(
-        "unlabelled codes",
-        (
-            Rule("tax_id", re.compile(r"(?P<value>[0-9](?<![\w.-].)\d-\d{7})(?![\w-])"), ("-",)),
-            Rule("other_code", re.compile(rf"(?P<value>[0-9](?<![\w.,/$-].)\d{{6,18}})(?!\w|[.,/-]\d){_NO_UNIT}")),
-            Rule(
-                "other_code",
-                re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{0,4}-?\d{5,12}(?:-[A-Z0-9]{2,8}){0,3})(?![\w-])"),
-            ),
-            Rule(
-                "other_code",
-                re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{1,4}-?\d{3,6}-[A-Z0-9]{3,8})(?![\w-])"),
-                ("-",),
-            ),
-        ),
+def _labelled(category: str, label: str, triggers: tuple[str, ...]) -> Rule:
+    joined = (
+        rf"{_NUMBER_WORD}{AFTER_LABEL}"
+        if category in _SPEAKS_FOR_ITSELF
+        else rf"(?:\s{{0,2}}{_SAYS_NUMBER}|\s(?=[A-Z-]{{0,6}}\d{{5}}))"
     )
+    return Rule(category, words(rf"(?<![\w]){'(?:' + label + ')'}{joined}{_CODE}"), triggers, _is_code)
+
+
+#: Codes that follow a label, and those that a shape of their own shows.
+LABELLED_CODES: Final = RuleTable(
+    "labelled codes",
+    *(_labelled(*row) for row in _LABELS),
+    Rule(
+        "mrn",
+        words(r"(?<!\w)MRN\s{0,3}(?:is\b|was\b)?[:#=\s-]{0,4}(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,}\d)(?!\w)"),
+        ("mrn",),
+    ),
+    # Of the National Health Service: ten figures, which have the shape of a telephone number too.
+    Rule(
+        "mrn",
+        words(rf"(?<!\w)NHS{_NUMBER_WORD}{AFTER_LABEL}(?P<value>\d{{3}}[ -]?\d{{3}}[ -]?\d{{4}})(?![\w-])"),
+        ("nhs",),
+    ),
+    Rule(
+        "vehicle_id",
+        re.compile(r"(?P<value>[A-HJ-NPR-Z0-9](?<!\w.)[A-HJ-NPR-Z0-9]{16})(?!\w)"),
+        (),
+        lambda match: has_vin_check_digit(match["value"]) and bool(re.search(r"[A-Za-z]", match["value"])),
+    ),
+    Rule(
+        "vehicle_id",
+        re.compile(
+            r"(?i:licen[cs]e plates?|plates?|tags?)(?i:\s(?:number|no|is|was)\b\.?)?[:#\s]{1,3}"
+            r"(?P<value>(?=[A-Z0-9 -]{0,4}\d)[A-Z0-9]{1,4}[ -]?[A-Z0-9]{2,5})(?![A-Za-z0-9])"
+        ),
+        ("plate", "tag"),
+    ),
+    Rule(
+        "ssn",
+        words(
+            r"\b(?:SSN|social security)(?:\s?(?:number|no|#))?\.?(?:\s(?:ending|ends|last four)\s?"
+            r"(?:in|with|digits)?)?[:#\s]{1,3}(?P<value>(?:[xX*#]{3}-?[xX*#]{2}-?)?\d{4})(?![\d-])"
+        ),
+        ("ssn", "social sec"),
+    ),
+    Rule("ssn", re.compile(r"(?<![\w*])(?P<value>[xX*]{3}-[xX*]{2}-\d{4})(?!\d)"), ("xx-", "**-")),
+    Rule("password_hash", words(r"(?<![0-9a-z])[0-9a-f]{64}(?![0-9a-z])")),
+    # The identifier of a device by GS1 (21 CFR 830): item, and lot, dates and serial number after it.
+    Rule("device_id", re.compile(r"\(01\)\s?\d{14}(?:\s?\(\d{2}\)\s?[\w./-]{1,20})*"), ("(01)",)),
+    Rule(
+        "photograph",
+        words(r"(?<![\w/])(?P<value>[\w-]{1,60}\.(?:jpe?g|png|heic|gif|bmp|tiff?|webp))(?!\w)"),
+        (".jp", ".png", ".heic", ".gif", ".bmp", ".tif", ".webp"),
+    ),
+)
+#: Codes that only a register has: tried last, they say least of what they are.
+#: A number of seven figures is longer than any value of a laboratory; letters before five figures are no diagnosis.
+UNLABELLED_CODES: Final = RuleTable(
+    "unlabelled codes",
+    Rule("tax_id", re.compile(r"(?P<value>[0-9](?<![\w.-].)\d-\d{7})(?![\w-])"), ("-",)),
+    Rule("other_code", re.compile(rf"(?P<value>[0-9](?<![\w.,/$-].)\d{{6,18}})(?!\w|[.,/-]\d){_NO_UNIT}")),
+    Rule(
+        "other_code", re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{0,4}-?\d{5,12}(?:-[A-Z0-9]{2,8}){0,3})(?![\w-])")
+    ),
+    Rule("other_code", re.compile(r"(?P<value>[A-Z](?<![\w./-].)[A-Z]{1,4}-?\d{3,6}-[A-Z0-9]{3,8})(?![\w-])"), ("-",)),
+)

@@ -58,32 +58,6 @@ class DateRecognizer:
             yield EntitySpan(found.start, found.end, category, self.name)
 
 
-def times() -> RuleTable:
-    """Return the recognizer of times of day and of durations."""
-    return RuleTable(
-        "times",
-        (
-            Rule(
-                "time",
-                re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?"),
-                (),
-                lambda match: _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None,
-            ),
-            Rule("time", re.compile(rf"{_DIGIT}(?:(?<=1)[0-2]|(?<=0)[1-9])?{_HALF}")),
-            Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours)\b"), ("hrs", "hours")),
-            Rule("time", words(r"\b(?:noon|midnight|\d{1,2} o'clock)\b"), ("noon", "midnight", "o'clock")),
-            # "130/85 HR 90" is a heart rate.
-            Rule(
-                "duration",
-                re.compile(
-                    rf"[0-9](?<![\w.].)\d{{0,2}}(?:\.\d)?(?:\s?(?:-|–|to|or)\s?\d{{1,3}})?[\s-](?!HR\b)(?i:{_UNIT})\b{_NO_AGE}"
-                ),
-            ),
-            Rule("duration", words(rf"\b{_COUNT}[\s-]{_UNIT}\b{_NO_AGE}"), _UNIT_TRIGGERS),
-        ),
-    )
-
-
 #: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
 OLDEST_PLAIN_AGE: Final = 89
 _OLDEST: Final = 125
@@ -131,3 +105,25 @@ class AgeRecognizer:
                 yield EntitySpan(*match.span("value"), "age_over_89" if over else "age", self.name)
         for match in source.matches(_VERY_OLD, ("genarian", "0s", "0's", "centenarian")):
             yield EntitySpan(*match.span(), "age_over_89", self.name)
+
+
+TIMES: Final = RuleTable(
+    "times",
+    Rule(
+        "time",
+        re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?"),
+        (),
+        lambda match: _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None,
+    ),
+    Rule("time", re.compile(rf"{_DIGIT}(?:(?<=1)[0-2]|(?<=0)[1-9])?{_HALF}")),
+    Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours)\b"), ("hrs", "hours")),
+    Rule("time", words(r"\b(?:noon|midnight|\d{1,2} o'clock)\b"), ("noon", "midnight", "o'clock")),
+    # "130/85 HR 90" is a heart rate.
+    Rule(
+        "duration",
+        re.compile(
+            rf"[0-9](?<![\w.].)\d{{0,2}}(?:\.\d)?(?:\s?(?:-|–|to|or)\s?\d{{1,3}})?[\s-](?!HR\b)(?i:{_UNIT})\b{_NO_AGE}"
+        ),
+    ),
+    Rule("duration", words(rf"\b{_COUNT}[\s-]{_UNIT}\b{_NO_AGE}"), _UNIT_TRIGGERS),
+)

@@ -35,8 +35,7 @@ _EITHER_ORDER = rf"{_FIRST_WORD}(?:{_MORE_WORDS}?,[ ]?{CAPITAL_WORD}(?:{_GAP}{CA
 _ANY_CASE = rf"{NAME_WORD}(?:,?{_GAP}{NAME_WORD}){{0,4}}"
 DEGREE: Final = (
     r"(?:M\.?D|D\.?O|R\.?N|N\.?P|P\.?A(?:-?C)?|Ph\.?D|LPN|LVN|CNA|APRN|ARNP|FNP(?:-?[CB]C?)?|DNP"
-    r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW"
-    r"|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
+    r"|CNM|CRNA|MBBS|PharmD|RPh|LCSW|DDS|DMD|DPM|PsyD|DPT|PT|OTR|MSW|FACP|FACS)\b\.?"
 )
 _RELATIVE = (
     r"(?:wife|husband|spouse|partner|mother|father|mom|mum|dad|parents?|sister|brother|sons?"
@@ -44,23 +43,20 @@ _RELATIVE = (
     r"|grand(?:mother|father|son|daughter|ma|pa)|niece|nephew|guardian|caregiver|carer|neighbou?r"
     r"|friend|roommate|fianc[ée]e?"
     r"|girlfriend|boyfriend|(?:step|foster )(?:mother|father|son|daughter)|(?:mother|father|sister"
-    r"|brother|son|daughter)-in-law"
-    r"|next of kin|emergency contact|health care proxy|power of attorney|twin)"
+    r"|brother|son|daughter)-in-law|next of kin|emergency contact|health care proxy|power of attorney|twin)"
 )
 _CLINICIAN_LABEL = (
     r"(?:providers?|physician|attending|surgeon|doctor|clinician|pcp|nurse(?: practitioner)?"
     r"|consultant|resident|fellow|author"
     r"|dictated by|(?:electronically |digitally |e-?)?signed(?: by)?|reviewed by|transcribed by"
-    r"|seen by|authenticated by"
-    r"|verified by|co-?signed(?: by)?|entered by|performed by|read by|ordered by|referred by"
+    r"|seen by|authenticated by|verified by|co-?signed(?: by)?|entered by|performed by|read by|ordered by|referred by"
     r"|anesthesiologist|radiologist"
     r"|pathologist|pharmacist|therapist|interpreted by|cardiologist|oncologist|case manager|social worker|referring"
     r"|ordering|scribe|midwife|dietitian)"
 )
 _PATIENT_LABEL = (
     r"(?:(?:patient|pt|client|subject|legal|full|preferred|maiden|first|last|middle|given|family"
-    r"|resident|member|guarantor)(?:'s)?"
-    r"[ _]?name|surname|name(?: of patient)?|patient|pt|client)"
+    r"|resident|member|guarantor)(?:'s)?[ _]?name|surname|name(?: of patient)?|patient|pt|client)"
 )
 _KIN_LABEL = (
     r"(?:next of kin|nok|emergency contact|spouse|guardian|health care proxy|power of attorney"
@@ -214,8 +210,7 @@ NAME_PATTERNS: Final = (
     NamePattern(
         "full_name",
         re.compile(
-            rf"(?P<value>{_SUBJECT})[ ](?:is|was|has|had|presents|presented"
-            rf"|returns|returned|reports|reported"
+            rf"(?P<value>{_SUBJECT})[ ](?:is|was|has|had|presents|presented|returns|returned|reports|reported"
             r"|denies|denied|states|stated|comes|came|underwent|arrived|lives|works|called|says|said|notes|endorses)\b"
         ),
         fewest_words=2,

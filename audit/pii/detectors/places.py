@@ -67,105 +67,6 @@ def is_beside_state(match: re.Match[str]) -> bool:
     )
 
 
-def places() -> RuleTable:
-    """Return the recognizer of places."""
-    return RuleTable(
-        "places",
-        (
-            Rule(
-                "street_address",
-                re.compile(
-                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
-                    rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
-                    rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
-                ),
-            ),
-            Rule(
-                "street_address",
-                re.compile(
-                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
-                    rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
-                ),
-            ),
-            Rule(
-                "street_address",
-                re.compile(
-                    rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
-                    rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
-                ),
-            ),
-            Rule(
-                "street_address",
-                words(r"\bP\.?\s?O\.?\s?Box\s?#?\s?\d{1,7}\b|\b(?:PSC|Unit|APO|FPO|DPO)\s?\d{3,5},?\s(?:Box\s\d+)"),
-                ("box",),
-            ),
-            Rule(
-                "street_address",
-                words(
-                    r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at"
-                    r"|living at|residing at)(?:\sis)?[ :]{1,3}"
-                    r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel"
-                    r"|city|zip|dob|and|with|since)\b))"
-                ),
-                ("address", "residence", "lives at", "resides at", "living at", "residing at"),
-            ),
-            Rule(
-                "zip_code",
-                words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"),
-                ("zip", "postal"),
-            ),
-            Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
-            Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
-            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
-            Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w|-\d)"), (",",)),
-            # After these what would be a degree elsewhere is a state ("in Gary, IN", "from Salem, OR").
-            Rule(
-                "city",
-                re.compile(
-                    rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ]"
-                    rf"(?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
-                ),
-                (",",),
-            ),
-            Rule(
-                "city",
-                re.compile(
-                    r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born"
-                    r" in|native of|grew up in|city(?: of)?:?"
-                    rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
-                ),
-                ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
-            ),
-            Rule(
-                "county",
-                re.compile(
-                    r"(?<!\w)(?P<value>[A-Z][a-z'’-]{1,30}(?:[ ][A-Z][a-z'’-]{1,30})?[ ](?:County|Parish"
-                    r"|Borough))(?!\w)"
-                ),
-                ("county", "parish", "borough"),
-            ),
-            Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]{1,30})"), ("county of",)),
-            Rule(
-                "ward",
-                re.compile(
-                    r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
-                    r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
-                    r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
-                ),
-                ("ward", "room", "rm", "bed", "bay", "unit"),
-            ),
-            Rule(
-                "landmark",
-                re.compile(
-                    rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ]"
-                    rf"(?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
-                ),
-                ("near", "next to", "across", "behind", "opposite"),
-            ),
-        ),
-    )
-
-
 _DEGREES: Final = r"[°º˚]"
 _MINUTES: Final = r"['’′´]"
 _SECONDS: Final = r"(?:\"|”|″|''|’’|′′)"
@@ -187,56 +88,136 @@ def _is_on_the_globe(match: re.Match[str]) -> bool:
     return latitude <= 90 and longitude <= 180 and max(latitude, longitude) >= 1
 
 
-def coordinates() -> RuleTable:
-    """Return the recognizer of places on a map."""
-    return RuleTable(
-        "coordinates",
-        (
-            Rule("street_address", words(r"(?<!\w)geo:[+-]?\d[\d.,;=a-z+-]*\d"), ("geo:",)),
-            Rule(
-                "street_address",
-                re.compile(rf"(?<![\w.]){_ONE}(?:[\s,;/]{{1,3}}{_ONE})?"),
-                ("°", "º", "˚"),
-            ),
-            # No value of a laboratory has four decimals twice in a row.
-            Rule(
-                "street_address",
-                re.compile(
-                    rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?"
-                    rf"(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
-                ),
-                (".",),
-                _is_on_the_globe,
-            ),
-            Rule(
-                "street_address",
-                words(
-                    rf"\b(?:latitude|gps|coord(?:inate)?s?)\b(?:\s(?:is|are|at|of|was|were))?[\s:=(]{{1,4}}"
-                    rf"(?P<value>{_GIVEN}(?:[\s,;/&]{{1,3}}(?:and\s)?(?:(?:long?|lng|longitude)\b[\s:=]{{1,3}})?{_GIVEN})?)"
-                    rf"|\blat\b[\s:=.]{{1,3}}{_GIVEN}[\s,;/&]{{1,3}}(?:long?|lng)\b[\s:=.]{{1,3}}{_GIVEN}"
-                ),
-                ("lat", "gps", "coord"),
-                lambda match: "." in match[0],
-            ),
-            Rule(
-                "street_address",
-                words(rf"\b(?:lng|longitude)\b(?:\s(?:is|of|was))?[\s:=]{{1,3}}(?P<value>{_GIVEN})"),
-                ("lng", "longitude"),
-                lambda match: "." in match["value"],
-            ),
-            Rule(
-                "street_address",
-                words(
-                    r"(?<!\w)\d{1,3}\s?deg(?:rees)?\s\d{1,2}\s?min(?:utes)?\s(?:\d{1,2}(?:\.\d+)?\s?sec(?:onds)?\s)?"
-                    r"(?:north|south|east|west|[nsew])\b"
-                ),
-                ("deg",),
-            ),
-            Rule(
-                "street_address",
-                re.compile(r"(?<![\w+])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}(?![\w+])"),
-                ("+",),
-            ),
-            Rule("street_address", re.compile(r"///[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}"), ("///",)),
+PLACES: Final = RuleTable(
+    "places",
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
+            rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
+            rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
         ),
-    )
+    ),
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
+            rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
+        ),
+    ),
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
+            rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
+        ),
+    ),
+    Rule(
+        "street_address",
+        words(r"\bP\.?\s?O\.?\s?Box\s?#?\s?\d{1,7}\b|\b(?:PSC|Unit|APO|FPO|DPO)\s?\d{3,5},?\s(?:Box\s\d+)"),
+        ("box",),
+    ),
+    Rule(
+        "street_address",
+        words(
+            r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at"
+            r"|living at|residing at)(?:\sis)?[ :]{1,3}"
+            r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel"
+            r"|city|zip|dob|and|with|since)\b))"
+        ),
+        ("address", "residence", "lives at", "resides at", "living at", "residing at"),
+    ),
+    Rule("zip_code", words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"), ("zip", "postal")),
+    Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
+    Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
+    Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
+    Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w|-\d)"), (",",)),
+    # After these what would be a degree elsewhere is a state ("in Gary, IN", "from Salem, OR").
+    Rule(
+        "city",
+        re.compile(
+            rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ]"
+            rf"(?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
+        ),
+        (",",),
+    ),
+    Rule(
+        "city",
+        re.compile(
+            r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born"
+            r" in|native of|grew up in|city(?: of)?:?"
+            rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
+        ),
+        ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
+    ),
+    Rule(
+        "county",
+        re.compile(
+            r"(?<!\w)(?P<value>[A-Z][a-z'’-]{1,30}(?:[ ][A-Z][a-z'’-]{1,30})?[ ](?:County|Parish|Borough))(?!\w)"
+        ),
+        ("county", "parish", "borough"),
+    ),
+    Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]{1,30})"), ("county of",)),
+    Rule(
+        "ward",
+        re.compile(
+            r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
+            r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
+            r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
+        ),
+        ("ward", "room", "rm", "bed", "bay", "unit"),
+    ),
+    Rule(
+        "landmark",
+        re.compile(
+            rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ]"
+            rf"(?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
+        ),
+        ("near", "next to", "across", "behind", "opposite"),
+    ),
+)
+COORDINATES: Final = RuleTable(
+    "coordinates",
+    Rule("street_address", words(r"(?<!\w)geo:[+-]?\d[\d.,;=a-z+-]*\d"), ("geo:",)),
+    Rule("street_address", re.compile(rf"(?<![\w.]){_ONE}(?:[\s,;/]{{1,3}}{_ONE})?"), ("°", "º", "˚")),
+    # No value of a laboratory has four decimals twice in a row.
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?"
+            rf"(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
+        ),
+        (".",),
+        _is_on_the_globe,
+    ),
+    Rule(
+        "street_address",
+        words(
+            rf"\b(?:latitude|gps|coord(?:inate)?s?)\b(?:\s(?:is|are|at|of|was|were))?[\s:=(]{{1,4}}"
+            rf"(?P<value>{_GIVEN}(?:[\s,;/&]{{1,3}}(?:and\s)?(?:(?:long?|lng|longitude)\b[\s:=]{{1,3}})?{_GIVEN})?)"
+            rf"|\blat\b[\s:=.]{{1,3}}{_GIVEN}[\s,;/&]{{1,3}}(?:long?|lng)\b[\s:=.]{{1,3}}{_GIVEN}"
+        ),
+        ("lat", "gps", "coord"),
+        lambda match: "." in match[0],
+    ),
+    Rule(
+        "street_address",
+        words(rf"\b(?:lng|longitude)\b(?:\s(?:is|of|was))?[\s:=]{{1,3}}(?P<value>{_GIVEN})"),
+        ("lng", "longitude"),
+        lambda match: "." in match["value"],
+    ),
+    Rule(
+        "street_address",
+        words(
+            r"(?<!\w)\d{1,3}\s?deg(?:rees)?\s\d{1,2}\s?min(?:utes)?\s(?:\d{1,2}(?:\.\d+)?\s?sec(?:onds)?\s)?"
+            r"(?:north|south|east|west|[nsew])\b"
+        ),
+        ("deg",),
+    ),
+    Rule(
+        "street_address",
+        re.compile(r"(?<![\w+])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}(?![\w+])"),
+        ("+",),
+    ),
+    Rule("street_address", re.compile(r"///[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}"), ("///",)),
+)

@@ -4,7 +4,7 @@ Owns how rules run. Knows nothing of any category.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -111,9 +111,9 @@ class Rule:
 class RuleTable:
     """A recognizer that is a table of rules."""
 
-    def __init__(self, name: str, rules: Iterable[Rule]) -> None:
+    def __init__(self, name: str, *rules: Rule) -> None:
         self.name = name
-        self._rules = tuple(rules)
+        self._rules = rules
         self.categories = frozenset(rule.category for rule in self._rules)
 
     def find(self, source: Source) -> Iterator[EntitySpan]:

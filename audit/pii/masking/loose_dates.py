@@ -113,147 +113,6 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
-def loose_dates() -> RuleTable:
-    """Return the rules for days, months and holidays that a filter masks."""
-    return RuleTable(
-        "loose dates",
-        (
-            Rule(
-                "birth_date",
-                words(
-                    r"(?:\bborn(?:\s(?:in|on|around|about))?(?:\sthe\syear)?|\b(?:dob"
-                    r"|d\.o\.b\.?|yob|birth\s?(?:year|date)|year of birth"
-                    r"|date of birth)(?:\s(?:is|was))?\s?[:=]?|\bb\.)\s{1,3}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"
-                ),
-                ("born", "dob", "d.o.b", "yob", "birth", "b."),
-            ),
-            Rule(
-                "birth_date",
-                words(r"\b(?:dob|yob|born)[:=]\s{0,2}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"),
-                ("dob", "yob", "born"),
-            ),
-            # A month is an element of a date.
-            Rule(
-                "date",
-                re.compile(
-                    rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during"
-                    rf"|from|through|of|around|before|after))[ -]"
-                    rf"(?P<value>{_MONTH})\b(?![-'’]|\.?[ ]?\d)"
-                ),
-                _MONTH_TRIGGERS,
-            ),
-            # In small letters "may" and "oct" are words of notes as well.
-            Rule(
-                "date",
-                re.compile(
-                    rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during))[ -](?P<value>{_SMALL_MONTH})\b"
-                    r"(?![-'’]|\.?[ ]?\d)"
-                ),
-                _MONTH_TRIGGERS,
-            ),
-            # "Last Tuesday"; "on Mondays" is when something is taken.
-            Rule(
-                "date",
-                words(rf"\b(?:last|next|this(?:\s(?:past|coming))?|past|since)\s(?P<value>{_DAY_OF_WEEK})\b"),
-                ("day",),
-            ),
-            # "Born in the fall of '46", "born '46".
-            Rule(
-                "birth_date",
-                words(
-                    r"\b(?:born|birth|dob)(?:\s(?:in|on|around|about|the|early|late))*[\s:]{1,2}"
-                    r"(?P<value>(?:(?:spring|summer|fall|autumn|winter)(?:\sof)?,?\s)?(?:['’]\d{2}|(?:18|19|20)\d{2})"
-                    r"|spring|summer|fall|autumn|winter)(?![\w/-])"
-                ),
-                ("born", "birth", "dob"),
-            ),
-            Rule("date", re.compile(r"(?<![\w./-])(?:19|20)\d{2}-(?:0[1-9]|1[0-2])(?![\w/-]|\.\d)"), ("-",)),
-            Rule(
-                "date",
-                words(
-                    r"\b(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s(?:\s(?:eve|day))?|thanksgiving(?:\sday)?|halloween"
-                    r"|valentine['’]?s\sday|independence\sday|easter(?:\s(?:sunday|monday))?|memorial\sday|labor\sday"
-                    r"|veterans['’]?\sday|good\sfriday|boxing\sday|mother['’]?s\sday|father['’]?s\sday)\b"
-                ),
-                ("christmas", "new year", "thanksg", "hallow", " day", "easter", "good fri"),
-            ),
-            # "Visit 14/3", "seen 3/14", "neg 10/28".
-            Rule(
-                "date",
-                words(rf"(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}"),
-                ("/",),
-                lambda match: (is_after_time(match) or is_after_test(match)) and is_day_and_month(match),
-            ),
-            Rule(
-                "date",
-                words(rf"(?P<first>{DAY_FIGURES})-(?P<second>\d{{1,2}}){NO_AMOUNT}{_DAY_ENDS}"),
-                ("-",),
-                lambda match: is_after_time(match) and is_day_and_month(match),
-            ),
-            # "Admitted Tues 14th", "on the 14th".
-            Rule("date", words(rf"{_ORDINAL}{_DAY_ENDS}"), (), is_after_time),
-            Rule(
-                "date",
-                words(rf"(?:{_ORDINAL}|{DAY_FIGURES}(?=[.,;)\n]|$))(?!\w)"),
-                ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
-                _is_after_weekday,
-            ),
-            Rule("date", words(rf"\b(?P<value>{_ORDINAL})\sof\s(?:this|last|next|the|that)\smonth\b"), (" month",)),
-            # "14 3 2023", "14·3·2023", "14, 3, 2023".
-            Rule(
-                "date",
-                re.compile(
-                    r"(?<![\w./-])(?<!\d[ ,])(?P<first>\d{1,2})(?P<mark>[ ]{1,2}|[ ]?[·_,|:;\\*~][ ]?)"
-                    r"(?P<second>\d{1,2})(?P=mark)"
-                    r"(?P<year>(?:18|19|20)\d{2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
-                ),
-                (),
-                _is_whole_day,
-            ),
-            Rule(
-                "date",
-                re.compile(
-                    r"(?<![\w./-])(?P<year>(?:18|19|20)\d{2})(?P<mark>[ ]{1,2}|[ ]?[·_|:;\\*~][ ]?)"
-                    r"(?P<first>\d{1,2})(?P=mark)"
-                    r"(?P<second>\d{1,2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
-                ),
-                (),
-                lambda match: _is_day(int(match["year"]), int(match["first"]), int(match["second"])),
-            ),
-            Rule(
-                "date",
-                words(
-                    rf"(?P<first>{DAY_FIGURES})[ ](?P<second>\d{{1,2}})[ ](?P<year>\d{{2}})"
-                    r"(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|%))"
-                ),
-                (),
-                lambda match: is_after_time(match) and _is_whole_day(match),
-            ),
-            # "14.III.2023", "14 III 2023"; "12 IV" is a way to give something.
-            Rule(
-                "date",
-                re.compile(
-                    rf"(?<![\w/-])(?:3[01]|[12]\d|0?[1-9])(?:\.?[ ]?[./-][ ]?{_ROMAN}[ ]?[./-][ ]?(?:(?:18|19"
-                    rf"|20)\d{{2}}|\d{{2}})"
-                    rf"|\.?[ ]{_ROMAN}\.?[ ](?:18|19|20)\d{{2}})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|mL|units?))"
-                ),
-                (),
-            ),
-            Rule(
-                "date",
-                re.compile(rf"{DAY_FIGURES}[./-]{_ROMAN}(?![\w/-]|\.\d)"),
-                (),
-                is_after_time,
-            ),
-            Rule(
-                "date",
-                re.compile(r"(?<![\w./-])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)?\d{2}(?![\w/-]|\.\d)"),
-                (".",),
-            ),
-        ),
-    )
-
-
 _DAY: Final = words(rf"(?<!\d )(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}")
 #: Words before a day by which the audit tells one, too (`values.dates_in_text`).
 _AFTER_CUE: Final = words(r"(?<![\w/])(?:from|through|thru|by|as of|before|after|between|around)[:\s]{1,2}$")
@@ -340,3 +199,130 @@ def _is_no_day(match: "re.Match[str]") -> bool:
     return any(
         (outs is None or out_of in outs) and pattern.search(text, begin, start) is not None for pattern, outs in _BEFORE
     ) or any((outs is None or out_of in outs) and pattern.match(text, end) is not None for pattern, outs in _AFTER)
+
+
+LOOSE_DATES: Final = RuleTable(
+    "loose dates",
+    Rule(
+        "birth_date",
+        words(
+            r"(?:\bborn(?:\s(?:in|on|around|about))?(?:\sthe\syear)?|\b(?:dob"
+            r"|d\.o\.b\.?|yob|birth\s?(?:year|date)|year of birth"
+            r"|date of birth)(?:\s(?:is|was))?\s?[:=]?|\bb\.)\s{1,3}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"
+        ),
+        ("born", "dob", "d.o.b", "yob", "birth", "b."),
+    ),
+    Rule(
+        "birth_date",
+        words(r"\b(?:dob|yob|born)[:=]\s{0,2}(?P<value>(?:18|19|20)\d{2})(?![\w/-])"),
+        ("dob", "yob", "born"),
+    ),
+    # A month is an element of a date.
+    Rule(
+        "date",
+        re.compile(
+            rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during"
+            rf"|from|through|of|around|before|after))[ -](?P<value>{_MONTH})\b(?![-'’]|\.?[ ]?\d)"
+        ),
+        _MONTH_TRIGGERS,
+    ),
+    # In small letters "may" and "oct" are words of notes as well.
+    Rule(
+        "date",
+        re.compile(
+            rf"(?i:\b(?:in|since|last|this|next|until|by|early|late|mid|during))[ -](?P<value>{_SMALL_MONTH})\b"
+            r"(?![-'’]|\.?[ ]?\d)"
+        ),
+        _MONTH_TRIGGERS,
+    ),
+    # "Last Tuesday"; "on Mondays" is when something is taken.
+    Rule(
+        "date", words(rf"\b(?:last|next|this(?:\s(?:past|coming))?|past|since)\s(?P<value>{_DAY_OF_WEEK})\b"), ("day",)
+    ),
+    # "Born in the fall of '46", "born '46".
+    Rule(
+        "birth_date",
+        words(
+            r"\b(?:born|birth|dob)(?:\s(?:in|on|around|about|the|early|late))*[\s:]{1,2}"
+            r"(?P<value>(?:(?:spring|summer|fall|autumn|winter)(?:\sof)?,?\s)?(?:['’]\d{2}|(?:18|19|20)\d{2})"
+            r"|spring|summer|fall|autumn|winter)(?![\w/-])"
+        ),
+        ("born", "birth", "dob"),
+    ),
+    Rule("date", re.compile(r"(?<![\w./-])(?:19|20)\d{2}-(?:0[1-9]|1[0-2])(?![\w/-]|\.\d)"), ("-",)),
+    Rule(
+        "date",
+        words(
+            r"\b(?:christmas(?:\s(?:eve|day))?|new\syear['’]?s(?:\s(?:eve|day))?|thanksgiving(?:\sday)?|halloween"
+            r"|valentine['’]?s\sday|independence\sday|easter(?:\s(?:sunday|monday))?|memorial\sday|labor\sday"
+            r"|veterans['’]?\sday|good\sfriday|boxing\sday|mother['’]?s\sday|father['’]?s\sday)\b"
+        ),
+        ("christmas", "new year", "thanksg", "hallow", " day", "easter", "good fri"),
+    ),
+    # "Visit 14/3", "seen 3/14", "neg 10/28".
+    Rule(
+        "date",
+        words(rf"(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}"),
+        ("/",),
+        lambda match: (is_after_time(match) or is_after_test(match)) and is_day_and_month(match),
+    ),
+    Rule(
+        "date",
+        words(rf"(?P<first>{DAY_FIGURES})-(?P<second>\d{{1,2}}){NO_AMOUNT}{_DAY_ENDS}"),
+        ("-",),
+        lambda match: is_after_time(match) and is_day_and_month(match),
+    ),
+    # "Admitted Tues 14th", "on the 14th".
+    Rule("date", words(rf"{_ORDINAL}{_DAY_ENDS}"), (), is_after_time),
+    Rule(
+        "date",
+        words(rf"(?:{_ORDINAL}|{DAY_FIGURES}(?=[.,;)\n]|$))(?!\w)"),
+        ("mon", "tue", "wed", "thu", "fri", "sat", "sun"),
+        _is_after_weekday,
+    ),
+    Rule("date", words(rf"\b(?P<value>{_ORDINAL})\sof\s(?:this|last|next|the|that)\smonth\b"), (" month",)),
+    # "14 3 2023", "14·3·2023", "14, 3, 2023".
+    Rule(
+        "date",
+        re.compile(
+            r"(?<![\w./-])(?<!\d[ ,])(?P<first>\d{1,2})(?P<mark>[ ]{1,2}|[ ]?[·_,|:;\\*~][ ]?)"
+            r"(?P<second>\d{1,2})(?P=mark)(?P<year>(?:18|19|20)\d{2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
+        ),
+        (),
+        _is_whole_day,
+    ),
+    Rule(
+        "date",
+        re.compile(
+            r"(?<![\w./-])(?P<year>(?:18|19|20)\d{2})(?P<mark>[ ]{1,2}|[ ]?[·_|:;\\*~][ ]?)(?P<first>\d{1,2})(?P=mark)"
+            r"(?P<second>\d{1,2})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|units?|mL|IU)\b)"
+        ),
+        (),
+        lambda match: _is_day(int(match["year"]), int(match["first"]), int(match["second"])),
+    ),
+    Rule(
+        "date",
+        words(
+            rf"(?P<first>{DAY_FIGURES})[ ](?P<second>\d{{1,2}})[ ](?P<year>\d{{2}})"
+            r"(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|%))"
+        ),
+        (),
+        lambda match: is_after_time(match) and _is_whole_day(match),
+    ),
+    # "14.III.2023", "14 III 2023"; "12 IV" is a way to give something.
+    Rule(
+        "date",
+        re.compile(
+            rf"(?<![\w/-])(?:3[01]|[12]\d|0?[1-9])(?:\.?[ ]?[./-][ ]?{_ROMAN}[ ]?[./-][ ]?(?:(?:18|19"
+            rf"|20)\d{{2}}|\d{{2}})"
+            rf"|\.?[ ]{_ROMAN}\.?[ ](?:18|19|20)\d{{2}})(?![\w/-]|[.,]\d|[ ]?(?:mg|mcg|ml|mL|units?))"
+        ),
+        (),
+    ),
+    Rule("date", re.compile(rf"{DAY_FIGURES}[./-]{_ROMAN}(?![\w/-]|\.\d)"), (), is_after_time),
+    Rule(
+        "date",
+        re.compile(r"(?<![\w./-])(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?:19|20)?\d{2}(?![\w/-]|\.\d)"),
+        (".",),
+    ),
+)

@@ -79,68 +79,6 @@ def _are_initials(match: "re.Match[str]") -> bool:
     return letters not in read_words("no_initials") and ("." in match["value"] or not is_allowed(letters))
 
 
-def loose_names() -> RuleTable:
-    """Return the rules for names that a filter masks."""
-    return RuleTable(
-        "loose names",
-        (
-            # "Camila" is a pill, too.
-            Rule(
-                "full_name",
-                re.compile(r"(?<![\w-])[A-Z][a-z]{2,}(?!\w|[ ](?:birth control|tablet|pill|\d))"),
-                (),
-                _is_given_name,
-            ),
-            # "Bartolone, Maria".
-            Rule(
-                "full_name",
-                re.compile(
-                    r"(?<![\w'’-])(?P<value>(?P<last>[A-Z][A-Za-z'’-]{1,24}(?:[ ][A-Z][A-Za-z'’-]{1,24})?),[ ]"
-                    r"(?P<given>[A-Z][a-z]+(?:-[A-Z]?[a-z]+)?)(?:[ ][A-Z]\.?(?!\w))?)(?![\w'’-])"
-                ),
-                (),
-                _is_turned_name,
-            ),
-            Rule(
-                "full_name",
-                re.compile(r"(?<![\w-])(?P<value>[A-Z]{3,20}(?:[ ][A-Z]\.?)?[ ][A-Z][A-Z'’-]{2,20})(?![\w-])"),
-                (),
-                _is_loud_name,
-            ),
-            Rule(
-                "patient_name",
-                re.compile(
-                    rf"(?<![\w.])(?P<value>{_DOTTED}|[A-Z]{{2,3}}),?[ ](?:is|was)[ ](?:an?|the)[ ]"
-                    rf"(?:[\w-]+,?[ ]){{0,4}}?{_SOMEBODY}"
-                ),
-            ),
-            Rule(
-                "patient_name",
-                re.compile(rf"(?:(?<=[^\w.]\s)|^|(?<=[.!?:\n]\s)|(?<=\n))(?P<value>{_DOTTED})[ ]?(?:,[ ])?{_DOES}"),
-                (),
-                _are_initials,
-            ),
-            Rule(
-                "patient_name",
-                re.compile(
-                    r"(?<![\w.])(?i:patient|pt|client|mr|mrs|ms|dr)\.?,?[ ]"
-                    rf"(?P<value>{_DOTTED}|[A-Z]{{2,3}}(?=[ ]{_DOES}))"
-                ),
-                (),
-                _are_initials,
-            ),
-            Rule(
-                "full_name",
-                re.compile(rf"(?:^|(?<=\n))(?P<value>[A-Z][a-z]{{2,20}})[ ]{_ALONE_DOES}"),
-                (),
-                _opens_a_line,
-            ),
-            Rule("full_name", re.compile(r"(?<![\w.-])[A-Za-z](?:[-.·*_~/|+][A-Za-z]){4,}(?![\w-])")),
-            Rule("full_name", re.compile(r"(?<![\w.-])[A-Z](?:,?[ ][A-Z]){4,}(?![\w-])")),
-        ),
-    )
-
-
 _WORD: Final = r"[a-z][a-z'’-]{1,20}"
 #: Looked for from each word on: in "with nurse kelly" two words call for a name.
 _NAMES: Final = rf"(?=(?P<value>{_WORD}(?:[ ][a-z]\.?(?=[ ]))?(?:[ ]{_WORD}){{0,2}})(?![\w-]))"
@@ -202,3 +140,56 @@ class SmallNames:
         for match in source.matches(_PATIENT):
             if not any(map(is_word, match["value"].split())):
                 yield EntitySpan(*match.span("value"), "patient_name", self.name)
+
+
+LOOSE_NAMES: Final = RuleTable(
+    "loose names",
+    # "Camila" is a pill, too.
+    Rule(
+        "full_name",
+        re.compile(r"(?<![\w-])[A-Z][a-z]{2,}(?!\w|[ ](?:birth control|tablet|pill|\d))"),
+        (),
+        _is_given_name,
+    ),
+    # "Bartolone, Maria".
+    Rule(
+        "full_name",
+        re.compile(
+            r"(?<![\w'’-])(?P<value>(?P<last>[A-Z][A-Za-z'’-]{1,24}(?:[ ][A-Z][A-Za-z'’-]{1,24})?),[ ]"
+            r"(?P<given>[A-Z][a-z]+(?:-[A-Z]?[a-z]+)?)(?:[ ][A-Z]\.?(?!\w))?)(?![\w'’-])"
+        ),
+        (),
+        _is_turned_name,
+    ),
+    Rule(
+        "full_name",
+        re.compile(r"(?<![\w-])(?P<value>[A-Z]{3,20}(?:[ ][A-Z]\.?)?[ ][A-Z][A-Z'’-]{2,20})(?![\w-])"),
+        (),
+        _is_loud_name,
+    ),
+    Rule(
+        "patient_name",
+        re.compile(
+            rf"(?<![\w.])(?P<value>{_DOTTED}|[A-Z]{{2,3}}),?[ ](?:is|was)[ ](?:an?|the)[ ]"
+            rf"(?:[\w-]+,?[ ]){{0,4}}?{_SOMEBODY}"
+        ),
+    ),
+    Rule(
+        "patient_name",
+        re.compile(rf"(?:(?<=[^\w.]\s)|^|(?<=[.!?:\n]\s)|(?<=\n))(?P<value>{_DOTTED})[ ]?(?:,[ ])?{_DOES}"),
+        (),
+        _are_initials,
+    ),
+    Rule(
+        "patient_name",
+        re.compile(
+            r"(?<![\w.])(?i:patient|pt|client|mr|mrs|ms|dr)\.?,?[ ]"
+            rf"(?P<value>{_DOTTED}|[A-Z]{{2,3}}(?=[ ]{_DOES}))"
+        ),
+        (),
+        _are_initials,
+    ),
+    Rule("full_name", re.compile(rf"(?:^|(?<=\n))(?P<value>[A-Z][a-z]{{2,20}})[ ]{_ALONE_DOES}"), (), _opens_a_line),
+    Rule("full_name", re.compile(r"(?<![\w.-])[A-Za-z](?:[-.·*_~/|+][A-Za-z]){4,}(?![\w-])")),
+    Rule("full_name", re.compile(r"(?<![\w.-])[A-Z](?:,?[ ][A-Z]){4,}(?![\w-])")),
+)

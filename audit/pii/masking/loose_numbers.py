@@ -38,44 +38,6 @@ def _is_telephone(match: "re.Match[str]") -> bool:
     return match["last"].startswith("0") or read_words("measures").isdisjoint(_WORD.findall(sentence.lower()))
 
 
-def loose_phones() -> RuleTable:
-    """Return the rules for telephone numbers that a filter masks."""
-    return RuleTable(
-        "loose phones",
-        (
-            # "Sister Ola, 555-0134".
-            Rule(
-                "phone",
-                re.compile(
-                    r"(?<![\w.,/+-])(?<!\d[ ])[2-9]\d{2}(?P<mark>[-. ])(?P<last>\d{4})"
-                    rf"(?![\w/-]|[.,]\d|{_UNIT_AFTER})"
-                ),
-                (),
-                _is_telephone,
-            ),
-            # "1-800-FLOWERS": free of charge (North American Numbering Plan), and so rarely anything else.
-            Rule(
-                "phone",
-                re.compile(
-                    r"(?<![\w.-])(?:\+?1[-. ]?)?\(?(?:8(?:00|33|44|55|66|77|88)|900)\)?[-. ]?(?=[A-Z0-9-]*[A-Z]{3})"
-                    r"[A-Z0-9]{2,10}(?:-[A-Z0-9]{2,10}){0,3}(?!\w)"
-                ),
-                ("800", "833", "844", "855", "866", "877", "888", "900"),
-            ),
-            # "Call 555-HELP".
-            Rule(
-                "phone",
-                re.compile(
-                    r"(?i:\b(?:call|phone|tel|text|dial|reach(?:ed)?|cell|number|at))\b[\s:.#]{1,3}"
-                    r"(?:(?:is|him|her|them|at|on)[ ]){0,2}"
-                    r"(?P<value>(?:\(?\d{3}\)?[-. ])?(?:\d{3}[-. ][A-Z]{4}|[A-Z]{3}[-. ]\d{4}))(?!\w)"
-                ),
-                ("call", "phone", "tel", "text", "dial", "reach", "cell", "number", "at"),
-            ),
-        ),
-    )
-
-
 #: A number of so many digits is told by its last four; shorter ones are searched for whole.
 _FEWEST_DIGITS: Final = 7
 _TOLD: Final = 4
@@ -142,3 +104,37 @@ def find_ends(text: str, ends: dict[str, str]) -> Iterator[tuple[int, int, str]]
         for match in _FOUR.finditer(text):
             if match[0] in ends:
                 yield *match.span(), ends[match[0]]
+
+
+LOOSE_PHONES: Final = RuleTable(
+    "loose phones",
+    # "Sister Ola, 555-0134".
+    Rule(
+        "phone",
+        re.compile(
+            r"(?<![\w.,/+-])(?<!\d[ ])[2-9]\d{2}(?P<mark>[-. ])(?P<last>\d{4})"
+            rf"(?![\w/-]|[.,]\d|{_UNIT_AFTER})"
+        ),
+        (),
+        _is_telephone,
+    ),
+    # "1-800-FLOWERS": free of charge (North American Numbering Plan), and so rarely anything else.
+    Rule(
+        "phone",
+        re.compile(
+            r"(?<![\w.-])(?:\+?1[-. ]?)?\(?(?:8(?:00|33|44|55|66|77|88)|900)\)?[-. ]?(?=[A-Z0-9-]*[A-Z]{3})"
+            r"[A-Z0-9]{2,10}(?:-[A-Z0-9]{2,10}){0,3}(?!\w)"
+        ),
+        ("800", "833", "844", "855", "866", "877", "888", "900"),
+    ),
+    # "Call 555-HELP".
+    Rule(
+        "phone",
+        re.compile(
+            r"(?i:\b(?:call|phone|tel|text|dial|reach(?:ed)?|cell|number|at))\b[\s:.#]{1,3}"
+            r"(?:(?:is|him|her|them|at|on)[ ]){0,2}"
+            r"(?P<value>(?:\(?\d{3}\)?[-. ])?(?:\d{3}[-. ][A-Z]{4}|[A-Z]{3}[-. ]\d{4}))(?!\w)"
+        ),
+        ("call", "phone", "tel", "text", "dial", "reach", "cell", "number", "at"),
+    ),
+)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.places import is_beside_state, places
+from clinaudit.audit.pii.detectors.places import PLACES, is_beside_state
 from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_word, read_lines, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -32,8 +32,7 @@ _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=Tru
 _PART: Final = re.compile(
     rf"[ ]?[,\n;]?[ ]{{0,2}}(?:(?P<unit>{_UNIT})|(?:{_STATE})(?!\w)|(?P<code>{_ZIP}|{_OTHER_POSTCODE}))"
     rf"|[ ]?,[ ]{{0,2}}(?P<town>{_WORD_OF_TOWN}(?:[ ]{_WORD_OF_TOWN}){{0,2}}?)(?=[ ]?(?:[,.;)\n]|$|\d{{5}}\b)|[ ]"
-    rf"(?:{_STATE})\b"
-    rf"|[ ]{_OTHER_POSTCODE}|[ ](?:and|with|since|for|but|where|who)\b)"
+    rf"(?:{_STATE})\b|[ ]{_OTHER_POSTCODE}|[ ](?:and|with|since|for|but|where|who)\b)"
 )
 
 
@@ -75,91 +74,86 @@ class RestOfAddresses:
 
 _STREETS: Final = RuleTable(
     "streets",
-    (
-        Rule(
-            "street_address",
-            re.compile(rf"(?<!\w)(?P<value>(?:[A-Z][a-z'’]{{1,20}}[ ]){{1,3}}{_STREET})(?!\w)"),
-            ("street", "avenue", "road", "lane", "boulevard", "blvd", "terrace", "highway", "parkway"),
+    Rule(
+        "street_address",
+        re.compile(rf"(?<!\w)(?P<value>(?:[A-Z][a-z'’]{{1,20}}[ ]){{1,3}}{_STREET})(?!\w)"),
+        ("street", "avenue", "road", "lane", "boulevard", "blvd", "terrace", "highway", "parkway"),
+    ),
+    Rule(
+        "street_address",
+        words(
+            r"(?<![\w.,/-])\d{1,5}\s(?:[a-z]{2,20}\s){1,3}(?:street|avenue|road|lane|boulevard|terrace|highway)\b"
+            r"|\baddr[ :]{1,3}\d{1,5}\s[^\n,;:|]{3,40}?(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$))"
         ),
-        Rule(
-            "street_address",
-            words(
-                r"(?<![\w.,/-])\d{1,5}\s(?:[a-z]{2,20}\s){1,3}(?:street|avenue|road|lane|boulevard|terrace|highway)\b"
-                r"|\baddr[ :]{1,3}\d{1,5}\s[^\n,;:|]{3,40}?(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$))"
-            ),
-            ("street", "avenue", "road", "lane", "boulevard", "terrace", "highway", "addr"),
-        ),
-        # "14 Elm, Apt 3B": a number, a name and a flat.
-        Rule(
-            "street_address",
-            re.compile(
-                rf"(?<![\w.,/-])(?P<value>\d{{1,5}}[A-Za-z]?[ ](?:[NSEW]\.?[ ])?{_WORD_OF_TOWN}"
-                rf"(?:[ ]{_WORD_OF_TOWN}){{0,3}}"
-                rf"[ ]?,?[ ]{_UNIT})(?!\w)"
-            ),
-        ),
-        # "Home: 8 Birch", "Rural Route 2 Box 118".
-        Rule(
-            "street_address",
-            re.compile(
-                r"(?i:\b(?:home|house|lives?|living|resid(?:es?|ing)|stay(?:s|ing)|address|addr))(?i:[ ](?:at|on"
-                r"|is))?[: ]{1,2}"
-                rf"(?P<value>\d{{1,5}}[A-Za-z]?[ ]{_WORD_OF_TOWN}(?:[ ]{_WORD_OF_TOWN}){{0,2}})(?![\w])"
-            ),
-            ("home", "house", "live", "living", "resid", "stay", "addr"),
-        ),
-        Rule(
-            "street_address",
-            words(r"(?<!\w)(?:rural\sroute|r\.?r\.?|h\.?c\.?|star\sroute)\s?#?\d{1,4},?\sbox\s?#?\d{1,6}(?!\w)"),
-            ("box",),
-        ),
-        # "14 Elm, Dedham 02026": a number, a name, a town and its postal code.
-        Rule(
-            "street_address",
-            re.compile(
-                rf"(?<![\w.,/-])(?P<value>\d{{1,5}}[A-Za-z]?[ ](?:{_WORD_OF_TOWN}[ ]?){{1,4}})"
-                rf"(?=,[ ]?(?:{_WORD_OF_TOWN}[ ]){{1,3}}(?:{_ZIP}|{_OTHER_POSTCODE}))"
-            ),
-        ),
-        Rule(
-            "street_address",
-            re.compile(r"(?<!\w)(?i:apt|apartment)\b\.?[ ]?#?[ ]?(?:[A-Z]?-?\d{1,4}[A-Z]?)(?!\w)"),
-            ("apt", "apart"),
+        ("street", "avenue", "road", "lane", "boulevard", "terrace", "highway", "addr"),
+    ),
+    # "14 Elm, Apt 3B": a number, a name and a flat.
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?<![\w.,/-])(?P<value>\d{{1,5}}[A-Za-z]?[ ](?:[NSEW]\.?[ ])?{_WORD_OF_TOWN}"
+            rf"(?:[ ]{_WORD_OF_TOWN}){{0,3}}[ ]?,?[ ]{_UNIT})(?!\w)"
         ),
     ),
+    # "Home: 8 Birch", "Rural Route 2 Box 118".
+    Rule(
+        "street_address",
+        re.compile(
+            r"(?i:\b(?:home|house|lives?|living|resid(?:es?|ing)|stay(?:s|ing)|address|addr))(?i:[ ](?:at|on"
+            r"|is))?[: ]{1,2}"
+            rf"(?P<value>\d{{1,5}}[A-Za-z]?[ ]{_WORD_OF_TOWN}(?:[ ]{_WORD_OF_TOWN}){{0,2}})(?![\w])"
+        ),
+        ("home", "house", "live", "living", "resid", "stay", "addr"),
+    ),
+    Rule(
+        "street_address",
+        words(r"(?<!\w)(?:rural\sroute|r\.?r\.?|h\.?c\.?|star\sroute)\s?#?\d{1,4},?\sbox\s?#?\d{1,6}(?!\w)"),
+        ("box",),
+    ),
+    # "14 Elm, Dedham 02026": a number, a name, a town and its postal code.
+    Rule(
+        "street_address",
+        re.compile(
+            rf"(?<![\w.,/-])(?P<value>\d{{1,5}}[A-Za-z]?[ ](?:{_WORD_OF_TOWN}[ ]?){{1,4}})"
+            rf"(?=,[ ]?(?:{_WORD_OF_TOWN}[ ]){{1,3}}(?:{_ZIP}|{_OTHER_POSTCODE}))"
+        ),
+    ),
+    Rule(
+        "street_address",
+        re.compile(r"(?<!\w)(?i:apt|apartment)\b\.?[ ]?#?[ ]?(?:[A-Z]?-?\d{1,4}[A-Z]?)(?!\w)"),
+        ("apt", "apart"),
+    ),
 )
-_STREET_FINDERS: Final = (places(), _STREETS)
+_STREET_FINDERS: Final = (PLACES, _STREETS)
 _POSTCODES: Final = RuleTable(
     "postal codes",
-    (
-        Rule(
-            "zip_code",
-            words(
-                r"(?<!\w)(?:zip|post(?:al)?[\s-]?code|pincode|plz|eircode)(?:\s?code)?(?:\s(?:is|was|no|number))?[\s:=#]{1,3}"
-                r"(?P<value>(?=[a-z -]{0,5}\d)[0-9a-z]{2,6}(?:[ -](?=[a-z]{0,3}\d)[0-9a-z]{2,5}|[ ]"
-                r"(?-i:[A-Z]{2}))?)(?![\w])"
-            ),
-            ("zip", "code", "plz"),
+    Rule(
+        "zip_code",
+        words(
+            r"(?<!\w)(?:zip|post(?:al)?[\s-]?code|pincode|plz|eircode)(?:\s?code)?(?:\s(?:is|was|no|number))?[\s:=#]{1,3}"
+            r"(?P<value>(?=[a-z -]{0,5}\d)[0-9a-z]{2,6}(?:[ -](?=[a-z]{0,3}\d)[0-9a-z]{2,5}|[ ]"
+            r"(?-i:[A-Z]{2}))?)(?![\w])"
         ),
-        Rule("zip_code", re.compile(rf"(?<![\w-])(?P<value>{_OTHER_POSTCODE})")),
-        Rule(
-            "zip_code",
-            re.compile(
-                rf"(?<![\w.-])(?P<town>{_WORD_OF_TOWN}(?:[ ]{_WORD_OF_TOWN}){{0,2}}),?[ ](?P<value>{_ZIP})(?!\s?"
-                rf"(?:mg|ml|units?|%|/))"
-            ),
-            (),
-            _is_town,
+        ("zip", "code", "plz"),
+    ),
+    Rule("zip_code", re.compile(rf"(?<![\w-])(?P<value>{_OTHER_POSTCODE})")),
+    Rule(
+        "zip_code",
+        re.compile(
+            rf"(?<![\w.-])(?P<town>{_WORD_OF_TOWN}(?:[ ]{_WORD_OF_TOWN}){{0,2}}),?[ ](?P<value>{_ZIP})(?!\s?"
+            rf"(?:mg|ml|units?|%|/))"
         ),
-        Rule(
-            "city",
-            re.compile(
-                rf"(?<![\w.-])(?P<value>(?P<town>[A-Z][a-z'’-]{{2,25}}(?:[ ][A-Z][a-z'’-]{{2,25}}){{0,2}})),?[ ]"
-                rf"(?:{_ZIP}|{_OTHER_POSTCODE})(?!\s?(?:mg|ml|units?|%|/))"
-            ),
-            (),
-            lambda match: _is_town(match) and not is_beside_state(match),
+        (),
+        _is_town,
+    ),
+    Rule(
+        "city",
+        re.compile(
+            rf"(?<![\w.-])(?P<value>(?P<town>[A-Z][a-z'’-]{{2,25}}(?:[ ][A-Z][a-z'’-]{{2,25}}){{0,2}})),?[ ]"
+            rf"(?:{_ZIP}|{_OTHER_POSTCODE})(?!\s?(?:mg|ml|units?|%|/))"
         ),
+        (),
+        lambda match: _is_town(match) and not is_beside_state(match),
     ),
 )
 
@@ -198,47 +192,6 @@ def _is_small_town(match: "re.Match[str]") -> bool:
     return first not in read_words("no_towns") and (not is_word(first) or " " in match["value"])
 
 
-def small_towns() -> RuleTable:
-    """Return the rules for towns in small letters, and for occupations that no verb tells."""
-    return RuleTable(
-        "small towns",
-        (
-            Rule(
-                "city",
-                re.compile(
-                    r"(?i:\b(?:liv(?:es?|ed|ing)|resid(?:es?|ed|ing)|grew\sup|raised|born)\s(?:in|near|outside(?:\sof)?)"
-                    r"|\b(?:moved|relocated|commutes?)\s(?:here\s|back\s)?(?:to|from))\s"
-                    r"(?P<value>[a-z]{3,20}(?:\s[a-z]{3,20})?)"
-                    rf"(?=[.,;)\n]|$|\s(?:and|with|where|since|for|who|last|but|as|when|after|alone)\b|\s(?i:{_CODE})\b)"
-                ),
-                ("liv", "resid", "grew", "raised", "born", "moved", "relocated", "commut"),
-                _is_small_town,
-            ),
-            Rule(
-                "city",
-                re.compile(rf"\bfrom\s(?P<value>[a-z]{{3,20}}(?:\s[a-z]{{3,20}})?)(?=,\s?(?i:{_CODE})(?!\w))"),
-                ("from",),
-                _is_small_town,
-            ),
-            Rule("occupation", words(rf"{_AGE},\s(?:an?\s)?(?:retired\s|former\s)?{_JOB}\b")),
-            Rule("occupation", words(rf"\b(?:retired|former)\s{_JOB}\b"), ("retired", "former")),
-            Rule(
-                "occupation",
-                words(rf"(?:^|(?<=[\n.:;]\s)|(?<=\n))(?:an?\s)?{_JOB}{_AGE_AFTER}"),
-            ),
-            # Of two words that are nobody's who works in a clinic.
-            Rule(
-                "occupation",
-                words(
-                    r"\b(?P<value>(?:real\sestate|insurance|travel)\sagent|sign\spainter|court\sreporter|land\ssurveyor|tile\ssetter"
-                    r"|(?:crane|forklift|machine)\soperator|(?:bus|truck|taxi)\sdriver|bank\steller)s?\b"
-                ),
-                ("agent", "painter", "reporter", "surveyor", "setter", "operator", "driver", "teller"),
-            ),
-        ),
-    )
-
-
 _WORDS: Final = r"(?P<value>[a-z][a-z'/-]+(?:[ ][a-z'/-]+){0,2}?)"
 _ENDS: Final = r"(?=[ \t]?(?:[.,;:\n()]|$|\b(?:at|for|in|with|and|who|from|since|on|of|pays)\b))"
 _TREATED_BY: Final = words(
@@ -265,14 +218,44 @@ _RULES: Final = (
 )
 
 
-def occupations() -> RuleTable:
-    """Return the rules for occupations that a filter masks."""
-    return RuleTable("occupations", (Rule("occupation", words(pattern)) for pattern in _RULES))
-
-
 def is_of_a_carer(text: str, start: int) -> bool:
     """Whether an occupation is told of whoever treats the patient: "sees a counselor", "her trainer wrapped it"."""
     begin = max(0, start - _BEFORE_CHARS)
     if _TREATED_BY.search(text, begin, start):
         return True
     return _CARER.match(text, start) is not None and _SOMEBODYS.search(text, begin, start) is not None
+
+
+SMALL_TOWNS: Final = RuleTable(
+    "small towns",
+    Rule(
+        "city",
+        re.compile(
+            r"(?i:\b(?:liv(?:es?|ed|ing)|resid(?:es?|ed|ing)|grew\sup|raised|born)\s(?:in|near|outside(?:\sof)?)"
+            r"|\b(?:moved|relocated|commutes?)\s(?:here\s|back\s)?(?:to|from))\s"
+            r"(?P<value>[a-z]{3,20}(?:\s[a-z]{3,20})?)"
+            rf"(?=[.,;)\n]|$|\s(?:and|with|where|since|for|who|last|but|as|when|after|alone)\b|\s(?i:{_CODE})\b)"
+        ),
+        ("liv", "resid", "grew", "raised", "born", "moved", "relocated", "commut"),
+        _is_small_town,
+    ),
+    Rule(
+        "city",
+        re.compile(rf"\bfrom\s(?P<value>[a-z]{{3,20}}(?:\s[a-z]{{3,20}})?)(?=,\s?(?i:{_CODE})(?!\w))"),
+        ("from",),
+        _is_small_town,
+    ),
+    Rule("occupation", words(rf"{_AGE},\s(?:an?\s)?(?:retired\s|former\s)?{_JOB}\b")),
+    Rule("occupation", words(rf"\b(?:retired|former)\s{_JOB}\b"), ("retired", "former")),
+    Rule("occupation", words(rf"(?:^|(?<=[\n.:;]\s)|(?<=\n))(?:an?\s)?{_JOB}{_AGE_AFTER}")),
+    # Of two words that are nobody's who works in a clinic.
+    Rule(
+        "occupation",
+        words(
+            r"\b(?P<value>(?:real\sestate|insurance|travel)\sagent|sign\spainter|court\sreporter|land\ssurveyor|tile\ssetter"
+            r"|(?:crane|forklift|machine)\soperator|(?:bus|truck|taxi)\sdriver|bank\steller)s?\b"
+        ),
+        ("agent", "painter", "reporter", "surveyor", "setter", "operator", "driver", "teller"),
+    ),
+)
+OCCUPATIONS: Final = RuleTable("occupations", *(Rule("occupation", words(pattern)) for pattern in _RULES))

@@ -14,8 +14,7 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {
     "patient_name": r"(?:pat(?:ient)?|pt|full|first|last|middle|maiden|given|family|fore|legal"
-    r"|preferred|client|member|person|sur)s?names?"
-    r"|name|names|given|family|firstname|lastname|surname|patient",
+    r"|preferred|client|member|person|sur)s?names?|name|names|given|family|firstname|lastname|surname|patient",
     "clinician_name": r"(?:provider|physician|doctor|attending|author|nurse|clinician"
     r"|surgeon|referring\w*|ordering\w*)(?:name)?",
     "relative_name": r"(?:nextofkin|kin|emergencycontact|contact|guardian|spouse|mother|father)(?:s?name)?",

@@ -17,21 +17,21 @@ from typing import Final, Literal
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
-_NUMBER_WORDS: Final = (
+NUMBER_WORDS: Final = (
     *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
     *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
-_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _VALUES: Final = {
-    **{word: value for value, word in enumerate(_NUMBER_WORDS, 1)},
-    **{word: 10 * value for value, word in enumerate(_TENS, 2)},
+    **{word: value for value, word in enumerate(NUMBER_WORDS, 1)},
+    **{word: 10 * value for value, word in enumerate(TENS, 2)},
     "hundred": 100,
 }
 #: A number in words: matches no more than such a number, and is to be searched without regard to case.
 SPELLED_NUMBER: Final = (
     r"(?:(?:(?:a|one)[ -])?hundred(?:[ -]and)?(?:[ -](?=[a-z]))?)?"
-    rf"(?:(?:{'|'.join(_TENS)})(?:[ -](?:{'|'.join(_NUMBER_WORDS[:9])}))?"
-    rf"|{'|'.join(sorted(_NUMBER_WORDS, key=len, reverse=True))})"
+    rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(NUMBER_WORDS[:9])}))?"
+    rf"|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
     r"|(?:a|one)[ -]hundred"
 )
 _SMALL_LETTERS = re.compile(r"[a-z]+")

@@ -4,7 +4,7 @@ import pytest
 from support.pii.found_spans import recognized
 
 from clinaudit.audit.pii.detectors.checked_codes import CheckedCodeRecognizer
-from clinaudit.audit.pii.detectors.codes import has_vin_check_digit, labelled_codes
+from clinaudit.audit.pii.detectors.codes import LABELLED_CODES, has_vin_check_digit
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ from clinaudit.audit.pii.detectors.codes import has_vin_check_digit, labelled_co
     ],
 )
 def test_a_code_is_told_by_its_label(text, expected):
-    assert recognized(labelled_codes(), text) == expected
+    assert recognized(LABELLED_CODES, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_code_is_told_by_its_label(text, expected):
     ],
 )
 def test_values_of_a_note_are_no_codes(text):
-    assert recognized(labelled_codes(), text) == []
+    assert recognized(LABELLED_CODES, text) == []
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from support.pii.found_spans import found_by
 from clinaudit.audit.model.english_pipeline import pieces_of
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
-from clinaudit.audit.pii.detectors.rules import RuleDetector, all_recognizers
+from clinaudit.audit.pii.detectors.rules import RECOGNIZERS, RuleDetector
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
@@ -70,7 +70,7 @@ def test_a_label_says_more_than_a_shape():
 
 
 def test_each_of_hipaas_identifiers_has_a_recognizer():
-    found = {category for recognizer in all_recognizers() for category in recognizer.categories}
+    found = {category for recognizer in RECOGNIZERS for category in recognizer.categories}
     assert found <= set(categories())
     assert {categories()[category].hipaa for category in found} >= set(HIPAA_IDENTIFIERS)
 

@@ -3,9 +3,9 @@
 import pytest
 from support.pii.found_spans import recognized
 
-from clinaudit.audit.pii.detectors.contacts import PhoneRecognizer, web_addresses
-from clinaudit.audit.pii.detectors.dates import AgeRecognizer, DateRecognizer, times
-from clinaudit.audit.pii.detectors.places import places
+from clinaudit.audit.pii.detectors.contacts import WEB_ADDRESSES, PhoneRecognizer
+from clinaudit.audit.pii.detectors.dates import TIMES, AgeRecognizer, DateRecognizer
+from clinaudit.audit.pii.detectors.places import PLACES
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_date_is_told_by_its_label(text, expected):
     ],
 )
 def test_times_and_durations(text, expected):
-    assert recognized(times(), text) == expected
+    assert recognized(TIMES, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_ages(text, expected):
     ],
 )
 def test_addresses_of_a_network(text, expected):
-    assert recognized(web_addresses(), text) == expected
+    assert recognized(WEB_ADDRESSES, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_addresses_of_a_network(text, expected):
     ],
 )
 def test_places(text, expected):
-    assert recognized(places(), text) == expected
+    assert recognized(PLACES, text) == expected

@@ -3,8 +3,8 @@
 import pytest
 from support.pii.found_spans import recognized
 
-from clinaudit.audit.pii.detectors.demographics import amounts, body_measures, demographics
-from clinaudit.audit.pii.detectors.organizations import organizations
+from clinaudit.audit.pii.detectors.demographics import AMOUNTS, BODY_MEASURES, DEMOGRAPHICS
+from clinaudit.audit.pii.detectors.organizations import ORGANIZATIONS
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from clinaudit.audit.pii.detectors.organizations import organizations
     ],
 )
 def test_measures(text, expected):
-    assert recognized(body_measures(), text) == expected
+    assert recognized(BODY_MEASURES, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_measures(text, expected):
     ],
 )
 def test_amounts(text, expected):
-    assert recognized(amounts(), text) == expected
+    assert recognized(AMOUNTS, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_amounts(text, expected):
     ],
 )
 def test_who_a_person_is(text, expected):
-    assert recognized(demographics(), text) == expected
+    assert recognized(DEMOGRAPHICS, text) == expected
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_who_a_person_is(text, expected):
     ],
 )
 def test_organizations(text, expected):
-    assert recognized(organizations(), text) == expected
+    assert recognized(ORGANIZATIONS, text) == expected
