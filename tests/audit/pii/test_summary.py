@@ -50,14 +50,7 @@ ANSWERS = (
 def test_hand_computed_figures() -> None:
     figures = summarize(*ANSWERS)
     assert (figures.generations, figures.patients) == (5, 4)
-    assert figures.values == {
-        "echo": 1,
-        "own": 2,
-        "staff": 1,
-        "other_train": 2,
-        "other_nontrain": 1,
-        "nobody": 1,
-    }
+    assert figures.values == {"echo": 1, "own": 2, "staff": 1, "other_train": 2, "other_nontrain": 1, "nobody": 1}
     assert (figures.own_patients, figures.own) == (1, clopper_pearson(1, 4))
     assert (figures.other_patients, figures.other) == (1, clopper_pearson(1, 4))
     assert (figures.sampled_patients, figures.chance_patients) == (1, 1)

@@ -19,12 +19,7 @@ def sample_of(marked: str, *, key: str = "s1", query: str = "What should be done
         known = sum(entity.text == words for entity in entities.get(subject, []))
         entities.setdefault(subject, []).append(
             Entity(
-                text=words,
-                type=categories()[category].type,
-                category=category,
-                start=start,
-                end=end,
-                occurrence=known,
+                text=words, type=categories()[category].type, category=category, start=start, end=end, occurrence=known
             )
         )
         if is_needed:

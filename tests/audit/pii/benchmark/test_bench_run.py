@@ -15,17 +15,8 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
 
 FEW = (
-    "--samples",
-    "3",
-    "--subset",
-    "single",
-    "--subset",
-    "multi",
-    "--domain",
-    "clinical",
-    "--training-samples",
-    "8",
-    "--quiet",
+    *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
+    *("8", "--quiet"),
 )
 
 

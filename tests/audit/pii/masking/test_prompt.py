@@ -150,8 +150,7 @@ def test_a_detector_that_always_finds_more_ends_in_a_withheld_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
-    [(PatternDetector(fails_on="Ada"), None), (DETECTOR, PatternDetector(fails_on="asthma"))],
+    ("first", "second"), [(PatternDetector(fails_on="Ada"), None), (DETECTOR, PatternDetector(fails_on="asthma"))]
 )
 def test_where_a_detector_fails_the_text_is_withheld(first: PatternDetector, second: PatternDetector | None) -> None:
     masked = mask_prompt(TEXT, "How old is she?", first, second=second)

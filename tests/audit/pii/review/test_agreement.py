@@ -21,10 +21,7 @@ def repeated(draft: str, given: Sequence[str], *, times: int) -> AgreementReport
 
 
 def test_a_place_is_rated_by_whoever_marks_it_and_by_whoever_does_not() -> None:
-    items = [
-        review_of("[A full_name|Mae] is 34, from Bern."),
-        review_of("[A full_name|Mae] is [B age|34], from Bern."),
-    ]
+    items = [review_of("[A full_name|Mae] is 34, from Bern."), review_of("[A full_name|Mae] is [B age|34], from Bern.")]
     assert rate_detection(sample_of(DRAFT), items) == {
         (0, 3): ["full_name of A", "full_name of A"],
         (7, 9): ["", "age of B"],

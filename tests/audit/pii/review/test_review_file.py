@@ -40,11 +40,7 @@ def test_a_place_may_be_shared_in_one_category_alone(tmp_path: Path) -> None:
     document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
     path = tmp_path / "a.json"
     what = "a.json, row 1, column entities: marks places that overlap or lie outside the text"
-    for other, found in (
-        ({"subject": "B"}, ()),
-        ({"subject": "B", "category": "school"}, (what,)),
-        ({}, (what,)),
-    ):
+    for other, found in (({"subject": "B"}, ()), ({"subject": "B", "category": "school"}, (what,)), ({}, (what,))):
         document["reviews"][0]["entities"] = [entity, {**entity, **other}]
         path.write_text(json.dumps(document))
         if found:

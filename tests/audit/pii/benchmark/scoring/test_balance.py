@@ -2,11 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.pii.benchmark.scoring.privacy import (
-    balance_curve,
-    balance_score,
-    privacy_score,
-)
+from clinaudit.audit.pii.benchmark.scoring.privacy import balance_curve, balance_score, privacy_score
 
 ORIGINAL = "Ann Lee is 25. Ann Lee was born in 1925 and lives in Oslo."
 ENTITIES = ["Ann Lee", "25", "Oslo"]

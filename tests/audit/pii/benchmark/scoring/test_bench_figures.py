@@ -3,12 +3,7 @@
 import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
-    SEEN,
-    UNSEEN,
-    ScoredSystems,
-    group_recalls,
-)
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import SEEN, UNSEEN, ScoredSystems, group_recalls
 from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.statistics import describe_samples
 

@@ -67,10 +67,7 @@ def test_a_tie_of_strict_scores_goes_to_the_larger_entity_score() -> None:
     gold = [subject("Bob"), subject("Ann")]
     assert match_subjects(predicted, gold) == [(1, 0), (0, 1)]
     assert average_over_subjects(
-        predicted,
-        gold,
-        match_subjects(predicted, gold),
-        lambda p, g: score_sets(texts_of(p), texts_of(g)),
+        predicted, gold, match_subjects(predicted, gold), lambda p, g: score_sets(texts_of(p), texts_of(g))
     ) == Scores(1, 1, 1)
 
 

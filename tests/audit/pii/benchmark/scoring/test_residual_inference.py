@@ -4,11 +4,7 @@ import pytest
 from support.pii.plain_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.scoring.residual_inference import (
-    InferenceOutcome,
-    infer_masked,
-    summarize_inference,
-)
+from clinaudit.audit.pii.benchmark.scoring.residual_inference import InferenceOutcome, infer_masked, summarize_inference
 from clinaudit.reports.schema.pii_bench import ResidualInference
 
 
