@@ -1,4 +1,4 @@
-"""One reader of samples: whoever reads them says the same of a bad file, by row and field, and quotes nothing."""
+"""Files of samples and predictions, read; and what a set of samples holds, counted by hand."""
 
 import gzip
 import json
@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pii import plain_samples
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.sample import Sample
+from clinaudit.audit.pii.benchmark.sample import Entity, Sample
 from clinaudit.audit.pii.benchmark.sample_file import iter_samples
 from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample
+from clinaudit.audit.pii.benchmark.statistics import SampleCounter
 from clinaudit.audit.pii.benchmark.validation import check_sample
 from clinaudit.errors import BadInputError
 
@@ -142,3 +144,28 @@ def test_what_a_check_says_is_told_of_its_row(tmp_path: Path) -> None:
     with pytest.raises(BadInputError) as error:
         list(iter_samples(path, Sample, check=check_sample))
     assert error.value.problems == ("s.jsonl, row 1: needed entity 0: the question names it",)
+
+
+def test_means_and_types_are_counted_by_hand() -> None:
+    one = plain_samples.sample_of(
+        "Ann Lee, 41, of Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
+    )
+    other = plain_samples.sample_of("Bo, Oslo.", {"Bo": "nickname", "Oslo": "city"}, needed=("Oslo",), sample="q2")
+    both = plain_samples.sample_of("A1 x B2", {"A1": "full_name"}, {"B2": "full_name"}, sample="q3")
+    found = plain_samples.statistics_of([one, other, both])
+    assert list(found) == ["all", "single", "multi"]
+    single = found["single"]
+    assert (single.samples, single.subjects, single.entities, single.needed_entities) == (2, 1.0, 2.5, 1.0)
+    assert (single.description_chars, single.query_chars) == ((21 + 9) / 2, len("What is advised?"))
+    assert {name: number for name, number in single.types.items() if number} == {"PER": 2, "DEM": 1, "LOC": 2}
+    assert (found["multi"].subjects, found["multi"].entities) == (2.0, 2.0)
+
+
+def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
+    sample = plain_samples.sample_of("Ann and Ann", {"Ann": "full_name"})
+    again = Entity(text="Ann", type="PER", category="full_name", start=8, end=11, occurrence=1, name_origin="en_US")
+    subject = sample.subjects[0].model_copy(update={"entities": [*sample.subjects[0].entities, again]})
+    counter = SampleCounter()
+    counter.add(sample.model_copy(update={"subjects": [subject, subject.model_copy(update={"id": "s9"})]}))
+    assert {row.subset: row.entities for row in counter.statistics()} == {"all": 2, "single": 2}
+    assert dict(counter.name_origins) == {"en_US": 2}
