@@ -113,10 +113,8 @@ _LABELS: Final[tuple[tuple[str, str, tuple[str, ...]], ...]] = (
         r"prescription(?=\s{0,2}(?:id\b|no\b|num|#))|rx(?=\s{0,2}(?:no\b|num|#))|reference|ref"
         r"(?=\s?[#:.])|ticket|locker|PIN(?=\s?[#:])|password|access code|trial",
         (
-            *(
-                *("accession", "specimen", "requis", "order", "case", "confirm", "track", "study", "subject"),
-                *("user", "login"),
-            ),
+            *("accession", "specimen", "requis", "order", "case", "confirm", "track", "study", "subject"),
+            *("user", "login"),
             *("prescription", "rx", "ref", "ticket", "locker", "pin", "password", "access", "trial"),
         ),
     ),

@@ -16,10 +16,8 @@ from clinaudit.reports.exact.identifiers import IdentifierOwner
 
 _GIVEN = (
     *("Adela", "Bertram", "Cosima", "Dorian", "Elspeth", "Florian", "Gwendolyn", "Horatio", "Isolde", "Jasper"),
-    *(
-        *("Kerensa", "Leopold", "Marigold", "Nathaniel", "Ottoline", "Peregrine", "Quentin", "Rosalind"),
-        *("Sylvester", "Tabitha"),
-    ),
+    *("Kerensa", "Leopold", "Marigold", "Nathaniel", "Ottoline", "Peregrine", "Quentin", "Rosalind"),
+    *("Sylvester", "Tabitha"),
 )
 _FIRST_PARTS = ("Ash", "Bram", "Cald", "Dun", "Elm", "Fen", "Gar", "Holm", "Ing", "Kel", "Lang", "Mar", "Nor", "Ork")
 _SECOND_PARTS = (

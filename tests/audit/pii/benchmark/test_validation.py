@@ -58,116 +58,44 @@ def test_a_right_sample_has_no_problem() -> None:
     assert problems_of(right()) == []
 
 
-def shift_offsets(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"][1]["start"] += 1
-    row["subjects"][0]["entities"][1]["end"] += 1
+ANN, BO = ("subjects", 0, "entities"), ("subjects", 1, "entities")
 
 
-def go_beyond_the_end(row: dict[str, Any]) -> None:
-    row["subjects"][1]["entities"][2]["end"] = len(DESCRIPTION) + 1
-
-
-def write_another_text(row: dict[str, Any]) -> None:
-    row["subjects"][1]["entities"][1]["text"] = "Bo Roy"
-
-
-def leave_out_an_occurrence(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"].pop()
-
-
-def number_occurrences_wrongly(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"][4]["occurrence"] = 0
-
-
-def give_another_type(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"][1]["type"] = "QUANTITY"
-
-
-def give_an_unknown_category(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"][1]["category"] = "shoe_size"
-
-
-def give_one_text_two_categories(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"][4]["category"] = "nickname"
-
-
-def let_entities_overlap(row: dict[str, Any]) -> None:
-    row["subjects"][1]["entities"].append(entity("Foods", "LOC", "landmark"))
-
-
-def let_one_subject_hold_a_span_twice(row: dict[str, Any]) -> None:
-    row["subjects"][0]["entities"].insert(1, {**entity("25", "DEM", "age"), "occurrence": 1})
-
-
-def need_what_is_not_told(row: dict[str, Any]) -> None:
-    row["query_related"] = [{"text": "Elm", "subject": "s1"}]
-
-
-def need_what_another_tells(row: dict[str, Any]) -> None:
-    row["query_related"] = [{"text": "25", "subject": "s2"}]
-
-
-def need_a_name(row: dict[str, Any]) -> None:
-    row["query_related"] = [{"text": "Ann Lee", "subject": "s1"}]
-
-
-def name_the_answer(row: dict[str, Any]) -> None:
-    row["query"] = "What does being 25 mean for a pension?"
-
-
-def name_the_answer_in_capitals(row: dict[str, Any]) -> None:
-    row["query_related"] = [{"text": "25 Elm Street", "subject": "s1"}]
-    row["query"] = "Is 25 ELM STREET far?"
-
-
-def need_nothing(row: dict[str, Any]) -> None:
-    row["query_related"] = []
-
-
-def need_it_twice(row: dict[str, Any]) -> None:
-    row["query_related"] *= 2
-
-
-def ask_nothing(row: dict[str, Any]) -> None:
-    row["query"] = " "
-
-
-def give_one_id_twice(row: dict[str, Any]) -> None:
-    row["subjects"][1]["id"] = "s1"
-
-
-def tell_nothing_of_somebody(row: dict[str, Any]) -> None:
-    row["subjects"].append({"id": "s3", "entities": []})
-
-
-def leave_out_everybody(row: dict[str, Any]) -> None:
-    row["subjects"] = []
+def at(row: Any, *path: str | int) -> Any:
+    for step in path:
+        row = row[step]
+    return row
 
 
 @pytest.mark.parametrize(
     ("plant", "found"),
     [
-        (shift_offsets, "the text at its offsets is another"),
-        (go_beyond_the_end, "offsets outside the description"),
-        (write_another_text, "the text at its offsets is another"),
-        (leave_out_an_occurrence, "stands unlisted at character 68"),
-        (number_occurrences_wrongly, "not numbered from 0"),
-        (give_another_type, "its type is not that of its category"),
-        (give_an_unknown_category, "a category that the taxonomy does not know"),
-        (give_one_text_two_categories, "one text under two categories"),
-        (let_entities_overlap, "entities overlap"),
-        (let_one_subject_hold_a_span_twice, "entities overlap"),
-        (need_what_is_not_told, "no entity of that subject"),
-        (need_what_another_tells, "no entity of that subject"),
-        (need_a_name, "a name, which no answer may need"),
-        (name_the_answer, "the question names it"),
-        (name_the_answer_in_capitals, "the question names it"),
-        (need_nothing, "the question needs no entity"),
-        (need_it_twice, "listed twice"),
-        (ask_nothing, "no question"),
-        (give_one_id_twice, "two subjects have one id"),
-        (tell_nothing_of_somebody, "no entity"),
-        (leave_out_everybody, "no subject"),
+        (lambda row: at(row, *ANN, 1).update(start=10, end=12), "the text at its offsets is another"),
+        (lambda row: at(row, *BO, 2).update(end=len(DESCRIPTION) + 1), "offsets outside the description"),
+        (lambda row: at(row, *BO, 1).update(text="Bo Roy"), "the text at its offsets is another"),
+        (lambda row: at(row, *ANN).pop(), "stands unlisted at character 68"),
+        (lambda row: at(row, *ANN, 4).update(occurrence=0), "not numbered from 0"),
+        (lambda row: at(row, *ANN, 1).update(type="QUANTITY"), "its type is not that of its category"),
+        (lambda row: at(row, *ANN, 1).update(category="shoe_size"), "a category that the taxonomy does not know"),
+        (lambda row: at(row, *ANN, 4).update(category="nickname"), "one text under two categories"),
+        (lambda row: at(row, *BO).append(entity("Foods", "LOC", "landmark")), "entities overlap"),
+        (lambda row: at(row, *ANN).insert(1, entity("25", "DEM", "age", occurrence=1)), "entities overlap"),
+        (lambda row: at(row, "query_related", 0).update(text="Elm"), "no entity of that subject"),
+        (lambda row: at(row, "query_related", 0).update(subject="s2"), "no entity of that subject"),
+        (lambda row: at(row, "query_related", 0).update(text="Ann Lee"), "a name, which no answer may need"),
+        (lambda row: row.update(query="What does being 25 mean for a pension?"), "the question names it"),
+        (
+            lambda row: row.update(
+                query="Is 25 ELM STREET far?", query_related=[{"text": "25 Elm Street", "subject": "s1"}]
+            ),
+            "the question names it",
+        ),
+        (lambda row: row.update(query_related=[]), "the question needs no entity"),
+        (lambda row: row.update(query_related=row["query_related"] * 2), "listed twice"),
+        (lambda row: row.update(query=" "), "no question"),
+        (lambda row: at(row, "subjects", 1).update(id="s1"), "two subjects have one id"),
+        (lambda row: at(row, "subjects").append({"id": "s3", "entities": []}), "no entity"),
+        (lambda row: row.update(subjects=[]), "no subject"),
     ],
 )
 def test_a_planted_fault_is_found_without_telling_content(plant: Any, found: str) -> None:

@@ -156,14 +156,9 @@ def test_no_detector_opens_a_socket(monkeypatch):
 
 PIECES = st.sampled_from(
     [
-        *(
-            *("Patient: ", "Ada Lund", "DOB: ", "03/14/1950", "\n", " ", ", ", "MRN ", "00482913", "617-555-0142"),
-            *("Dr. ", "é"),
-        ),
-        *(
-            *("94-year-old", "@", "example.org", "12 Main Street", "IL 62704", "ß", "\u200b", "&#49;", "1", "-"),
-            *("(", "İ", "ﬁ"),
-        ),
+        *("Patient: ", "Ada Lund", "DOB: ", "03/14/1950", "\n", " ", ", ", "MRN ", "00482913", "617-555-0142", "Dr. "),
+        *("é", "94-year-old", "@", "example.org", "12 Main Street", "IL 62704", "ß", "\u200b", "&#49;", "1", "-"),
+        *("(", "İ", "ﬁ"),
     ]
 )
 RULES = RuleDetector()

@@ -52,10 +52,8 @@ def test_a_name_is_told_by_what_stands_beside_it(text, expected):
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            *("Parkinson's disease", "A Foley catheter was placed.", "Crohn disease is stable.", "Bell's palsy"),
-            *("Wright stain",),
-        ),
+        *("Parkinson's disease", "A Foley catheter was placed.", "Crohn disease is stable.", "Bell's palsy"),
+        *("Wright stain",),
         *(
             "Graves Disease is controlled.",
             "Foley Catheter was removed.",

@@ -84,10 +84,8 @@ def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> Non
 PIECES = [
     *("Ada Lund", "Lund, Ada", "Kari Lund", "ADA", "01/02/2024", "January 2, 2024", "born 03/04/1990", "555-0143"),
     *("123-45-6789", "1 2 3 4 5 6 7 8 9", "93-year-old", "34-year-old nurse", "Aarhus", "asthma", "<DATE_1>", "<", ">"),
-    *(
-        *("PATIENT_1", "[patient_1", "]", "&lt;", "&gt;", "<PATIENT_1 ", "DATE_1", "+1", "4d", "\\_1", "＜", "＞"),
-        *("{", "DATE"),
-    ),
+    *("PATIENT_1", "[patient_1", "]", "&lt;", "&gt;", "<PATIENT_1 ", "DATE_1", "+1", "4d", "\\_1", "＜", "＞"),
+    *("{", "DATE"),
     *("<PATIENT_", "_1>", "\r\n", "\t", "🩺", "e\u0301", "\u202e", "\u200b", "\0", " ", ".", "\u2028", "ß", "ﬁ"),
 ]
 
