@@ -38,19 +38,13 @@ class FoundIdentifier:
     value: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundValues:
-    """The distinct values of all generations, and where each generation holds which."""
-
-    values: Sequence[IdentifierValue]
-    #: By generation, in the order given.
-    places: Sequence[Sequence[FoundIdentifier]]
-
-
 def find_values(
     generations: Sequence[Generation], detector: Detector, dates: DateReader, *, progress: Progress
-) -> FoundValues:
-    """Return the values of HIPAA's identifiers in generations; a span that holds no value of its kind is left out."""
+) -> tuple[list[IdentifierValue], list[list[FoundIdentifier]]]:
+    """Return the distinct values of HIPAA's identifiers in generations, and where each generation holds which.
+
+    A span that holds no value of its kind is left out.
+    """
     numbers: dict[IdentifierValue, int] = {}
     places: list[list[FoundIdentifier]] = []
     with progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance:
@@ -64,7 +58,7 @@ def find_values(
                     own.append(FoundIdentifier(span.start, span.end, span.category, hipaa, span.found_by, number))
             places.append(own)
             advance(1)
-    return FoundValues(list(numbers), places)
+    return list(numbers), places
 
 
 def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:

@@ -96,18 +96,18 @@ def find_identifiers(
     """
     detector = detector or site_detector(corpus, profile)
     dates = DateReader(profile.date_formats)
-    found = find_values(generations, detector, dates, progress=progress)
-    scanner = ValueScanner(found.values, dates)
-    index = index_values(found.values, scanner, corpus, profile, progress=progress)
+    values, places_of = find_values(generations, detector, dates, progress=progress)
+    scanner = ValueScanner(values, dates)
+    index = index_values(values, scanner, corpus, profile, progress=progress)
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
     pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
-    owners = Owners(found.values, scanner, index, corpus, pools)
+    owners = Owners(values, scanner, index, corpus, pools)
     recall = measure_recall(generations, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
     identified: dict[View, list[IdentifiedGeneration]] = {}
     rows: list[Row] = []
-    for generation, places in zip(generations, found.places, strict=True):
+    for generation, places in zip(generations, places_of, strict=True):
         owned = owners.of(generation, places)
-        rows.extend(identifier_rows(generation, places, owned, found.values, index))
+        rows.extend(identifier_rows(generation, places, owned, values, index))
         identified.setdefault(view_of(generation.rendering, beside), []).append(
             IdentifiedGeneration(
                 patient_id=generation.patient_id,

@@ -60,7 +60,8 @@ class DateRecognizer:
 
 #: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
 OLDEST_PLAIN_AGE: Final = 89
-_OLDEST: Final = 125
+#: Of people.
+OLDEST: Final = 125
 _NUMBER = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
 #: A pattern, and what a text must hold for it to be tried.
 _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
@@ -99,7 +100,7 @@ class AgeRecognizer:
         for regex, triggers in _FORMS:
             for match in source.matches(regex, triggers):
                 age = read_number(match["value"])
-                if age is None or age > _OLDEST:
+                if age is None or age > OLDEST:
                     continue
                 over = age > OLDEST_PLAIN_AGE and not _IN_YEARS.search(match["value"])
                 yield EntitySpan(*match.span("value"), "age_over_89" if over else "age", self.name)

@@ -5,7 +5,7 @@ nothing beside it is left to the site's own list of names, and to models.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +13,7 @@ from clinaudit.audit.pii.detectors.rule import Source
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.normal_form import name_parts
+from clinaudit.audit.pii.values.value_scan import places_of
 
 PARTICLE: Final = r"(?:de|del|della|der|den|dos|das|da|di|du|la|le|van|von|ter|ten|bin|binti|ibn|al|el|abu|y|e|st\.)"
 _LETTER = r"[^\W\d_]"
@@ -295,24 +296,9 @@ class NameRecognizer:
                 alone = len(word) >= _FEWEST_LETTERS_ALONE and not is_allowed(word) and word.lower() not in _NO_NAME
                 if alone and word[0].isupper():
                     wanted.setdefault(word, category)
-        for written, start in _places_of(wanted, text):
+        for written, start in places_of(wanted, text):
             if _is_whole(text, start, start + len(written)):
                 yield EntitySpan(_with_first_name(text, start), start + len(written), wanted[written], self.name)
-
-
-def _places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
-    """Yield where each of some texts stands in another, in one pass for all of them."""
-    if not wanted:
-        return
-    import ahocorasick
-
-    automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
-    for written in wanted:
-        automaton.add_word(written)
-    automaton.make_automaton()
-    for last, length in automaton.iter(text):
-        start = last - length + 1
-        yield text[start : last + 1], start
 
 
 def _is_no_name(word: str, *, is_first: bool, may_be_small: bool = False) -> bool:

@@ -10,14 +10,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clinaudit.audit.pii.detectors.dates import OLDEST, OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.rule import Source, words
 from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, read_number
 
-_OLDEST_AGE_TOLD: Final = 89
-_OLDEST: Final = 125
 _NUMBER: Final = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
 _SOMEBODY: Final = (
     rf"(?:{KIN}|{CLOSE}|twin|she|he|they|i|who|patient|pt|client|resident|woman|man|lady|gentleman|girl|boy|baby|child|veteran"
@@ -185,7 +184,7 @@ class BareAges:
         for regex, triggers in _IN_OTHER_UNITS:
             for match in source.matches(regex, triggers):
                 years = int(match["count"].replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
-                if _OLDEST_AGE_TOLD < years <= _OLDEST:
+                if OLDEST_PLAIN_AGE < years <= OLDEST:
                     yield EntitySpan(*match.span("value"), "age_over_89", self.name)
         for regex, triggers in _VERY_OLD:
             for match in source.matches(regex, triggers):
@@ -194,13 +193,13 @@ class BareAges:
 
     def _age(self, match: "re.Match[str]", group: str) -> Iterator[EntitySpan]:
         age = read_number(match[group])
-        if age is not None and age <= _OLDEST:
-            yield EntitySpan(*match.span(group), "age_over_89" if age > _OLDEST_AGE_TOLD else "age", self.name)
+        if age is not None and age <= OLDEST:
+            yield EntitySpan(*match.span(group), "age_over_89" if age > OLDEST_PLAIN_AGE else "age", self.name)
 
 
 def _is_old(match: "re.Match[str]") -> bool:
     age = read_number(match["value"])
-    return age is not None and _OLDEST_AGE_TOLD < age <= _OLDEST
+    return age is not None and OLDEST_PLAIN_AGE < age <= OLDEST
 
 
 def _sentence(text: str, end: int) -> str:
@@ -304,5 +303,5 @@ def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
         start, end = begin + match.start(group), begin + match.end(group)
         if written and group.startswith("sex"):
             yield EntitySpan(start, end, "gender", "banners")
-        elif written and group.startswith("age") and int(written) <= _OLDEST:
-            yield EntitySpan(start, end, "age_over_89" if int(written) > _OLDEST_AGE_TOLD else "age", "banners")
+        elif written and group.startswith("age") and int(written) <= OLDEST:
+            yield EntitySpan(start, end, "age_over_89" if int(written) > OLDEST_PLAIN_AGE else "age", "banners")

@@ -116,56 +116,35 @@ class EverySpan:
 
 def _other_readings(plain: PlainText) -> Iterator[PlainText]:
     """Yield readings that differ from the plain one."""
-    spelled = [
+    for read in (_spelled, _run_on, _apart, read_past_leaders, read_spoken, _unmarked):
+        reading = read(plain)
+        if reading is not plain:
+            yield reading
+
+
+def _spelled(plain: PlainText) -> PlainText:
+    return plain.without(
         blank
         for found in _SPELLED_OUT.finditer(plain.text)
         for blank in _BLANKS.finditer(plain.text, found.start(), found.end())
-    ]
-    if spelled:
-        yield plain.without(spelled)
-    if _LINE_END.search(plain.text):
-        yield _run_on(plain)
-    if _GLUED.search(plain.text):
-        yield _apart(plain)
-    led = read_past_leaders(plain)
-    if led is not plain:
-        yield led
-    spoken = read_spoken(plain)
-    if spoken is not None:
-        yield spoken
-    marks = list(_MARKUP.finditer(plain.text))
-    if marks:
-        yield plain.without(marks)
+    )
+
+
+def _unmarked(plain: PlainText) -> PlainText:
+    return plain.without(_MARKUP.finditer(plain.text))
 
 
 def _apart(plain: PlainText) -> PlainText:
     """Return a text with a blank between a label and the number glued to it, and for underscores in words."""
     # The blank stands for the last character before it: no span begins or ends with one.
     ends = ((found.end() - found[0].endswith("_"), found.end()) for found in _GLUED.finditer(plain.text))
-    return _with_blanks(plain, ((start, end, start - 1) for start, end in ends))
+    return plain.replaced((start, end, [(" ", start - 1, start)]) for start, end in ends)
 
 
 def _run_on(plain: PlainText) -> PlainText:
     """Return a text with a blank for each line end within a sentence."""
-    return _with_blanks(plain, ((*found.span(), found.start()) for found in _LINE_END.finditer(plain.text)))
-
-
-def _with_blanks(plain: PlainText, blanks: Iterable[tuple[int, int, int]]) -> PlainText:
-    """Return a text with a blank in the place of some stretches, which may be empty.
-
-    Each is its start, its end, and the character that the blank stands for in the original.
-    """
-    kept: list[int] = []
-    characters: list[str] = []
-    place = 0
-    for start, end, stands_for in blanks:
-        kept += [*range(place, start), stands_for]
-        characters += [*plain.text[place:start], " "]
-        place = end
-    kept += range(place, len(plain.text))
-    characters.append(plain.text[place:])
-    return PlainText(
-        "".join(characters), tuple(plain.starts[one] for one in kept), tuple(plain.ends[one] for one in kept)
+    return plain.replaced(
+        (*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(plain.text)
     )
 
 

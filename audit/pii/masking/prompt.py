@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.pii.detectors.dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.bare_ages import find_in_banners
@@ -42,8 +43,6 @@ _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
 _MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
-#: 164.514(b)(2)(i)(C).
-_OLDEST_AGE_TOLD: Final = 89
 #: (text, everything found, question) -> what the question needs of it.
 Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
 
@@ -289,7 +288,7 @@ def _pooled(text: str, span: EntitySpan) -> EntitySpan:
     if span.category != "age":
         return span
     value = normalize("age", text[span.start : span.end])
-    if value is None or not value.text.isdecimal() or int(value.text) > _OLDEST_AGE_TOLD:
+    if value is None or not value.text.isdecimal() or int(value.text) > OLDEST_PLAIN_AGE:
         return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
     return span
 
