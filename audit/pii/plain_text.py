@@ -132,7 +132,7 @@ class Encoded:
     text: str
 
 
-def read_plainly(text: str) -> PlainText:
+def normalize_text(text: str) -> PlainText:
     """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
 
     Line breaks stay; `read_joined` reads on over them.

@@ -158,7 +158,7 @@ class DescribedSubjects:
         return []
 
     def asked_about(self, query: str) -> list[Subject] | None:
-        """Return whom a question is about; None: about nobody in particular. Empty where it cannot be told."""
+        """Return whom a question is about; None: about nobody in particular. Empty where that is unclear."""
         people = [subject for subject in self.subjects if subject.role != "clinician"]
         words = {word.casefold() for word in re.findall(r"\w+", query)}
         # Of two who share a surname, whoever is called by more.

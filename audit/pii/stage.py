@@ -28,7 +28,7 @@ from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.templates.profile import NoteProfile
 
-#: Holders of one value that are listed; their number is told beside them.
+#: Holders of one value that are listed; their number stands beside them.
 MOST_LISTED: Final = 100
 
 

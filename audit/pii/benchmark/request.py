@@ -60,7 +60,7 @@ class ServedOptions:
     approved_hosts: Collection[str] = ()
     key_file: Path | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
-    #: Directory of an encoder that tells how alike two answers are; None: the packaged one.
+    #: Directory of an encoder that computes how alike two answers are; None: the packaged one.
     embeddings: Path | None = None
 
 

@@ -46,7 +46,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
-    # First: a missing encoder is told before a model is asked for hours.
+    # First: a missing encoder is reported before a model is asked for hours.
     similarity = None if request.served is None else _load_similarity(request.served.embeddings)
     run = RunDirectory(request.out)
     with run.removed_on_failure():

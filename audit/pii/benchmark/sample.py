@@ -44,7 +44,7 @@ Relation = Literal["intersection", "hierarchy", "none"]
 
 
 class Entity(Record):
-    """One occurrence of an entity: the least stretch of text that tells it."""
+    """One occurrence of an entity: the shortest stretch of text that identifies it."""
 
     text: str
     type: PiiType
@@ -54,7 +54,7 @@ class Entity(Record):
     end: int
     #: 0 for the first place at which this subject's entity stands, 1 for the second, ...
     occurrence: int = 0
-    #: Of a name that a generator drew: the locale it is from, such as `es_MX`, so that recall can be told by origin.
+    #: Of a name that a generator drew: the locale it is from, such as `es_MX`, for recall reported by origin.
     name_origin: str | None = None
 
 

@@ -1,6 +1,6 @@
 """Whether a sample is what it says: offsets, every occurrence, the question, the taxonomy.
 
-Owns the checks. A problem is told by place and count, never by content.
+Owns the checks. A problem is reported by place and count, never by content.
 """
 
 import re
@@ -88,7 +88,7 @@ def _unlisted_problems(sample: Sample) -> Iterator[str]:
 
 
 def _question_problems(sample: Sample) -> Iterator[str]:
-    """What is needed is told, is no name, and is not named in the question."""
+    """What is needed is an entity and no name, and the question does not name it."""
     held = {(subject.id, entity.text): entity.type for subject in sample.subjects for entity in subject.entities}
     if not sample.query.strip():
         yield "no question"

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_plainly
+from clinaudit.audit.pii.plain_text import decoded_stretches, normalize_text, read_joined
 
 
 class UnionDetector:
@@ -52,7 +52,7 @@ class PlainReadingDetector:
         An encoded stretch in which anything is found is one span, of the category that is found first in it.
         """
         found = list(self._detector.detect(text))
-        for piece in read_plainly(text).pieces():
+        for piece in normalize_text(text).pieces():
             seen = {text[piece.starts[0] : piece.ends[-1]] if piece.text else ""}
             for reading in (piece, read_joined(piece)):
                 if reading.text not in seen:

@@ -32,7 +32,7 @@ _UNIT_TRIGGERS: Final = (
 _NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
 #: A figure with which a time begins; the rest follows as it reads.
 _DIGIT = r"[0-9](?<![\d:./].)"
-#: What is told as "1:10" and is no time.
+#: What is written as "1:10" and is no time.
 _RATIO = words(
     r"\b(?:ratio|dilut(?:ed|ion)|titer|titre|i:e|epinephrine|lidocaine|bupivacaine|ana)\b(?:\s(?:of|is|was|at|to|with|titer|positive))*[\s:]{0,2}$"
 )
@@ -67,7 +67,7 @@ _NUMBER = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
 _FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
     (words(rf"(?<![\w.])(?P<value>{_NUMBER}-(?:years?|yrs?)[-\s]old)"), ("old",)),
     (words(r"(?<![\w.])(?P<value>\d{1,3}-(?:months?|weeks?|days?)[-\s]old)"), ("old",)),
-    # The number alone where it is a word of its own: the least that tells the age.
+    # The number alone where it is a word of its own: the shortest text that gives the age.
     (
         words(rf"(?<![\w.])(?P<value>{_NUMBER})(?:\s|(?<=\d))(?:years?|yrs?|y\.?)[\s-]{{0,2}}(?:old|o\b|of age)"),
         ("old", "yo", "y o", "of age", "y.o", "y-o"),

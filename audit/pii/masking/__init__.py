@@ -1,8 +1,8 @@
 """Masking of prompts: identifiers that a question does not need become tags, and tags become identifiers again.
 
 `filter_detectors` are those of the command, `mask_prompt` masks one text, `unmask_text` is its inverse: the library
-behind `clinaudit mask` and `unmask` (docs/mask.md). It fails closed: what cannot be told is masked, and a text that may
-still identify is withheld.
+behind `clinaudit mask` and `unmask` (docs/mask.md). It fails closed: what cannot be decided is masked, and a text that
+may still identify is withheld.
 """
 
 from clinaudit.audit.pii.masking.detection import filter_detectors

@@ -76,7 +76,7 @@ _NAMED_AGE: Final = re.compile(
     rf"(?<![\w-])(?P<who>[A-Z][a-z'’-]{{2,}}[ ][A-Z][a-z'’-]{{2,}})(?:,?[ ](?:is|was|now)[ ]|,[ ]|[ ]?\()"
     rf"(?P<value>{_NUMBER})(?=[,;)]|\.(?!\d)|[ ](?:and|but|with|who)\b|$)"
 )
-#: "Age 1092 months", "1,092-month-old": the age in years is told as well.
+#: "Age 1092 months", "1,092-month-old": the age in years follows.
 _IN_OTHER_UNITS: Final = (
     (
         words(
@@ -272,19 +272,19 @@ def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySp
     for match in _LABELLED.finditer(text):
         yield from _spans(match, 0)
     ages = {int(found[0]) for one in spans if one.category == "age" and (found := _FIGURES.match(text, one.start))}
-    told = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
+    known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
     place = at = 0
     head: list[tuple[int, str]] = []
     for number, line in enumerate(text.split("\n")):
         begin, at = at, at + len(line) + 1
-        while place < len(told) and told[place] < begin:
+        while place < len(known) and known[place] < begin:
             place += 1
-        is_about_somebody = place < len(told) and told[place] < at
+        is_about_somebody = place < len(known) and known[place] < at
         if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
             head.append((begin, line))
         if is_about_somebody:
             yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
-    if head and told and told[0] < head[-1][0] + len(head[-1][1]):
+    if head and known and known[0] < head[-1][0] + len(head[-1][1]):
         for begin, line in head:
             yield from _in_line(line, begin, ages, is_form=True)
 

@@ -14,7 +14,7 @@ from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
 from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
-from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders, read_plainly
+from clinaudit.audit.pii.plain_text import PlainText, normalize_text, read_past_leaders
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
 _LETTER: Final = (
@@ -36,7 +36,7 @@ class OtherScripts:
         """Return the spans of a text by start; they may overlap."""
         if text.isascii():
             return []
-        plain = read_plainly(text)
+        plain = normalize_text(text)
         found = {
             plain.original_span(EntitySpan(*match.span(), "full_name", self.name))
             for match in _WORDS.finditer(plain.text)
@@ -77,7 +77,7 @@ _MARKUP: Final = re.compile(
 )
 
 
-class EverySpan:
+class EnsembleDetector:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
     def __init__(self, detectors: Iterable[Detector], *, by_line: Iterable[Detector] = ()) -> None:
@@ -88,7 +88,7 @@ class EverySpan:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        plain = read_plainly(text)
+        plain = normalize_text(text)
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
         for detector in self._by_line:
             found.update(detector.detect(text))
@@ -166,4 +166,4 @@ def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tupl
         from clinaudit.audit.pii.masking.named_people import AgreedNames
 
         detectors.append(AgreedNames(SpacyDetector().entities))
-    return EverySpan(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())
+    return EnsembleDetector(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())

@@ -94,7 +94,7 @@ _FEWEST_DIGITS_BARE: Final = 5
 _FEWEST_DIGITS_LONG: Final = 7
 #: Letters and figures of a plate: a vertebra ("T12") and a grade have fewer.
 _FEWEST_OF_PLATE: Final = 5
-#: The most groups of a number that is told digit by digit, and some more.
+#: The most groups of a number that is spelled digit by digit, and some more.
 _MOST_GROUPS: Final = 24
 
 
@@ -252,7 +252,7 @@ LOOSE_CODES: Final = RuleTable(
     Rule(
         "ssn", re.compile(r"(?<![\w-])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ ]?\d{2}[ ]?\d{2}[ ]?\d{2}[ ]?[A-D](?![\w-])")
     ),
-    # Seven figures and more, told one by one.
+    # Seven figures and more, one by one.
     Rule("other_code", re.compile(r"(?<![\w.-])\d(?:[ ]?[-–—·_/.][ ]?\d){6,}(?!\w|[-.]\d)")),
     # Whatever is numbered, by a number too long to count something.
     Rule(

@@ -114,12 +114,12 @@ def _is_day(year: int, month: int, day: int) -> bool:
 
 
 _DAY: Final = words(rf"(?<!\d )(?P<first>{DAY_FIGURES})/(?P<second>\d{{1,2}}){NO_AMOUNT}")
-#: Words before a day by which the audit tells one, too (`values.dates_in_text`).
+#: Words before a day by which the audit recognizes one, too (`values.dates_in_text`).
 _AFTER_CUE: Final = words(r"(?<![\w/])(?:from|through|thru|by|as of|before|after|between|around)[:\s]{1,2}$")
 _CUE_CHARS: Final = 12
 #: Between two days of a list.
 _LISTED: Final = re.compile(r"[ ]?(?:,|;|&|\+|,?[ ](?:and|or))[ ]?")
-#: Words of scores, and what these are told out of; None: of any number.
+#: Words of scores, and what these are given out of; None: any number.
 _SCORES: Final = (
     (
         r"strength|motor|power|weakness|muscles?|grip|quad\w*|hamstrings?|iliopsoas|biceps|triceps|deltoids?|flex(?:ion|ors?)"
@@ -160,12 +160,12 @@ _WORD_BEFORE: Final = re.compile(r"([A-Za-z-]+)[ ]$")
 
 
 class DaysAlike:
-    """Finds the days of a text that are written as month and day, where one of them is told by a word."""
+    """Finds the days of a text that are written as month and day, where a word marks one of them as a day."""
 
     name = "days alike"
 
     def find(self, source: Source) -> Iterator[EntitySpan]:
-        """Yield the days; nothing where no word tells one."""
+        """Yield the days; nothing where no word marks one."""
         days = [match for match in source.matches(_DAY, ("/",)) if is_day_and_month(match) and not _is_no_day(match)]
         if any(is_after_time(one) or is_after_test(one) or _is_after_word(one) for one in days) or _are_listed(days):
             for match in days:

@@ -38,7 +38,7 @@ def _is_telephone(match: "re.Match[str]") -> bool:
     return match["last"].startswith("0") or read_words("measures").isdisjoint(_WORD.findall(sentence.lower()))
 
 
-#: A number of so many digits is told by its last four; shorter ones are searched for whole.
+#: A number of so many digits is recognized by its last four; shorter ones are searched for whole.
 _FEWEST_DIGITS: Final = 7
 _TOLD: Final = 4
 _COUNTS: Final = {"three": 3, "3": 3, "four": 4, "4": 4, "five": 5, "5": 5, "six": 6, "6": 6}

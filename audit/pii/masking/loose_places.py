@@ -219,7 +219,7 @@ _RULES: Final = (
 
 
 def is_of_a_carer(text: str, start: int) -> bool:
-    """Whether an occupation is told of whoever treats the patient: "sees a counselor", "her trainer wrapped it"."""
+    """Whether an occupation is that of whoever treats the patient: "sees a counselor", "her trainer wrapped it"."""
     begin = max(0, start - _BEFORE_CHARS)
     if _TREATED_BY.search(text, begin, start):
         return True

@@ -54,7 +54,7 @@ _QUERY_KEY: Final = "query"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 _BLOCK_BYTES: Final = 1 << 20
-#: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
+#: What the questions of a batch need of it, prompt by prompt; None: that cannot be decided.
 BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
 
@@ -358,7 +358,7 @@ def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: Pr
     written = [(tag, form) for tag, forms in masked.forms.items() for form in forms]
     values = {fold_value(form) for _, form in written}
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
-    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
+    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
         raise BadInputError(
             "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing, "
             "and name another --out",

@@ -124,7 +124,7 @@ class PromptMasker:
             written = None
         return [Hidden(0, len(text), None)] if written is None else one.hidden
 
-    def tells(self, key: str) -> bool:
+    def identifies(self, key: str) -> bool:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
         written = (key, _MARKS_OF_KEYS.sub(" ", key))
         try:

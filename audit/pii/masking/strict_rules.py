@@ -1,8 +1,7 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
-Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of the modules beside it:
-`bare_ages`, `days_alike`, `last_digits`, `occupations`, `small_names`, `small_towns`
-and those that begin with `loose`. Knows nothing of masking.
+Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of `bare_ages` and of the modules
+beside it that begin with `loose`. Knows nothing of masking.
 """
 
 import re

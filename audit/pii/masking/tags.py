@@ -13,7 +13,7 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.masking.written_tags import OF_TAGS, Forms, find_written_tags
-from clinaudit.audit.pii.plain_text import read_plainly
+from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
 
@@ -28,7 +28,7 @@ _NO_DOCTORS: Final = frozenset({"patient_name", "relative_name"})
 
 
 class Mention(NamedTuple):
-    """A name as it is mentioned: its folded words, and what tells its bearer from others of that name."""
+    """A name as it is mentioned: its folded words, and what distinguishes its bearer from others of that name."""
 
     words: str
     #: `he`, `she` or `doctor`; empty without a title.
@@ -52,10 +52,10 @@ def join_mentions(category_of: Mapping[Mention, str | None]) -> dict[Mention, Me
     first: dict[Mention, Mention] = {}
     titles: dict[Mention, str] = {}
     for group in alike.values():
-        told = {one.title for one in group} - {""}
+        known = {one.title for one in group} - {""}
         # Without a title it is whoever of that name has one; of several, it can be anybody.
-        first |= {one: group[0] if len(told) < 2 else one for one in group}
-        titles |= {first[one]: next(iter(told), "") if len(told) < 2 else one.title for one in group}
+        first |= {one: group[0] if len(known) < 2 else one for one in group}
+        titles |= {first[one]: next(iter(known), "") if len(known) < 2 else one.title for one in group}
     words = {one: frozenset(one.words.split()) for one in titles}
     longest = [one for one in words if not any(words[one] < other for other in words.values())]
     for one in words.keys() - set(longest):
@@ -77,8 +77,8 @@ def _may_be(title: str, of_whole: str, category: str | None, alike: Collection[M
     if title and of_whole:
         return title == of_whole
     # A doctor of a patient's last name is somebody else; of others any one title is that of the whole name.
-    told = {one.title for one in alike} - {"", "doctor" if category in _NO_DOCTORS else ""}
-    return not title or told == {title}
+    known = {one.title for one in alike} - {"", "doctor" if category in _NO_DOCTORS else ""}
+    return not title or known == {title}
 
 
 #: They say less than any other category of the same value: where both were found, the other names the tag.
@@ -190,7 +190,7 @@ def _value_of(text: str, hidden: Hidden) -> _Value:
     written = text[hidden.start : hidden.end]
     if hidden.category is None:
         return OF_TAGS, written
-    value = normalize(hidden.category, read_plainly(written).text)
+    value = normalize(hidden.category, normalize_text(written).text)
     if value is None:
         return "as written", written
     return (
@@ -219,7 +219,7 @@ def _day(value: _Value) -> date | None:
 
 
 def _days_of_one_year(dates: Sequence[_Value]) -> list[tuple[_Value, date]]:
-    """Return days that are all told without a year as of one year; none where their order goes back.
+    """Return days that are all written without a year as days of one year; none where their order goes back.
 
     Nor where one stands before the end of February and one after it: whether it has a 29th is not known.
     """

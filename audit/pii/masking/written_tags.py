@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import Final
 
-from clinaudit.audit.pii.plain_text import read_plainly
+from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
@@ -27,7 +27,7 @@ _FORMS: Final = (
 @lru_cache(maxsize=1_000)
 def write_later(written: str, days: int) -> str | None:
     """Return the day `days` after the written one; None where that is none of the calendar, or depends on the year."""
-    read = next(iter(read_written_date(read_plainly(written).text)), "")
+    read = next(iter(read_written_date(normalize_text(written).text)), "")
     try:
         # A day without a year is of one that is a leap year, or of one that is none.
         firsts = [
@@ -128,7 +128,7 @@ def _read(written: str, *, is_angle: bool) -> tuple[str, tuple[int, ...]] | None
 
     In angle brackets alone a tag of no known kind is one, if no small letters stand in it.
     """
-    name = _NAME.fullmatch(read_plainly(written).text.replace("\\", "").strip().upper())
+    name = _NAME.fullmatch(normalize_text(written).text.replace("\\", "").strip().upper())
     if name is None or (name[1][:-1] not in _kinds() and not (is_angle and written == written.upper())):
         return None
     return name[1] + name[2], tuple(map(int, re.findall(r"[+-]\d+", name[3].replace(" ", ""))))

@@ -1,4 +1,4 @@
-"""Calendar days in every form that English text writes them in, without being told a template's formats.
+"""Calendar days in every form that English text writes them in, without knowing a template's formats.
 
 Owns the forms and how each is read. Knows nothing of what a date is of. `priors.written_dates` reads the formats that a
 note template states; this module reads any text, so that a form which nobody stated is found too.

@@ -124,7 +124,7 @@ class KnownNames:
 def stands_in(name: PersonName, words: Sequence[str]) -> bool:
     """Whether a text of these folded words holds every part of a name: the word itself or, of an initial, its own.
 
-    An initial stands there where some word begins with it; it tells nothing that the text did not.
+    An initial stands there where some word begins with it; it says nothing that the text did not.
     """
     held, initials = set(words), {word[0] for word in words}
     return all(part in held or (len(part) == 1 and part in initials) for part in name.parts)

@@ -75,7 +75,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
 )
-#: Degrees and licences after a clinician's name, and what tells generations apart: one source writes it, another not.
+#: Degrees and licences after a clinician's name, and what distinguishes generations: one source writes it, another not.
 _AFTER_NAMES: Final = frozenset(
     {
         *("md", "do", "phd", "rn", "np", "pa", "pac", "fnp", "fnpc", "fnpbc", "aprn", "arnp", "cnp", "dnp", "lpn"),

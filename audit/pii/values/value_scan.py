@@ -56,7 +56,7 @@ class DateReader:
         self.read = lru_cache(maxsize=_LARGEST_CACHE)(self._read)
 
     def _read(self, text: str) -> str | None:
-        """Return the day (`2024-03-14`), or what is told of it (`2024-03`, `--03-14`); None where it is no date."""
+        """Return the day (`2024-03-14`), or what is known of it (`2024-03`, `--03-14`); None where it is no date."""
         found = [value.text for value in readings("date", text)]
         if len(found) < 2:
             return found[0] if found else None

@@ -1,6 +1,6 @@
 """Descriptions of one subject in a scene, and of two in an encounter (PII-Bench, 3.2.2).
 
-Owns which facts are told, the grammar of sentences and turns, and the place of every value: entities are known by
+Owns which facts are given, the grammar of sentences and turns, and the place of every value: entities are known by
 construction. The numbers of entities and of characters follow Tables 3 and 10.
 """
 
@@ -124,7 +124,7 @@ _TYPES_CLINICAL: Final[Mapping[PiiType, int]] = MappingProxyType(
     {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300}
 )
 _NAMINGS: Final[Mapping[str, float]] = MappingProxyType({"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13})
-#: What a clinician tells of the own person.
+#: What clinicians say of themselves.
 _OF_CLINICIANS: Final = frozenset(
     {
         "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
@@ -141,7 +141,7 @@ _REPLY_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A subject of a description: who it is, what is told of it, and how a question may call it."""
+    """A subject of a description: who it is, which facts are given, and how a question may call it."""
 
     person: Person
     kind: Kind
@@ -222,18 +222,18 @@ class Describer:
         weights: Mapping[PiiType, int],
         shared: str | None = None,
     ) -> list[str]:
-        """Draw which facts are told: types by their weights, then one of the type's facts not yet told."""
+        """Draw which facts are given: types by their weights, then one of the type's facts not yet drawn."""
         number = _LEAST + sum(rng.random() < chance for _ in range(_SPREAD)) - 1
-        told = [shared] if shared else []
+        drawn_keys = [shared] if shared else []
         left = {
             pii_type: [key for key in of_type if key != shared] for pii_type, of_type in self._keys_of(kind).items()
         }
-        while len(told) < number:
+        while len(drawn_keys) < number:
             types = [pii_type for pii_type in left if left[pii_type]]
             (drawn,) = rng.choices(types, [weights[pii_type] for pii_type in types])
-            told.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
-        rng.shuffle(told)
-        return told
+            drawn_keys.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
+        rng.shuffle(drawn_keys)
+        return drawn_keys
 
     def _keys_of(self, kind: Kind) -> dict[PiiType, list[str]]:
         by_type: dict[PiiType, list[str]] = {pii_type: [] for pii_type in PII_TYPES if pii_type != "PER"}

@@ -47,7 +47,7 @@ def ask(
 ) -> Question | None:
     """Draw a question; None where no scenario needs as many of these facts as were drawn.
 
-    A text that two subjects have is not needed, nor one in `taken`: it could not be told whose it is.
+    A text that two subjects have is not needed, nor one in `taken`: whose it is would be unclear.
     `by_speaker` says whether the one who speaks in the description may be the one who asks.
     """
     shares = _NEEDED_MULTI if len(subjects) > 1 else _NEEDED_SINGLE
@@ -196,7 +196,7 @@ def subjects_of(passage: Passage, descriptions: list[Description], domain: Domai
 
 
 def is_sound(sample: Sample) -> bool:
-    """Return whether a sample passes the validator, and its question names nothing at all that is told."""
+    """Return whether a sample passes the validator, and its question names no entity at all."""
     texts = {entity.text for subject in sample.subjects for entity in subject.entities}
     named = any(occurrences(text, sample.query, ignore_case=True) for text in texts)
     return not named and not check_sample(sample)

@@ -41,8 +41,8 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?]) |\n")
 
 
 def _density(sample: Sample) -> float:
-    told = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
-    return len(told) / len(sample.description)
+    distinct = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
+    return len(distinct) / len(sample.description)
 
 
 #: The paper's three criteria; each gives a third.

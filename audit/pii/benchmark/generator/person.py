@@ -15,7 +15,7 @@ from clinaudit.audit.pii.benchmark.generator.catalog import Kind, vocabulary
 if TYPE_CHECKING:
     from faker import Faker
 
-#: Locales of names and their shares, so that recall can be told by origin. All are written in Latin letters.
+#: Locales of names and their shares, so that recall can be reported by origin. All are written in Latin letters.
 ORIGINS: Final[Mapping[str, float]] = {
     "en_US": 0.46,
     "es_MX": 0.08,

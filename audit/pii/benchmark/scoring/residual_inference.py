@@ -70,7 +70,7 @@ class PriorAdversary:
         self._code_of: dict[tuple[str, str], int] = {}
         self._codes: dict[str, NDArray[np.int64]] = {}
         for category in sorted({category for values in subjects for category in values}):
-            # In alphabetical order, so that a tie of counts tells nothing of who came first.
+            # In alphabetical order, so that a tie of counts does not depend on who came first.
             held = sorted({values[category] for values in subjects if category in values})
             self._values[category] = held
             self._code_of.update({(category, value): place for place, value in enumerate(held)})
@@ -94,7 +94,7 @@ class PriorAdversary:
         if known is None:
             return []
         circles = [known]
-        # Another value of the same category tells what this one is not.
+        # Another value of the same category shows what this one is not.
         unused = {visible for visible in hidden.visible if visible[0] != hidden.category}
         while (best := self._most_telling(hidden.category, circles[-1], unused)) is not None:
             unused.discard(best)

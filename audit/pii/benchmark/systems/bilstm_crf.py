@@ -184,7 +184,7 @@ def load_bilstm_crf(directory: Path) -> BilstmCrf:
 def train_bilstm_crf(
     texts: Sequence[LabelledText], *, epochs: int, seed: int, advance: Callable[[int], None] = lambda _texts: None
 ) -> BilstmCrf:
-    """Return a trained tagger; `advance` is told of each text learned from. Equal texts and seed, equal weights."""
+    """Return a trained tagger; `advance` is called for each text learned from. Equal texts and seed, equal weights."""
     tokens = [split_tokens(labelled.text) for labelled in texts]
     tags = [
         tag_tokens(split, [replace(span, category=categories()[span.category].type) for span in labelled.spans])

@@ -97,7 +97,7 @@ def answer_by_model(
 ) -> Iterator[SampleAnswers]:
     """Yield a model's answers on each sample, in order; what it answered before is not asked again.
 
-    `with-choice` is told the gold entities, names left out. Raises `IncompleteError` where the server gave no answer.
+    `with-choice` is given the gold entities, names left out. Raises `IncompleteError` where the server gave no answer.
     """
     detected = served.ask([ask_for_entities(sample.description) for sample in samples], announce)
     needed = served.ask(

@@ -30,7 +30,7 @@ from clinaudit.audit.served.question import (
 )
 
 Found = TypeVar("Found")
-#: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is told the candidates: an oracle, no system.
+#: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is given the candidates: an oracle, no system.
 Strategy = AskingStrategy
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
 #: Of auto-cot (PII-Bench, Table 4).

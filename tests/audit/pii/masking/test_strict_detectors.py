@@ -4,14 +4,14 @@ import pytest
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
-from clinaudit.audit.pii.masking.detection import EverySpan, OtherScripts
+from clinaudit.audit.pii.masking.detection import EnsembleDetector, OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
 from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.masking.written_tags import unmask_text
-from clinaudit.audit.pii.plain_text import read_plainly
+from clinaudit.audit.pii.plain_text import normalize_text
 
-DETECTOR = EverySpan([RuleDetector(), StrictRules(), OtherScripts()], by_line=[StructuredText()])
+DETECTOR = EnsembleDetector([RuleDetector(), StrictRules(), OtherScripts()], by_line=[StructuredText()])
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ DETECTOR = EverySpan([RuleDetector(), StrictRules(), OtherScripts()], by_line=[S
     ],
 )
 def test_spelled_numbers_are_read_as_figures(text: str, figures: str | None) -> None:
-    plain = read_plainly(text)
+    plain = normalize_text(text)
     read = read_spoken(plain)
     assert (None if read is plain else read.text) == figures
 
