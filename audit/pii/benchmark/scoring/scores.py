@@ -238,8 +238,7 @@ def score_predictions(
 
     By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` are the
     tasks that every system was asked. None: those of which it answered some sample; all three, where it answered none.
-    Raises `ValueError` for a prediction of an unknown sample, and for two of one
-    system and sample.
+    Raises `ValueError` for a prediction of an unknown sample, and for two of one system and sample.
     """
     gold = {answers.sample: answers for answers in map(gold_of, samples)}
     found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
