@@ -6,11 +6,12 @@ analysed. Every mean is over generations (one for each distinct prompt), with a 
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
+from clinaudit.audit.memorization.text_bins import count_by_copies, count_by_patients, count_by_section
 from clinaudit.audit.memorization.text_lengths import TextLength, count_source_notes, measure_length, summarize_text
 from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, AttributedPiece, TokenFlags
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
@@ -18,25 +19,15 @@ from clinaudit.audit.statistics.patient_distribution import bin_fractions, descr
 from clinaudit.priors.renderings import Rendering
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
-    CopyForwardBin,
     FractionName,
-    KBin,
     MemorizationEvidence,
     PaperView,
-    SectionKind,
-    SectionTokens,
     TextBasis,
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import CountWithPart, Fraction, Inside, OfText, Partition, SharesOfText
 from clinaudit.reports.tally.tally import MemorizationTally
-
-#: Coarse, so that a bin does not reveal the size of a small group of patients.
-#: The paper names those in more than 8,000 patients' notes (5.2).
-_K_BINS = ((1, "1"), (10, "2-10"), (100, "11-100"), (1000, "101-1000"), (8000, "1001-8000"))
-_K_REST = ">8000"
-_COPY_BINS = ("1", "2", "3", "4", "5", "6-10", ">10")
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,9 +233,9 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
             "single": summarize_text(length for k, length in lengths if k == 1),
             "shared": summarize_text(length for k, length in lengths if k > 1),
         },
-        k_distribution=_k_distribution((item.metrics.patient_id, k) for item in counts for k, _, _ in item.pieces),
-        sections=_sections((item.metrics.patient_id, flag) for item in counts for flag in item.flags),
-        copy_forward=_copy_forward(
+        k_distribution=count_by_patients((item.metrics.patient_id, k) for item in counts for k, _, _ in item.pieces),
+        sections=count_by_section((item.metrics.patient_id, flag) for item in counts for flag in item.flags),
+        copy_forward=count_by_copies(
             (item.metrics.patient_id, notes)
             for item in counts
             for k, notes, revealing in item.pieces
@@ -358,56 +349,6 @@ def values_by_patient(
     for row in rows:
         values.setdefault(row.patient_id, []).append(value(row))
     return values
-
-
-@dataclass(slots=True)
-class _Bin:
-    """The units (pieces, tokens) of one bin, and the target patients that contribute them."""
-
-    units: int = 0
-    patients: set[str] = field(default_factory=set)
-
-    def add(self, patient_id: str) -> None:
-        self.units += 1
-        self.patients.add(patient_id)
-
-
-def _k_distribution(counts: Iterable[tuple[str, int]]) -> list[KBin]:
-    """Return the pieces by patient specificity K; `counts` are (patient, K), one for each piece."""
-    bins = {name: _Bin() for name in (*(name for _, name in _K_BINS), _K_REST)}
-    for patient_id, k in counts:
-        bins[next((name for top, name in _K_BINS if k <= top), _K_REST)].add(patient_id)
-    return [KBin(k=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
-
-
-def _copy_forward(counts: Iterable[tuple[str, int]]) -> list[CopyForwardBin]:
-    """Return the pieces by copy-forward count; `counts` are (patient, notes that hold it), one for each piece."""
-    bins = {name: _Bin() for name in _COPY_BINS}
-    for patient_id, notes in counts:
-        bins[str(notes) if notes <= 5 else "6-10" if notes <= 10 else ">10"].add(patient_id)
-    return [CopyForwardBin(notes=name, pieces=bin_.units, patients=len(bin_.patients)) for name, bin_ in bins.items()]
-
-
-def _sections(flags: Iterable[tuple[str, TokenFlags]]) -> list[SectionTokens]:
-    """Return the composition by section, the largest first (the paper's Figure 4); `flags` are (patient, token)."""
-    sections: defaultdict[str, dict[SectionKind, _Bin]] = defaultdict(lambda: {kind: _Bin() for kind in SECTION_KINDS})
-    for patient_id, flag in flags:
-        sections[flag.section][_kind(flag)].add(patient_id)
-    largest_first = sorted(sections.items(), key=lambda item: (-sum(bin_.units for bin_ in item[1].values()), item[0]))
-    return [
-        SectionTokens(
-            section=section,
-            **{kind: bin_.units for kind, bin_ in bins.items()},
-            patients={kind: len(bin_.patients) for kind, bin_ in bins.items()},
-        )
-        for section, bins in largest_first
-    ]
-
-
-def _kind(flag: TokenFlags) -> SectionKind:
-    if flag.revealing:
-        return "revealing_single" if flag.single_patient else "revealing_shared"
-    return "templated_single" if flag.single_patient else "templated_shared"
 
 
 def _paper_view(counts: Sequence[MeasuredGeneration], *, seed: int) -> PaperView | None:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import numpy as np
+
 from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, interval_of, wilson
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, PublishedEstimate
 
@@ -102,3 +104,14 @@ def _floor(value: float) -> float:
 
 def _ceil(value: float) -> float:
     return math.ceil(value * 10**_PLACES - _ON_GRID) / 10**_PLACES
+
+
+def average(estimates: Sequence[PublishedEstimate]) -> PublishedEstimate | None:
+    """Return the mean of ranges, with the mean ends of their intervals, which is conservative; None of none."""
+    known = [one for one in estimates if one.low is not None]
+    if not known:
+        return None
+    low, high = (float(np.mean([getattr(one, end) for one in known])) for end in ("low", "high"))
+    ends = [[getattr(one, end) for one in known] for end in ("confidence_low", "confidence_high")]
+    has_ends = not any(end is None for of_end in ends for end in of_end)
+    return ranged(low, high, (float(np.mean(ends[0])), float(np.mean(ends[1]))) if has_ends else None)

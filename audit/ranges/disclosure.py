@@ -22,7 +22,7 @@ from clinaudit.audit.disclosure.metrics import (
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.ranges.counts import ranged, share_range
+from clinaudit.audit.ranges.counts import average, ranged, share_range
 from clinaudit.audit.ranges.varied_tables import most_varied
 from clinaudit.audit.ranges.verdict_tables import ArmTables, arm_tables, size_of_rows
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
@@ -146,21 +146,6 @@ def publish_means(pairs: Sequence[PublishedPair]) -> PublishedMeans:
         nontrain=_average([pair.nontrain or {} for pair in pairs]),
         delta=_average([pair.delta or {} for pair in pairs]),
     )
-
-
-def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm, PublishedEstimate]:
-    """Return the mean of a metric's ranges over the tiers that have it, by arm (the paper's Table 1)."""
-    by_arm: dict[Arm, list[Mapping[str, PublishedEstimate]]] = {
-        "train": [pair.train for pair in pairs],
-        "nontrain": [pair.nontrain for pair in pairs if pair.nontrain is not None],
-    }
-    averaged = {arm: _average_metric([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
-    # No interval: the tiers ask the same patients.
-    return {
-        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
-        for arm, estimate in averaged.items()
-        if estimate is not None
-    }
 
 
 def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> ArmCorners:
@@ -395,19 +380,9 @@ def _average(estimates: Sequence[Mapping[str, PublishedEstimate]]) -> dict[str, 
     """Return the mean of the ranges; the interval is the mean of the intervals' ends, which is conservative."""
     missing = PublishedEstimate(reason="no diagnosis has this figure")
     return {
-        str(metric): _average_metric([row[metric] for row in estimates if metric in row]) or missing
+        str(metric): average([row[metric] for row in estimates if metric in row]) or missing
         for metric in DISCLOSURE_METRICS
     }
-
-
-def _average_metric(estimates: Sequence[PublishedEstimate]) -> PublishedEstimate | None:
-    known = [one for one in estimates if one.low is not None]
-    if not known:
-        return None
-    low, high = (float(np.mean([getattr(one, end) for one in known])) for end in ("low", "high"))
-    ends = [[getattr(one, end) for one in known] for end in ("confidence_low", "confidence_high")]
-    has_ends = not any(end is None for of_end in ends for end in of_end)
-    return ranged(low, high, (float(np.mean(ends[0])), float(np.mean(ends[1]))) if has_ends else None)
 
 
 def publish_prevalence(present: CountRange, absent: CountRange) -> PublishedEstimate:

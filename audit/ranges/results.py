@@ -3,13 +3,12 @@
 Its only argument is a tally, so that what is published of a coarse one tells no more than that does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.gate.reading import read_figure
 from clinaudit.audit.ranges.corpus import publish_follow_up, publish_population, share_of_all
-from clinaudit.audit.ranges.counts import add, common_total, share_range
+from clinaudit.audit.ranges.counts import add, average, common_total, share_range
 from clinaudit.audit.ranges.disclosure import (
-    average_over_tiers,
     find_sizes,
     publish_disclosure,
     publish_prevalence,
@@ -20,6 +19,7 @@ from clinaudit.priors.uniqueness import FEWER_THAN
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
 from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.groups import PublishedSubgroups
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
@@ -30,7 +30,7 @@ from clinaudit.reports.schema.judge import (
     VerdictClass,
 )
 from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import NOBODY, CountRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import (
     PublishedDrift,
@@ -184,6 +184,21 @@ def read_again(decision: PublishedDecision, results: PublishedResults) -> Publis
         read = read_figure(shown, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis, arm=rule.arm)
         rules.append(rule.model_copy(update={"observed": read.observed, "decided_on": read.decided_on}))
     return decision.model_copy(update={"rules": rules})
+
+
+def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm, PublishedEstimate]:
+    """Return the mean of a metric's ranges over the tiers that have it, by arm (the paper's Table 1)."""
+    by_arm: dict[Arm, list[Mapping[str, PublishedEstimate]]] = {
+        "train": [pair.train for pair in pairs],
+        "nontrain": [pair.nontrain for pair in pairs if pair.nontrain is not None],
+    }
+    averaged = {arm: average([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
+    # No interval: the tiers ask the same patients.
+    return {
+        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
+        for arm, estimate in averaged.items()
+        if estimate is not None
+    }
 
 
 def _stage(name: str, stage: StageTally, tally: Tally) -> PublishedStage:
