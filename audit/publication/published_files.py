@@ -35,7 +35,7 @@ VERDICT_FILES = ("gate.json", "junit.xml", "gate.sarif")
 PUBLISHED = (RESULTS, RUN_RECORD, REPORT, PDF, SUMMARY, MODEL_CARD, *VERDICT_FILES, *FILE_NAMES)
 _ON_REQUEST = (PDF, SUMMARY, MODEL_CARD)
 _EARLIER_VERSIONS = ("1.0", "2.0", "3.0")
-_OLDER = "of an earlier version of clinaudit; audit again, in a new directory"
+_OLDER = "of an earlier version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
 def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> PublishedResults:

@@ -112,7 +112,7 @@ def test_a_run_of_an_earlier_schema_is_refused_and_to_be_audited_again(planted: 
     path.write_text(json.dumps({**document, "schema_version": version}), encoding="utf-8")
     write_manifest(RunDirectory(planted.a))
     assert command(["compare", str(planted.a), str(planted.b)]) not in (0, 1, 8)
-    assert "of an earlier version of clinaudit; audit again" in capsys.readouterr().err
+    assert "of an earlier version of clinaudit: read and render it with that version" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("exact", [False, True])
