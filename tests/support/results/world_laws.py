@@ -3,55 +3,59 @@
 Knows nothing of what is published.
 """
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
 from support.results.random_worlds import (
     AGES,
     ARMS,
+    BOTH,
+    CATEGORIES,
     CONTENTS,
     COPY_BINS,
     CORPUS_PARTITIONS,
+    FOLLOW_UP_DAYS,
     FRACTION_BINS,
     FRACTIONS,
+    FRAGMENTS,
     GROUPS,
     K_BINS,
     KINDS,
     MISSING,
     NESTED,
+    OTHERS_TEXT,
     OUTCOMES,
+    OWNER_KINDS,
+    RATES,
     REFERS,
     ROWS,
     SECTIONS_OF,
     TOKENS,
+    UNGUARDED,
     UNSURE,
     Law,
     Sum,
     World,
     add,
+    at_most,
+    equal,
     minus,
+    times,
 )
-from support.results.world_follow_up import follow_up_laws
-from support.results.world_guard import guard_laws
-from support.results.world_identifiability import identifiability_laws
-from support.results.world_identifiers import identifier_laws
-from support.results.world_others import others_laws
 
+from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 
-
-def equal(first: Sum | str, *others: Sum | str) -> Law:
-    """Say that the first is the sum of the others."""
-    return Law(minus(first, *others), 0, 0)
-
-
-def at_most(small: Sum | str, large: Sum | str) -> Law:
-    """Say that the first is at most the second."""
-    return Law(minus(large, small))
+#: More than an arm has patients: nobody's text stands nowhere.
+_MANY = 10_000
 
 
 def laws(world: World) -> list[Law]:
     """Return what holds in every world of this shape."""
-    found = [*identifiability_laws(world), *follow_up_laws(world), *identifier_laws(world)]
+    found: list[Law] = []
     for arm in ARMS:
+        found += [*_split_laws(world, arm), *_identifier_laws(world, arm)]
         for partition in GROUPS:
             found += _people_laws(world, arm, partition)
             for tier in world.tiers:
@@ -64,25 +68,30 @@ def laws(world: World) -> list[Law]:
     for population in (*ARMS, *world.diagnoses):
         bands = [(world.population(population, "age", band), ages) for band, ages in AGES.items()]
         total = f"age/sum/{population}"
-        found.append(at_most(add(*(_times(band, ages[0]) for band, ages in bands)), total))
-        found.append(at_most(total, add(*(_times(band, ages[1]) for band, ages in bands))))
-    verdicts: list[Sum] = []
+        found.append(at_most(add(*(times(band, ages[0]) for band, ages in bands)), total))
+        found.append(at_most(total, add(*(times(band, ages[1]) for band, ages in bands))))
     for diagnosis in world.diagnoses:
         found += _cohort_laws(world, diagnosis)
         for tier in world.tiers:
             found += _pair_laws(world, diagnosis, tier)
-            verdicts.append(minus({f"total/cell/{diagnosis}": 4}, world.own(diagnosis, tier)))
-    if "judges/agree" in world.counts:
-        found.append(equal(add(*verdicts), *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
-        found.append(equal(add(*verdicts), *(f"judges/{cell}" for cell in ANSWER_CELLS)))
-        # The tables are of whole sets; of the others the verdicts are counted here alone.
-        lost = minus(add(*(f"judges/{cell}" for cell in ANSWER_CELLS[2:])), world.verdicts(("unjudged",)))
-        found += [Law(lost), at_most(lost, minus(add(*verdicts), world.verdicts(OUTCOMES)))]
-    return found
+    verdicts = world.asked_verdicts()
+    found.append(equal(verdicts, *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
+    found.append(equal(verdicts, *(f"judges/{cell}" for cell in ANSWER_CELLS)))
+    # The tables are of whole sets; of the others the verdicts are counted here alone.
+    lost = minus(add(*(f"judges/{cell}" for cell in ANSWER_CELLS[2:])), world.verdicts(("unjudged",)))
+    return [*found, Law(lost), at_most(lost, minus(verdicts, world.verdicts(OUTCOMES)))]
 
 
-def _times(expression: Sum, factor: int) -> dict[str, int]:
-    return {name: factor * count for name, count in expression.items()}
+def _split_laws(world: World, arm: str) -> Iterator[Law]:
+    """Every partition by what identifies a patient, and by follow-up, holds the whole split."""
+    everyone = world.all_patients(arm)
+    for cells in world.identifiable(arm).values():
+        yield equal(everyone, *cells.values())
+    if arm == "train":
+        yield from (at_most(BOTH, of) for of in (world.identifiable(arm)["ids"]["several"], world.all_targets(arm)))
+    yield equal(everyone, *(f"follow/{arm}/{cell}" for cell in (*FOLLOW_UP_DAYS, FOLLOW_UP_UNKNOWN)))
+    lows, highs = ({f"follow/{arm}/{cell}": of[end] for cell, of in FOLLOW_UP_DAYS.items()} for end in (0, 1))
+    yield from (at_most(lows, f"follow/{arm}/sum"), at_most(f"follow/{arm}/sum", highs))
 
 
 def _people_laws(world: World, arm: str, partition: str) -> list[Law]:
@@ -151,7 +160,7 @@ def _memorization_laws(world: World, tier: str, arm: str) -> list[Law]:
         found.append(at_most(place(f"{part}/sum"), place(f"{whole}/sum")))
         for threshold in range(len(FRACTION_BINS)):
             found.append(at_most(world.above(tier, arm, part, threshold), world.above(tier, arm, whole, threshold)))
-    found += [*_text_laws(world, tier, arm), *guard_laws(world, tier, arm), *others_laws(world, tier, arm)]
+    found += [*_text_laws(world, tier, arm), *_guard_laws(world, tier, arm), *_others_laws(world, tier, arm)]
     single = len(world.diagnoses) == 1
     # Who has a diagnosis and a verdict on it, and of whom it is stated: of one diagnosis these are its table's.
     for kind, outcomes in (("asked", OUTCOMES[:-1]), ("exposed", OUTCOMES[:1])):
@@ -166,14 +175,14 @@ def _text_laws(world: World, tier: str, arm: str) -> list[Law]:
     hit, near = world.above(tier, arm, "memorized"), world.above(tier, arm, "near")
     found = [
         at_most(hit, place("source_notes")),
-        at_most(place("source_notes"), _times(hit, 9)),
+        at_most(place("source_notes"), times(hit, 9)),
         # Every patient with memorized text has a region, stitched or not.
         *_behind(place("stitched"), hit),
         *_behind(place("unstitched"), hit),
         equal(place("regions"), place("stitched/units"), place("unstitched/units")),
         at_most(hit, add(place("stitched/patients"), place("unstitched/patients"))),
         at_most(near, place("longest/sum")),
-        at_most(place("longest/sum"), _times(near, TOKENS)),
+        at_most(place("longest/sum"), times(near, TOKENS)),
     ]
     whole: dict[str, tuple[str, ...]] = {"k": K_BINS, "copy": COPY_BINS, **SECTIONS_OF}
     for kind, names in whole.items():
@@ -251,3 +260,77 @@ def _cohort_laws(world: World, diagnosis: str) -> list[Law]:
     everyone = add(*(world.all_patients(arm) for arm in ARMS))
     found.append(equal(everyone, *candidates, *excluded))
     return found
+
+
+def _guard_laws(world: World, tier: str, arm: str) -> Iterator[Law]:
+    place = f"mem/{tier}/{arm}/guard/{{}}".format
+    patients, spared, repeating = world.patients(tier, arm), place("spared"), place("repeating")
+    lost, cut = place("recitation/sum"), place("recitation/patients")
+    yield from itertools.starmap(
+        at_most,
+        (
+            (repeating, patients),
+            (repeating, f"repeating/{arm}"),
+            (minus(f"repeating/{arm}", repeating), f"total/missing/{tier}/{arm}"),
+            (f"repeating/{arm}", world.all_targets(arm)),
+            (spared, repeating),
+            (spared, place("ended")),
+            (place("ended"), patients),
+            (cut, repeating),
+            (cut, lost),
+            (lost, {cut: TOKENS}),
+            (world.above(tier, arm, "unguarded_memorized"), patients),
+            (world.above(tier, arm, "memorized"), world.above(tier, arm, "unguarded_memorized")),
+        ),
+    )
+    if tier not in FRAGMENTS:
+        yield Law({cut: 1}, 0, 0)
+    for second, first in zip(UNGUARDED, ("attributable", "memorized"), strict=True):
+        # Nothing else changes than the text of those who are spared.
+        sums = [f"mem/{tier}/{arm}/{fraction}/sum" for fraction in (second, first)]
+        changes = [({spared: TOKENS}, minus(*sums))]
+        for threshold in range(len(FRACTION_BINS)):
+            aboves = [world.above(tier, arm, fraction, threshold) for fraction in (second, first)]
+            changes.append(({spared: 1}, minus(*aboves)))
+        yield from (Law(sum_) for most, changed in changes for sum_ in (minus(most, changed), add(most, changed)))
+
+
+def _others_laws(world: World, tier: str, arm: str) -> Iterator[Law]:
+    place = f"mem/{tier}/{arm}/{{}}".format
+    patients, short, owners = world.patients(tier, arm), place("short"), place("owners")
+    most = len(FRACTION_BINS) - 1
+    for fraction in OTHERS_TEXT:
+        # None of it is memorized, and a text shorter than a match has none.
+        yield at_most(add(world.above(tier, arm, fraction), short), patients)
+        yield at_most(add(place(f"{fraction}/sum"), place("memorized/sum"), {short: TOKENS}), times(patients, TOKENS))
+        yield at_most(add(*(world.above(tier, arm, name, most) for name in (fraction, "memorized"))), patients)
+    yield at_most(world.above(tier, arm, OTHERS_TEXT[0]), {owners: _MANY})
+    yield from (at_most(owners, of) for of in (place(f"{OTHERS_TEXT[0]}/sum"), world.all_patients("train")))
+
+
+def _identifier_laws(world: World, arm: str) -> Iterator[Law]:
+    missing = [f"total/missing/{tier}/{arm}" for tier in world.tiers]
+    everywhere = f"identifiers/missing/{arm}"
+    yield from (at_most(everywhere, at_tier) for at_tier in missing)
+    yield at_most(add(*missing), add(everywhere, times(world.all_targets(arm), len(missing) - 1)))
+    for place, patients in world.identified_places(arm).items():
+        any_, pooled, chance = (world.having(place, rate) for rate in RATES)
+        own, other, sampled, of_chance = (f"{place}/{kind}" for kind in OWNER_KINDS)
+        tier = place.split("/")[1]
+        written = minus(patients, f"mem/{tier}/{arm}/empty") if tier in world.tiers else patients
+        yield from (at_most(part, written) for part in (own, other, sampled, of_chance, any_, pooled, chance))
+        # What is another's alone is verified; what is verified is their own or another's.
+        yield from (at_most(other, any_), at_most(any_, add(own, other)))
+        # A pool's values are sampled ones and the verified ones that are their own.
+        yield from (at_most(sampled, pooled), at_most(pooled, add(own, sampled)))
+        yield from (at_most(pooled, add(any_, sampled)), at_most(any_, add(pooled, other)))
+        yield equal(chance, of_chance)
+
+    def sum_of(name: str, kind: str) -> Sum:
+        place = f"identifiers/{name}/{arm}"
+        return world.having(place, kind.removeprefix("any ")) if kind.startswith("any ") else add(f"{place}/{kind}")
+
+    # Who has any at a tier has it of a category, and the other way round.
+    for kind in (*OWNER_KINDS, *(f"any {rate}" for rate in RATES)):
+        for names, others in itertools.permutations((world.tiers, CATEGORIES)):
+            yield from (at_most(sum_of(name, kind), add(*(sum_of(other, kind) for other in others))) for name in names)

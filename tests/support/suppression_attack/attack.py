@@ -14,21 +14,30 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, add, minus
-from support.results.world_guard import guard_cells
-from support.results.world_identifiers import list_identifier_counts
+from support.results.random_worlds import (
+    ARMS,
+    FRACTIONS,
+    GROUPS,
+    OUTCOMES,
+    OWNER_KINDS,
+    RATES,
+    ROWS,
+    Law,
+    Sum,
+    World,
+    add,
+    minus,
+)
 from support.results.world_laws import laws
-from support.results.world_results import measure
+from support.results.world_tally import count_world, tally_of
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
-from support.suppression_attack.published_classes import Reader
 from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
 
 from clinaudit.audit.gate.evaluation import Comparison
 from clinaudit.audit.gate.policy import LIMITS
 from clinaudit.audit.publication import exact_outcomes
 from clinaudit.audit.ranges.results import publish
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import Tally, publishable
 
 #: Values that a count must still be able to have, and the counts that must.
 ENOUGH, SMALL = 3, 10
@@ -63,13 +72,13 @@ class Attacker:
         self._world = world
         self._measures = measures
         self._rng = np.random.default_rng(seed)
-        results = measure(world)
-        self._coarse = coarsen(results)
+        tally, leaves = count_world(world)
+        self._coarse = publishable(tally)
         self._published = publish(self._coarse)
         self._find_test_ranges = _once(exact_outcomes.find_test_ranges)
         self._draw_tables = _once(exact_outcomes.draw_tables)
-        self._verdict = self._words(results)
-        self._program = IntegerProgram(world, [*laws(world), *Reader(world, self._coarse).clues()])
+        self._verdict = self._words(tally)
+        self._program = IntegerProgram(world, [*laws(world), *leaves.clues(tally, self._coarse)])
         secrets = [(name, sum_) for name, sum_ in list_counts(world) if 1 <= world.value(sum_) <= SMALL]
         self._names = [name for name, _ in secrets]
         self._sums = [sum_ for _, sum_ in secrets]
@@ -200,24 +209,24 @@ class Attacker:
         if moved is None:
             return False
         self.worlds += 1
-        if self._measures and not self._is_alike(measure(self._program.world_with(moved))):
+        if self._measures and not self._is_alike(tally_of(self._program.world_with(moved))):
             self.refused += 1
             return False
         for values, value in zip(self._values, self._truth + self._wanted @ moved, strict=True):
             values.add(round(value))
         return True
 
-    def _is_alike(self, results: Results) -> bool:
-        return coarsen(results) == self._coarse and self._words(results) == self._verdict
+    def _is_alike(self, tally: Tally) -> bool:
+        return publishable(tally) == self._coarse and self._words(tally) == self._verdict
 
-    def _words(self, results: Results) -> dict[Comparison, tuple[bool | None, ...]]:
+    def _words(self, tally: Tally) -> dict[Comparison, tuple[bool | None, ...]]:
         """Return the word of every comparison under every limit: fail, pass (True) or neither."""
         # Drawn within the classes alone, which are always the same.
         with (
             patch.object(exact_outcomes, "draw_tables", self._draw_tables),
             patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
         ):
-            outcomes = exact_outcomes.find_outcomes(results, self._published)
+            outcomes = exact_outcomes.find_outcomes(exact_outcomes.tested_of(tally), self._published)
         return {
             compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
             for compared, shown in outcomes.items()
@@ -247,12 +256,18 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
         yield f"targets/{arm}", world.all_targets(arm)
         for tier in world.tiers:
             yield from _tier_counts(world, tier, arm)
+        for place, patients in world.identified_places(arm).items():
+            yield f"{place}/patients", patients
+            for rate in RATES:
+                yield f"{place}/any {rate}", world.having(place, rate)
+                yield f"{place}/none {rate}", minus(patients, world.having(place, rate))
+            for kind in OWNER_KINDS:
+                yield f"{place}/no {kind}", minus(patients, f"{place}/{kind}")
         for partition, groups in GROUPS.items():
             for group in groups:
                 yield f"{partition}/{arm}/targets/{group}", world.targets(arm, partition, group)
                 if partition != "notes":
                     yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
-    yield from list_identifier_counts(world)
     for diagnosis in world.diagnoses:
         for tier in world.tiers:
             for arm in ARMS:
@@ -270,7 +285,7 @@ def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]
         any_ = world.above(tier, arm, fraction)
         yield f"mem/{tier}/{arm}/{fraction}/any", any_
         yield f"mem/{tier}/{arm}/{fraction}/none", minus(patients, any_)
-    for partition, cells in guard_cells(world, tier, arm).items():
+    for partition, cells in world.guarded(tier, arm).items():
         for cell, sum_ in cells.items():
             yield f"mem/{tier}/{arm}/guard/{partition}/{cell}", sum_
     yield f"mem/{tier}/{arm}/not owners", minus(world.all_patients("train"), f"mem/{tier}/{arm}/owners")

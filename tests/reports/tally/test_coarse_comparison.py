@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts
+from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting, coarsen_hits
 
