@@ -30,7 +30,7 @@ OTHER_NUMBERS: Final = {
 #: Exact intervals that are of another kind than the published one, and so are not compared.
 OTHER_INTERVALS: Final = {
     r".*/auroc": "joined with a bootstrap's; what is published is DeLong's",
-    r"((renderings/\w+/)?identifiers|decision/rules)/.*_per_1000.*": "a bootstrap's; what is published follows from the bins",
+    r"((renderings/\w+/)?identifiers|decision/rules)/.*_per_1000.*": "a bootstrap's; the published one is of bins",
     r".*/detectable_delta": "has none",
 }
 
