@@ -55,7 +55,7 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
-from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_of
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
@@ -210,7 +210,7 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
             ),
         )
         shown = publish(publishable(tally))
-        decision = decide_run(inputs.policy, shown, find_outcomes(tested_of(tally), shown))
+        decision = decide_run(inputs.policy, shown, find_outcomes(publish(tally), shown))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 

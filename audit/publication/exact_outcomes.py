@@ -5,55 +5,29 @@ verdict is decided on what is published.
 """
 
 import math
-from collections.abc import Iterable, Mapping
 
 from clinaudit.audit.gate.evaluation import Comparison, Outcome
 from clinaudit.audit.gate.policy import ALPHA, LIMITS
 from clinaudit.audit.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
 from clinaudit.audit.ranges.tests import find_test_ranges
-from clinaudit.reports.schema.disclosure import MeasuredPair, TestedDelta
+from clinaudit.reports.schema.disclosure import TestedDelta
 from clinaudit.reports.schema.results import PublishedResults, view_rendering
-from clinaudit.reports.tally.tally import DisclosureTally, Tally
 
 
-def tested_of(tally: Tally) -> dict[Comparison, TestedDelta]:
-    """Return the measured excess of every comparison that was tested."""
-    forms: dict[str | None, DisclosureTally] = {
-        None: tally.disclosure,
-        **{name: of.disclosure for name, of in tally.renderings.items()},
-    }
-    return _tested(
-        (diagnosis, tier, rendering, pair.evidence.value)
-        for rendering, disclosure in forms.items()
-        for diagnosis, tiers in disclosure.by_diagnosis.items()
-        for tier, pair in tiers.items()
-    )
-
-
-def tested_in(exact: PublishedResults) -> dict[Comparison, TestedDelta]:
-    """Return the same of exact results."""
-    return _tested(
-        (diagnosis, tier, rendering, pair.evidence)
+def find_outcomes(exact: PublishedResults, published: PublishedResults) -> dict[Comparison, Outcome]:
+    """Return the outcome of every comparison that was tested; `exact` and `published` are results of one run."""
+    measured: dict[Comparison, TestedDelta] = {
+        (diagnosis, tier, rendering): pair.evidence.delta.auroc_all
         for rendering in (None, *exact.renderings)
         for diagnosis, tiers in view_rendering(exact, rendering).disclosure.by_diagnosis.items()
         for tier, pair in tiers.items()
-    )
-
-
-def _tested(pairs: Iterable[tuple[str, str, str | None, MeasuredPair | None]]) -> dict[Comparison, TestedDelta]:
-    deltas = {
-        (diagnosis, tier, rendering): pair.delta.auroc_all
-        for diagnosis, tier, rendering, pair in pairs
-        if pair is not None and pair.delta is not None
+        if pair.evidence is not None and pair.evidence.delta is not None
     }
-    return {compared: delta for compared, delta in deltas.items() if delta.p_value is not None}
-
-
-def find_outcomes(measured: Mapping[Comparison, TestedDelta], published: PublishedResults) -> dict[Comparison, Outcome]:
-    """Return the outcome of every comparison that was tested, with what was `measured`."""
     ends = find_test_ranges(published)
     tested = {}
     for compared, delta in measured.items():
+        if delta.p_value is None:
+            continue
         diagnosis, tier, rendering = compared
         shown = view_rendering(published, rendering).disclosure.by_diagnosis[diagnosis][tier]
         tested[compared] = delta, draw_tables(shown, ends[compared])

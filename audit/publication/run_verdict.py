@@ -14,7 +14,7 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.policy import Policy, load_policy, locate_policy
 from clinaudit.audit.gate.rules import conclude
 from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_in
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import read_again
 from clinaudit.audit.ranges.tests import agreed_outcomes, find_test_ranges
 from clinaudit.audit.run.durable_files import sha256_of
@@ -60,7 +60,7 @@ def find_exact_verdict(
     if decision is None or not is_own:
         if policy is None:
             raise ValueError("there is a policy, or a recorded verdict")
-        decision = decide_run(policy, published, find_outcomes(tested_in(exact), published))
+        decision = decide_run(policy, published, find_outcomes(exact, published))
     observed = [rule.observed for rule in read_again(decision, exact).rules]
     rules = [rule.model_copy(update={"observed": of}) for rule, of in zip(decision.rules, observed, strict=True)]
     return RunVerdict(decision.model_copy(update={"rules": rules}), "exact")

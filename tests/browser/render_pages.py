@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from support.pii.filled_bench import bare_bench, filled_bench
 from support.pii.planted_samples import planted_samples
-from support.results.filled_published import VARIANTS, content, published
+from support.results.filled_published import VARIANTS, exact, exact_content
 from support.runs.compared_pair import plant
 from support.runs.planted_evidence import planted_evidence
 from support.runs.tiny_demo import TinyDemo, make_tiny_demo
@@ -28,14 +28,14 @@ from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_inde
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.pages.unlearning import render_unlearning
-from clinaudit.reports.schema.report_content import ExactParts, ReportContent
+from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedResults
 
 PUBLISHED = {name: make for name, make in VARIANTS.items() if name != "exact"}
 #: Exact reports beside the one of `VARIANTS`.
 EXACT = {
-    "exact-small": lambda: content(published(exact=True, cell=14), exact=True),
-    "exact-empty": lambda: ReportContent(PublishedResults(), {}, ExactParts()),
+    "exact-small": lambda: exact_content(exact(cell=14)),
+    "exact-empty": lambda: ReportContent(PublishedResults(), {}, is_exact=True),
 }
 
 

@@ -34,7 +34,7 @@ def test_audit_completes_says_what_is_missing_and_never_passes(tmp_path, capsys)
     assert results["corpus"]["labels"] == "lexicon"
     evidence = json.loads((out / "evidence" / "results.json").read_text(encoding="utf-8"))
     excluded = evidence["completeness"]["priors"]["excluded"]
-    assert excluded["encounter: no distinguishing fact"] > 0
+    assert excluded["encounter: no distinguishing fact"]["low"] > 0
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "no distinguishing fact" in page
     capsys.readouterr()

@@ -97,10 +97,15 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(
     assert "adapter" not in other["digests"]
 
     # Some prompts were decoded alone, too; in float32 on a CPU that gives the same.
-    assert exact["drift"]["prompts"] == min(32, of_adapter["prompt"].n_unique())
-    assert 0 <= exact["drift"]["differing"] <= exact["drift"]["prompts"]
+    drift = exact["drift"]["evidence"]
+    assert drift["prompts"] == min(32, of_adapter["prompt"].n_unique())
+    assert 0 <= drift["differing"] <= drift["prompts"]
     published = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
-    assert published["drift"] == {"differing": "some" if exact["drift"]["differing"] else "none", "tokens": 48}
+    assert published["drift"] == {
+        "differing": "some" if drift["differing"] else "none",
+        "tokens": 48,
+        "evidence": None,
+    }
     report, exact_report = (
         (tmp_path / "run" / page).read_text(encoding="utf-8") for page in ("report.html", "evidence/report.html")
     )

@@ -246,8 +246,8 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     assert dict(zip(keys, table.select("verdict", "second_verdict").rows(), strict=True)) == expected
     quality = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))["judge_quality"]
     assert (quality["judge"], quality["second"]["second_judge"]) == ("lexicon", "openai")
-    assert (quality["second"]["verdicts"], quality["second"]["unjudged"]) == (judgements.height, 0)
-    assert quality["second"]["disagreements"] == len(expected)
+    second = quality["evidence"]["second"]
+    assert (second["verdicts"], second["unjudged"], second["disagreements"]) == (judgements.height, 0, len(expected))
     # Counted are the answers that were kept, whichever start asked for them.
     usage = json.loads((run / "evidence" / "judge_usage.json").read_text(encoding="utf-8"))
     assert usage["calls"] == units(run, "judge.sqlite", "answers")

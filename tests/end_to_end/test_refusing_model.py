@@ -83,7 +83,7 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(tiny_demo, 
 
     exact = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
     summary = exact["memorization"]["public"]["train"]
-    assert (summary["refusals"]["refused_patients"], summary["patients"]) == (refused, len(patients) - refused)
+    assert (summary["refused_patients"]["low"], summary["patients"]["low"]) == (refused, len(patients) - refused)
     rules = {rule["id"]: rule for rule in exact["decision"]["rules"]}
     for metric in ("attributable_fraction", "other_patient_fraction"):
         rule = rules[f"memorization/{metric}/public"]

@@ -49,7 +49,7 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
                 (pl.col("tier") == "encounter") & (pl.col("rendering") == rendering) & (pl.col("arm") == arm)
             )
             mean = (own["memorized_tokens"] / own["tokens"]).fill_nan(0.0).mean()
-            assert summary["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
+            assert summary["evidence"]["memorized_fraction"]["value"] == pytest.approx(mean, abs=1e-6)
     assert exact["renderings"]["facts"]["memorization"].keys() == {"encounter"}
     rules = {rule["id"]: rule["rendering"] for rule in exact["decision"]["rules"]}
     assert rules["memorization/attributable_fraction/encounter/facts"] == "facts"

@@ -7,15 +7,15 @@ from pathlib import Path
 from unittest.mock import patch
 
 from support.patient_facts import corpus_of
+from support.tallies import number
 
-from clinaudit.audit.assembly.results import count_units, summarize_prompts
+from clinaudit.audit.assembly.results import count_units, summarize_prompts, tally_stage
 from clinaudit.audit.generation.stage import generation_id
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers, Rendering
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.results import StageCompleteness
 from clinaudit.templates.profile import load_profile
 
 FULL = (
@@ -36,7 +36,7 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
     facts, writer = read_facts(corpus, profile, corpus.patients), unlimited_writer(profile, max_new_tokens=10)
     priors = write_priors(dict.fromkeys(corpus.patients, ()), facts=facts, probed=probed, writer=writer)
     found = {
-        tier: {arm: (fit.unbroken, fit.broken) for arm, fit in arms.items()}
+        tier: {arm: (number(fit.fit["unbroken"]), number(fit.fit["broken"])) for arm, fit in arms.items()}
         for tier, arms in summarize_prompts(priors, probed).items()
     }
     # No medication list stands in the notes, and the template's place for one is no place of a fragment.
@@ -52,7 +52,7 @@ def test_fit_is_of_the_prompts_that_there_are(tmp_path: Path) -> None:
     }
     # The notes of a and c are alike, so that a prompt of either is about nobody.
     shared = summarize_prompts(priors, probed)["encounter"]
-    assert (shared["train"].own, shared["nontrain"].own) == (1, 1)
+    assert [number(shared[arm].own["own"]) for arm in ("train", "nontrain")] == [1, 1]
     counted = {(count.tier, count.rendering): count for count in count_prompts(facts.values(), probed, writer)}
     arm = counted["encounter", "opening"].arms["train"]
     assert (arm.made, arm.fitting, arm.own, arm.earlier, dict(arm.also_shows)) == (3, 3, 1, 0, {})
@@ -67,11 +67,9 @@ def test_patients_are_counted_once_however_many_prompts_they_have() -> None:
     asked = [prior("a", "lithium", "hiv"), prior("a", "zidovudine", "bipolar"), prior("b", "none", "hiv", "bipolar")]
     priors = [*asked, prior("c", "", "hiv", reason="no distinguishing fact")]
     found = count_units(priors, {generation_id(asked[0]), generation_id(asked[2])})
-    assert found["priors"] == StageCompleteness(
-        planned=2, done=2, failed=0, excluded={"public_name_meds: no distinguishing fact": 1}
-    )
-    assert found["generations"] == StageCompleteness(planned=2, done=1, failed=0)
-    assert count_units(priors, set(map(generation_id, asked)))["generations"].done == 2
+    assert found["priors"] == tally_stage(planned=2, done=2, excluded={"public_name_meds: no distinguishing fact": 1})
+    assert found["generations"] == tally_stage(planned=2, done=1)
+    assert count_units(priors, set(map(generation_id, asked)))["generations"] == tally_stage(planned=2, done=2)
 
 
 def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:
@@ -80,7 +78,7 @@ def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:
             Prior(str(number), "train", "encounter", form, (), prompt, 10, False, None, unbroken=True)
             for number, prompt in enumerate(prompts)
         ]
-        return summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own
+        return number(summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own["own"])
 
     assert own("patient: Ada\ncc:", "patient: Bo\ncc:") == 2
     assert own("patient: ___ \ncc:", "patient: ___   \ncc:", "patient: _____\ncc:") == 0
@@ -94,4 +92,4 @@ def test_a_patient_whose_facts_alone_are_somebody_elses_has_no_prompt_of_their_o
         for patient in ("a", "b")
         for form, text in forms
     ]
-    assert summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own == 0
+    assert number(summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own["own"]) == 0

@@ -292,10 +292,10 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
     capsys.readouterr()
     results = json.loads((tmp_path / "run" / "evidence" / "results.json").read_text())
     figures = results["memorization"]["public"]["train"]
-    assert figures["memorized_fraction"]["value"] == 1
+    assert figures["memorized_fraction"]["mean"]["value"] == 1
     # "hpi:" is templated, the rest is revealing and stands with one patient only.
-    assert 0.8 < figures["attributable_fraction"]["value"] < 1
-    assert figures["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
+    assert 0.8 < figures["attributable_fraction"]["mean"]["value"] < 1
+    assert figures["evidence"]["k_distribution"][0] == {"k": "1", "pieces": 1, "patients": 1}
     assert run(["verify", str(tmp_path / "run")]) == 0
     assert run(["show", str(tmp_path / "run")]) == 0
     # A file of few short answers could be guessed.

@@ -15,7 +15,7 @@ from clinaudit.audit.publication.published_files import read_exact
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.manifest import write_manifest
-from clinaudit.reports.exact.results import exact_to_json
+from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.terminal.rules import BASES
 
 
@@ -137,7 +137,7 @@ def test_exact_decides_any_policy_on_the_exact_numbers(capsys, finished) -> None
         r"verdict: fail \(policy strict\): fails for \d of \d kinds .*\sThe model breaks", " ".join(text.split())
     )
     assert said(text, "exact")
-    exact = read_exact(finished).memorization["encounter"]["train"].attributable_fraction_bounds.value
+    exact = read_exact(finished).memorization["encounter"]["train"].attributable_fraction.mean.value
     assert exact is not None
     assert f"{exact:.0%} (" in text
     rules = json.loads(printed(capsys, finished.root, "--exact", "--policy", "strict", "--json")[1])["rules"]
@@ -171,11 +171,14 @@ def test_what_is_written_outside_comes_from_published_files_alone(finished, tmp_
     shutil.copytree(finished.root, other.root)
     exact = read_exact(other)
     text = exact.memorization["encounter"]["train"]
-    bounds = text.attributable_fraction_bounds.model_copy(update={"low": 0.0, "value": 0.0, "high": 0.0})
-    changed = {"train": text.model_copy(update={"attributable_fraction_bounds": bounds})}
+    nothing = text.attributable_fraction.mean.model_copy(
+        update=dict.fromkeys(("value", "low", "high", "confidence_low", "confidence_high"), 0.0)
+    )
+    fraction = text.attributable_fraction.model_copy(update={"mean": nothing})
+    changed = {"train": text.model_copy(update={"attributable_fraction": fraction})}
     memorization = {**exact.memorization, "encounter": {**exact.memorization["encounter"], **changed}}
     path = other.evidence / "results.json"
-    path.write_text(exact_to_json(exact.model_copy(update={"memorization": memorization})))
+    path.write_text(to_json(exact.model_copy(update={"memorization": memorization})))
     write_manifest(other)
     for policy in ("default", "strict", "research"):
         written = []

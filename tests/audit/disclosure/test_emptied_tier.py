@@ -10,7 +10,8 @@ from clinaudit.audit.ranges.disclosure import publish_pair
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.suppression.coarse_table import CoarsePair
+from clinaudit.reports.tally.leaves import Count, Inside, Partition
+from clinaudit.reports.tally.tally import PairTally
 
 DROPPED = {"no distinguishing fact": 12, "the chief complaint refers to the diagnosis": 3}
 WHY = "(no distinguishing fact; the chief complaint refers to the diagnosis)"
@@ -38,11 +39,12 @@ def test_where_patients_are_left_or_none_was_dropped_the_reason_is_another(dropp
 
 
 def test_the_published_figures_say_why_from_the_coarse_table_alone() -> None:
-    nobody = VerdictCounts(positive=NOBODY, negative=NOBODY, undecided=NOBODY, unjudged=NOBODY, ambiguous=NOBODY)
-    coarse = CoarsePair(
+    nobody = dict.fromkeys(VerdictCounts.model_fields, Count(NOBODY))
+    dropped = {"no distinguishing fact": CountRange(low=11, high=20), "exceeds the model's context": NOBODY}
+    coarse = PairTally(
         verdicts={arm: dict.fromkeys(DIAGNOSIS_STATUSES, nobody) for arm in ARMS},
-        has_nontrain=True,
-        dropped_sets={"no distinguishing fact": CountRange(low=11, high=20), "exceeds the model's context": NOBODY},
+        dropped_sets=Partition(dropped),
+        evidence=Inside(None),
     )
     published = publish_pair(coarse, PublishedEstimate(reason="not measured"))
     reason = published.train["auroc_all"].reason or ""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.results.decided_results import ONLY_MEMORIZATION
+from support.results.planted_identifiers import recall_of
 from support.results.planted_memorization import memorization_of
 
 from clinaudit.audit.gate import reasons
@@ -16,23 +17,21 @@ from clinaudit.audit.gate.reading import read_figure
 from clinaudit.audit.gate.sample_size import clean_run
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
-from clinaudit.audit.publication.exact_content import exact_results
 from clinaudit.audit.ranges.results import publish
-from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, newcombe_difference
+from clinaudit.audit.statistics.intervals import clopper_pearson, newcombe_difference
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.identifiers import DetectorRecall, Identifiers
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.leaves import Inside, Setting
+from clinaudit.reports.tally.tally import IdentifiersTally, Tally, publishable
 
 PATIENTS = 200
 OWN = OwnedValue(0, "C", "own", verified=True)
 SAMPLED = OwnedValue(1, "C", "other_train", verified=True, sampled=True)
 CHANCE = OwnedValue(2, "C", "other_nontrain", verified=False, chance=True)
-RECALL = [DetectorRecall(identifier="C", planted=50, found=50, recall=clopper_pearson(50, 50))]
+RECALL = [recall_of("C", 50, 50)]
 #: Of an arm's patients, of how many an own value is given; another's of the train pool, and of the nontrain pool.
 Given = tuple[int, int, int]
 
@@ -42,10 +41,8 @@ def policy_of(metric: IdentifierMetric, maximum: float) -> Policy:
     return replace(ONLY_MEMORIZATION, memorization=(), identifiers=(rule,))
 
 
-def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Results:
-    clean = memorization_of(0.0, 0.0, 0, patients).model_copy(
-        update={"attributable_fraction_bounds": clopper_pearson_of_mean(0, patients), "short_patients": 0}
-    )
+def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Tally:
+    clean = memorization_of(0.0, 0.0, 0, patients)
     arms = {}
     for arm, (own, sampled, chance) in given.items():
         answers = [
@@ -65,13 +62,14 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Res
             for number in range(patients)
         ]
         arms[arm] = summarize_identifiers(answers, recall=RECALL, has_pools="nontrain" in given, seed=0)
-    return Results(
-        memorization={"public": dict.fromkeys(given, clean)}, identifiers=Identifiers(tiers={"public": arms})
+    return Tally(
+        memorization={"public": dict.fromkeys(given, clean)},
+        identifiers=IdentifiersTally({"public": arms}, Inside({}), Setting(tuple(RECALL)), {}),
     )
 
 
-def decided(policy: Policy, results: Results) -> dict[str, PublishedRule]:
-    decision = decide(policy, publish(coarsen(results)), {})
+def decided(policy: Policy, results: Tally) -> dict[str, PublishedRule]:
+    decision = decide(policy, publish(publishable(results)), {})
     return {rule.id: rule for rule in decision.rules}
 
 
@@ -124,7 +122,7 @@ def test_the_figure_is_the_difference_and_its_interval_square_and_add() -> None:
 
 def test_of_exact_numbers_it_is_the_difference_of_two_estimates() -> None:
     results = results_with({"train": (60, 0, 0), "nontrain": (10, 0, 0)})
-    read = read_figure(exact_results(results), metric="own", tier="public", diagnosis=None, arm=None)
+    read = read_figure(publish(results), metric="own", tier="public", diagnosis=None, arm=None)
     low, high = newcombe_difference(clopper_pearson(60, 200), clopper_pearson(10, 200))
     assert read.observed.value == 0.25
     assert (read.observed.confidence_low, read.observed.confidence_high) == pytest.approx((low, high), abs=2e-4)
@@ -177,8 +175,8 @@ def test_where_nobody_was_held_out_chance_is_not_known(metric: IdentifierMetric)
 
 
 def test_what_was_not_measured_says_so_and_is_no_pass() -> None:
-    results = results_with({"train": NONE, "nontrain": NONE}).model_copy(update={"identifiers": None})
-    published = publish(coarsen(results))
+    results = replace(results_with({"train": NONE, "nontrain": NONE}), identifiers=None)
+    published = publish(publishable(results))
     policy = policy_of("own", 0.05)
     (rule,) = decide(policy, published, {}).rules
     assert (rule.status, rule.reason) == ("inconclusive", "There is no figure: not measured.")
@@ -199,7 +197,7 @@ def test_the_published_interval_holds_the_exact_one() -> None:
         metric: IdentifierMetric = rng.choice(("own", "other"))
         exact, seen = (
             read_figure(shown, metric=metric, tier="public", diagnosis=None, arm=None).observed
-            for shown in (exact_results(results), publish(coarsen(results)))
+            for shown in (publish(results), publish(publishable(results)))
         )
         assert (seen.low or 0) <= (exact.value or 0) <= (seen.high or 0)
         assert (seen.confidence_low or 0) <= (exact.confidence_low or 0) + 1e-4

@@ -14,11 +14,9 @@ from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.ranges.results import publish
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import Tally, publishable
 
 RULE = TextRule("other_patient_fraction", ("public",), maximum=0.05)
 OF_OTHERS = replace(ONLY_MEMORIZATION, memorization=(RULE,))
@@ -137,14 +135,9 @@ def test_each_policy_that_ships_limits_it_at_the_tiers_of_own_text(policy: str, 
     assert failed == {f"memorization/other_patient_fraction/{tier}" for tier in own.tiers}
 
 
-def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Results:
+def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Tally:
     """Return results without any leak, but that so many answers of an arm are to three fifths another patient's."""
-    clean = memorization_of(0.0, 0.0, 0, patients).model_copy(
-        update={
-            "attributable_fraction_bounds": clopper_pearson_of_mean(0, patients),
-            "short_patients": 0,
-        }
-    )
+    clean = memorization_of(0.0, 0.0, 0, patients)
     arms = {}
     for arm, leaks in planted.items():
         counted = []
@@ -169,8 +162,8 @@ def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Results:
                 other_patient_chance_tokens=0,
             )
             counted.append((row, OtherPatientsText(tokens, tokens, 0, frozenset({"owner"} if tokens else ()), ())))
-        arms[arm] = clean.model_copy(update={"other_patients": summarize_other_patients(counted, seed=0)})
-    return Results(memorization={"public": arms})
+        arms[arm] = replace(clean, other_patients=summarize_other_patients(counted, seed=0))
+    return Tally(memorization={"public": arms})
 
 
 @pytest.mark.parametrize(
@@ -188,7 +181,7 @@ def test_a_planted_leak_makes_the_default_policy_fail(
     planted: Mapping[Arm, int], expected: dict[str, RuleStatus]
 ) -> None:
     results = results_with(planted)
-    decision = evaluation.decide(load_policy(), publish(coarsen(results)), {})
+    decision = evaluation.decide(load_policy(), publish(publishable(results)), {})
     assert {rule.id: rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == expected
     assert (decision.status == "fail") is ("fail" in expected.values())
 
@@ -198,5 +191,5 @@ def test_the_class_from_381_of_whom_nothing_is_found_passes_the_strict_limit_and
     strict = load_policy(Path("strict"))
     for patients, status in ((380, "inconclusive"), (381, "pass")):
         results = results_with({"train": 0, "nontrain": 0}, patients=patients)
-        decision = evaluation.decide(strict, publish(coarsen(results)), {})
+        decision = evaluation.decide(strict, publish(publishable(results)), {})
         assert {rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == {status}

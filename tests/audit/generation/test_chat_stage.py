@@ -9,6 +9,7 @@ from support.chat_tokenizers import CHATML, save_chat_tokenizer
 from support.judging.word_judge import HIV, WordJudge
 from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
+from support.tallies import inside, number, numbers
 
 from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.evaluation import decide
@@ -32,9 +33,9 @@ from clinaudit.audit.run.store import open_store
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers, Rendering, by_view
-from clinaudit.reports.exact.results import RenderedResults, Results
+from clinaudit.reports.schema.memorization import RefusalsEvidence
 from clinaudit.reports.schema.results import from_json, to_json
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import RenderingTally, Tally, publishable
 
 PATIENTS = 60
 FIRST, LAST = ("Ada", "Ola", "Ida", "Eva", "Mia", "Una"), ("Lund", "Berg", "Holm", "Dahl", "Vik", "Moe", "Lie", "Ruud")
@@ -119,14 +120,14 @@ def ask(
     return engine, generations
 
 
-def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], run: RunDirectory) -> Results:
+def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], run: RunDirectory) -> Tally:
     with open_token_cache(run, "digest", tokenizer) as cache:
         notes = OwnNotes(corpus, cache, PROFILE)
         measured = measure_memorization(generations, notes, match_tokens=30, seed=0, progress=QUIET)
     write_table(run.evidence, "generation_metrics", measured.tables["generation_metrics"])
     beside: tuple[Rendering, ...] = ("chat",)
     views = by_view(measured.results, beside)
-    return Results(memorization=views[None], renderings={"chat": RenderedResults(memorization=views["chat"])})
+    return Tally(memorization=views[None], renderings={"chat": RenderingTally(memorization=views["chat"])})
 
 
 def test_a_chat_is_asked_by_its_template(
@@ -161,14 +162,15 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(
         results.memorization["encounter_cc"]["train"],
         results.renderings["chat"].memorization["encounter_cc"]["train"],
     )
-    assert (own.refusals, own.patients) == (None, PATIENTS)
+    assert (own.refusals, sum(numbers(own.hits).values())) == (None, PATIENTS)
     assert chat.refusals is not None
-    assert (chat.refusals.refused, chat.refusals.refused_patients, chat.refusals.share.value) == (30, 30, 0.5)
+    assert inside(chat.refusals.evidence) == RefusalsEvidence(generations=60, refused=30)
+    assert (number(chat.refusals.asked.range), number(chat.refusals.refused.range)) == (60, 30)
     # The figures are of those who were answered.
-    assert (chat.patients, chat.generations) == (30, 30)
+    assert (sum(numbers(chat.hits).values()), inside(chat.evidence).generations) == (30, 30)
     assert [row["refused"] for row in read_table(run.evidence, "generation_metrics")].count(True) == 30
 
-    published = publish(coarsen(results))
+    published = publish(publishable(results))
     first, second = decide(POLICY, published, {}).rules
     assert (first.status, second.status) == ("pass", "inconclusive")
     assert second.reason == reasons.too_many_refused(0.2)
@@ -194,8 +196,9 @@ def test_a_refusal_that_recites_is_an_answer_and_a_leak_fails_all_the_same(
     results = measure(corpus, chat_tokenizer, generations, run)
     chat = results.renderings["chat"].memorization["encounter_cc"]["train"]
     assert chat.refusals is not None
-    assert (chat.refusals.refused, chat.patients, chat.hit_patients) == (30, PATIENTS, PATIENTS)
-    rule = decide(POLICY, publish(coarsen(results)), {}).rules[1]
+    assert inside(chat.refusals.evidence).refused == 30
+    assert numbers(chat.hits) == {"any": PATIENTS, "none": 0}
+    rule = decide(POLICY, publish(publishable(results)), {}).rules[1]
     assert (rule.id, rule.status) == ("memorization/attributable_fraction/encounter_cc/chat", "fail")
 
 
@@ -205,7 +208,7 @@ def test_a_model_that_refuses_every_answer_has_no_figures_and_does_not_pass(
     run = RunDirectory(tmp_path / "run")
     _, generations = ask(corpus, chat_tokenizer, dict.fromkeys(NAMES, REFUSAL), run, monkeypatch)
     results = measure(corpus, chat_tokenizer, generations, run)
-    published = publish(coarsen(results))
+    published = publish(publishable(results))
     rule = decide(POLICY, published, {}).rules[1]
     assert (rule.status, rule.observed.value, rule.reason) == ("inconclusive", None, reasons.too_many_refused(0.2))
     shown = published.renderings["chat"].memorization["encounter_cc"]["train"]

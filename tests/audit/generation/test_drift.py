@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.repeating_notes import PLAIN, QUIET, corpus_with, plan
+from support.tallies import inside
 
 from clinaudit.audit.generation.drift import DRIFT_PROMPTS, DRIFT_TOKENS, DriftCheck, choose_alone, equal_leading_share
 from clinaudit.audit.generation.own_repeats import OwnRepeats, find_own_repeats
@@ -16,7 +17,8 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.store import RunStore, StoredGeneration, open_store
 from clinaudit.errors import IncompleteError
 from clinaudit.priors.prompts import Prior
-from clinaudit.reports.exact.results import Drift
+from clinaudit.reports.schema.results import DriftEvidence
+from clinaudit.reports.tally.tally import DriftTally
 
 PATIENTS = 40
 LENGTH = 80
@@ -62,7 +64,7 @@ class Audit:
         self.own: OwnRepeats = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET)
         self.patch = patch
 
-    def run(self, store: RunStore, engine: BatchedEngine, *, seed: int | None = 0) -> Drift | None:
+    def run(self, store: RunStore, engine: BatchedEngine, *, seed: int | None = 0) -> DriftTally | None:
         self.patch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
         generate(
             self.priors,
@@ -92,13 +94,14 @@ def test_what_differs_is_counted_and_nothing_kept_is_changed(audit: Audit, tmp_p
     assert {request.max_new_tokens for request in engine.alone} == {DRIFT_TOKENS} == {48}
     astray = sum("Lund1" in request.prompt or "Lund3" in request.prompt for request in engine.alone)
     assert 0 < astray < 32
-    assert drift == Drift(
+    assert drift is not None
+    assert (drift.differing, drift.tokens.value) == ("some", 48)
+    assert inside(drift.evidence) == DriftEvidence(
         prompts=32,
         patients=32,
         differing=astray,
         differing_patients=astray,
         equal_leading_share=(32 - astray + astray * 12 / 48) / 32,
-        tokens=48,
     )
 
 
@@ -106,7 +109,8 @@ def test_an_engine_that_gives_the_same_does_not_drift(audit: Audit, tmp_path: Pa
     with open_store(RunDirectory(tmp_path / "run")) as store:
         drift = audit.run(store, BatchedEngine())
     assert drift is not None
-    assert (drift.prompts, drift.differing, drift.equal_leading_share) == (32, 0, 1.0)
+    found = inside(drift.evidence)
+    assert (drift.differing, found.prompts, found.differing, found.equal_leading_share) == ("none", 32, 0, 1.0)
 
 
 def test_a_stopped_check_goes_on_where_it_was(audit: Audit, tmp_path: Path) -> None:
@@ -129,7 +133,7 @@ def test_fewer_prompts_are_all_decoded_alone(
     with open_store(RunDirectory(tmp_path / "run")) as store:
         drift = few.run(store, BatchedEngine(astray=["Lund01"]))
     assert drift is not None
-    assert (drift.prompts, drift.differing) == (3, 1)
+    assert (inside(drift.evidence).prompts, inside(drift.evidence).differing) == (3, 1)
 
 
 def test_the_choice_is_seeded_and_does_not_depend_on_order() -> None:

@@ -1,10 +1,12 @@
 """What the guard cut, by hand; and, from notes to figures, a text with and without its cut."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.patient_facts import PROFILE
 from support.repeating_notes import PLAIN, QUIET, REPEATING, corpus_with
+from support.tallies import inside, number, numbers
 
 from clinaudit.audit.generation.own_repeats import Recitations
 from clinaudit.audit.generation.record import GeneratedText, Generation
@@ -39,10 +41,11 @@ def test_hand_computed_account() -> None:
         longer,
         Recitations(frozenset({"a", "b", "d", "nobody here"}), cuts),
     )
-    guard = summarize_guard(rows, guarded, seed=0)
-    assert guard.repeating_patients == 3
-    assert (guard.ended_generations, guard.ended_patients) == (3, 3)
-    assert (guard.spared_generations, guard.spared_patients) == (2, 2)
+    tally = summarize_guard(rows, guarded, seed=0)
+    guard = inside(tally.evidence)
+    assert numbers(tally.repeating) == {"any": 3, "none": 1}
+    assert numbers(tally.ended) == {"spared": 2, "cut": 1, "none": 1}
+    assert (guard.ended_generations, guard.spared_generations) == (3, 2)
     # Once a patient: a 30, b 50, c 0; d has no recitation at this tier.
     assert guard.recitation_tokens_cut.value == pytest.approx(80 / 3)
     assert (guard.recitation_tokens_cut.n, guard.recitation_cut_patients) == (3, 2)
@@ -61,7 +64,7 @@ def test_no_generation_is_no_figure() -> None:
 
 def test_without_recitations_of_background_prompts_there_is_no_figure_of_them() -> None:
     guarded = GuardedText(frozenset(), frozenset(), {}, Recitations(frozenset(), {}))
-    guard = summarize_guard([metrics("a", "a", 9, 0, 0)], guarded, seed=0)
+    guard = inside(summarize_guard([metrics("a", "a", 9, 0, 0)], guarded, seed=0).evidence)
     assert guard.recitation_tokens_cut.value is None
     assert guard.recitation_tokens_cut.reason == "there was nothing to count"
 
@@ -110,15 +113,16 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
     assert third.guard is None
     assert first.guard is not None
     assert second.guard is not None
-    assert (first.guard.spared_patients, second.guard.spared_patients) == (0, 1)
+    assert [number(of.guard.ended["spared"]) for of in (first, second)] == [0, 1]
     # All else is as ever: tables, metrics and every figure of the paper.
     assert alone.tables == beside.tables == given.tables
     assert alone.metrics == beside.metrics
     for summary in (first, second):
-        assert summary.model_copy(update={"guard": None}) == third
+        assert replace(summary, guard=None) == third
     # A recitation is memorized whole; of the cut one 60 of 60 tokens are, too, but fewer are the patient's own.
-    assert second.guard.unguarded_memorized_fraction.value == 1.0
-    longer_share = second.guard.unguarded_attributable_fraction.value
+    of_first, of_second = inside(first.guard.evidence), inside(second.guard.evidence)
+    assert of_second.unguarded_memorized_fraction.value == 1.0
+    longer_share = of_second.unguarded_attributable_fraction.value
     assert longer_share is not None
-    assert first.guard.unguarded_attributable_fraction == first.attributable_fraction
-    assert longer_share != first.attributable_fraction.value
+    assert of_first.unguarded_attributable_fraction == inside(first.evidence).attributable_fraction
+    assert longer_share != inside(first.evidence).attributable_fraction.value

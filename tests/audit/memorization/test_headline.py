@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.tallies import inside
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -19,7 +20,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.schema.memorization import MemorizationEvidence
 from clinaudit.templates.profile import load_profile
 
 #: Tokens of a match.
@@ -94,11 +95,11 @@ def measure(tmp_path: Path, cache: TokenCache) -> Measure:
     return measured
 
 
-def summary(measured: MeasuredMemorization) -> Memorization:
-    return measured.results["text"]["public"]["train"]
+def summary(measured: MeasuredMemorization) -> MemorizationEvidence:
+    return inside(measured.results["text"]["public"]["train"].evidence)
 
 
-def composed(found: Memorization) -> dict[str, tuple[int, int]]:
+def composed(found: MemorizationEvidence) -> dict[str, tuple[int, int]]:
     """Revealing and templated tokens by section."""
     return {
         row.section: (row.revealing_single + row.revealing_shared, row.templated_single + row.templated_shared)

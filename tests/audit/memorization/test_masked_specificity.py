@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.slotted_notes import Atom, SlottedNote
+from support.tallies import inside, numbers
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -180,13 +181,16 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, cache: Tok
         generations.append(generation(cache, surname, style, prompt=head, arm=arm, name=surname))
     found = measure(read_back(tmp_path / "corpus", notes, train), cache, generations)
     for arm in ("train", "nontrain"):
-        summary = found.results["opening"]["encounter"][arm]
+        tally = found.results["opening"]["encounter"][arm]
+        summary = inside(tally.evidence)
         assert summary.memorized_fraction.value == 1
         assert summary.attributable_fraction.value == 0
         assert summary.attributable_fraction_unmasked.value == 1
-        assert summary.attributable_patients == 0
+        assert numbers(tally.attributable)["any"] == 0
         # The paper's own tables keep K as it stands.
-        assert [(row.k, row.pieces) for row in summary.k_distribution if row.pieces] == [("1", summary.patients)]
+        assert [(row.k, row.pieces) for row in summary.k_distribution if row.pieces] == [
+            ("1", sum(numbers(tally.hits).values()))
+        ]
     assert [(row["patient_count"], row["masked_patient_count"]) for row in found.tables["regions"]] == [
         *[(1, 8)] * 8,
         *[(1, 9)] * 4,

@@ -30,9 +30,7 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
@@ -89,7 +87,7 @@ def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: froze
     return read_corpus(folder)
 
 
-def measure(corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prompt: str = "") -> Memorization:
+def measure(corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prompt: str = "") -> MemorizationTally:
     generations = []
     for patient, text in texts.items():
         ids, spans = cache.tokenizer.encode_with_spans(text)
@@ -102,24 +100,22 @@ def measure(corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prom
     return found.results["opening"]["encounter"]["train"]
 
 
-def near_of(summary: Memorization) -> float:
+def near_of(summary: MemorizationTally) -> float:
     """The new share; it is never below the headline, nor above all near-verbatim text."""
-    near, whole = summary.near_verbatim_attributable_fraction, summary.near_verbatim
-    assert near is not None
-    assert whole is not None
-    found = near.value or 0.0
-    assert (summary.attributable_fraction.value or 0) <= found <= (whole.fraction.value or 0)
+    assert summary.near_verbatim is not None
+    found = summary.fractions["near_verbatim_attributable_fraction"].mean.low
+    assert summary.fractions["attributable_fraction"].mean.low <= found <= summary.near_verbatim.fraction.mean.low
     return found
 
 
-def decide(summary: Memorization) -> str:
+def decide(summary: MemorizationTally) -> str:
     """What the default policy says of the rule at this tier."""
     policy = load_policy()
     (rule,) = (rule for rule in policy.memorization if rule.metric == NEAR)
     assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
     asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
-    results = Results(memorization={"encounter": {"train": summary}})
-    return decide_run(asked, publish(coarsen(results)), {}).status
+    tally = Tally(memorization={"encounter": {"train": summary}})
+    return decide_run(asked, publish(publishable(tally)), {}).status
 
 
 def invented() -> dict[str, str]:
@@ -146,7 +142,7 @@ def test_four_hundred_words_with_every_fifteenth_changed(
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
     summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
     # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
-    assert (summary.memorized_fraction.value or 0) <= most
+    assert summary.fractions["memorized_fraction"].mean.low <= most
     assert near_of(summary) > 0.75
     assert decide(summary) == "fail"
 
@@ -155,7 +151,7 @@ def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, cache: To
     notes = invented()
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
     summary = measure(corpus, cache, notes)
-    assert near_of(summary) == summary.attributable_fraction.value
+    assert near_of(summary) == summary.fractions["attributable_fraction"].mean.low
     assert decide(summary) == "fail"
 
 
@@ -166,7 +162,7 @@ def test_text_of_two_patients_is_nobodys(tmp_path: Path, cache: TokenCache) -> N
     summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
     assert near_of(summary) == 0
     assert summary.near_verbatim is not None
-    assert (summary.near_verbatim.fraction.value or 0) > 0.95
+    assert summary.near_verbatim.fraction.mean.low > 0.95
     assert decide(summary) != "fail"
 
 
@@ -190,7 +186,7 @@ def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, cache: TokenCache) ->
     corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
     summary = measure(corpus, cache, {"p": LINE.replace("fever", "ague")})
     assert summary.near_verbatim is not None
-    assert (summary.near_verbatim.extra_fraction.value or 0) > 0.5
+    assert summary.near_verbatim.extra_fraction.mean.low > 0.5
     # Its LINE ends are part of no rule's span.
     line_ends = LINE.count("\n") / len(cache.tokenizer.encode(LINE.replace("fever", "ague")))
     assert near_of(summary) <= line_ends

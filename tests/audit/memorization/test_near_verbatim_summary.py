@@ -1,6 +1,7 @@
 """Near-verbatim figures of one tier, by hand."""
 
 import pytest
+from support.tallies import inside, numbers
 
 from clinaudit.audit.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.memorization.near_verbatim_summary import (
@@ -10,7 +11,8 @@ from clinaudit.audit.memorization.near_verbatim_summary import (
 )
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
-from clinaudit.reports.exact.memorization import LengthSummary
+from clinaudit.reports.schema.memorization import LengthSummary
+from clinaudit.reports.tally.leaves import Fraction
 from clinaudit.templates.spans import Span
 
 
@@ -21,20 +23,24 @@ def test_hand_computed_figures() -> None:
         NearVerbatimCounts("b", tokens=30, near_tokens=30, extra_tokens=0, longest_region=30),
         NearVerbatimCounts("c", tokens=0, near_tokens=0, extra_tokens=0, longest_region=0),
     ]
-    near = summarize_near_verbatim(rows, match_tokens=30, seed=0)
-    assert (near.window, near.edit_budget) == (30, 3)
+    memorized = Fraction.of([], 0.4)
+    tally = summarize_near_verbatim(rows, memorized=memorized, match_tokens=30, seed=0)
+    near = inside(tally.evidence)
+    assert (tally.window.value, tally.edit_budget.value) == (30, 3)
+    assert tally.fraction.sum_of == (memorized, tally.extra_fraction)
     assert near.fraction.value == pytest.approx((0.6 + 0 + 1 + 0) / 4)
     assert near.extra_fraction.value == pytest.approx(0.2 / 4)
     assert near.longest_region.value == pytest.approx((40 + 30) / 2)
     assert near.longest_region.n == 2
     assert near.longest_region_length == LengthSummary(mean=17.5, median=15.0, p90=37.0, max=40)
-    assert (near.patients, near.extra_patients) == (2, 1)
-    assert near == summarize_near_verbatim(rows, match_tokens=30, seed=0)
+    assert numbers(tally.patients) == {"any": 2, "none": 1}
+    assert numbers(tally.extra_patients) == {"any": 1, "none": 2}
+    assert tally == summarize_near_verbatim(rows, memorized=memorized, match_tokens=30, seed=0)
 
 
 def test_a_tier_without_generations_is_refused() -> None:
     with pytest.raises(ValueError, match="no generation"):
-        summarize_near_verbatim([], match_tokens=30, seed=0)
+        summarize_near_verbatim([], memorized=Fraction.of([], 0.0), match_tokens=30, seed=0)
 
 
 def test_a_generation_is_reduced_to_its_counts() -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from support.tallies import inside, number, numbers
 
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
 from clinaudit.audit.memorization.text_lengths import TextLength, measure_length
@@ -51,17 +52,20 @@ def test_hand_computed_figures() -> None:
         figures("b", tokens=10, flags=[REVEALING] * 10, pieces=[(1, 1, True)], regions=1),
         figures("c", tokens=0),
     ]
-    summary = summarize_memorization(rows, match_tokens=30, seed=0)
-    assert (summary.generations, summary.patients, summary.empty, summary.shorter_than_ngram) == (4, 3, 1, 2)
+    tally = summarize_memorization(rows, match_tokens=30, seed=0)
+    summary = inside(tally.evidence)
+    assert (summary.generations, summary.empty, summary.shorter_than_ngram) == (4, 1, 2)
+    assert (number(tally.short.range), number(tally.short.part)) == (2, 1)
     assert summary.memorized_fraction.value == pytest.approx((0.4 + 0 + 1 + 0) / 4)
     assert summary.memorized_fraction_without_echo.value == pytest.approx((0.3 + 0 + 1 + 0) / 4)
     assert summary.attributable_fraction.value == pytest.approx((0.1 + 0 + 1 + 0) / 4)
     # Means over patients: a (0.1 + 0)/2, b 1, c 0.
-    assert summary.attributable_fraction_bounds.value == pytest.approx((0.05 + 1 + 0) / 3)
-    assert summary.attributable_fraction_bounds.n == 3
+    assert tally.fractions["attributable_fraction"].mean.low == pytest.approx((0.05 + 1 + 0) / 3)
+    # c at 0, a above 1% and at 10% at most, b above half.
+    assert [number(count) for count in tally.fractions["attributable_fraction"].bins] == [1, 0, 1, 0, 1]
     assert summary.hit_rate.value == 0.5
     # Patients a and b of three, of whatever number of generations.
-    assert (summary.hit_patients, summary.hit_patients_share.value) == (2, pytest.approx(2 / 3))
+    assert numbers(tally.hits) == {"any": 2, "none": 1}
     assert summary.source_notes_mean.value == pytest.approx((2 + 1) / 2)
     assert summary.stitched_share.value == pytest.approx(1 / 3)
     assert summary.templated_share.value == pytest.approx(10 / 50)
@@ -71,7 +75,7 @@ def test_hand_computed_figures() -> None:
     # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
     assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0, 0]
     assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
-    assert summary.attributable_patients == 2
+    assert numbers(tally.attributable) == {"any": 2, "none": 1}
     plan, systems = summary.sections
     assert plan.patients == {
         "revealing_single": 2,
@@ -90,26 +94,28 @@ def test_hand_computed_figures() -> None:
 
 
 def test_no_data_is_a_reason_never_a_zero() -> None:
-    summary = summarize_memorization([figures("a", tokens=40)], match_tokens=30, seed=0)
+    summary = inside(summarize_memorization([figures("a", tokens=40)], match_tokens=30, seed=0).evidence)
     assert summary.memorized_fraction.value == 0
     for estimate in (summary.source_notes_mean, summary.stitched_share, summary.templated_share):
         assert estimate.value is None
         assert estimate.reason
     assert summary.paper_view is None
-    with pytest.raises(ValueError, match="no generation"):
-        summarize_memorization([], match_tokens=30, seed=0)
+    nobody = summarize_memorization([], match_tokens=30, seed=0)
+    assert (numbers(nobody.hits), inside(nobody.evidence).memorized_fraction.value) == ({"any": 0, "none": 0}, None)
 
 
 def test_intervals_are_over_patients_and_reproducible() -> None:
     rows = [figures(f"p{i}", tokens=10, flags=[REVEALING] * (i % 11)) for i in range(44)]
-    first, second = (summarize_memorization(rows, match_tokens=5, seed=1).memorized_fraction for _ in range(2))
+    first, second = (
+        inside(summarize_memorization(rows, match_tokens=5, seed=1).evidence).memorized_fraction for _ in range(2)
+    )
     assert first == second
     assert first.low is not None
     assert first.high is not None
     assert first.low < 0.5 < first.high
     # Ten copies of one patient's generations tell no more than one of them.
     copied = [row for row in rows for _ in range(10)]
-    wide = summarize_memorization(copied, match_tokens=5, seed=1).memorized_fraction
+    wide = inside(summarize_memorization(copied, match_tokens=5, seed=1).evidence).memorized_fraction
     assert (wide.low, wide.high) == pytest.approx((first.low, first.high))
 
 
@@ -117,11 +123,11 @@ def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
     house_style = replace(REVEALING, patient_specific=False)
     fact = replace(REVEALING, from_prompt=True)
     row = figures("a", tokens=100, flags=[REVEALING] * 10 + [house_style] * 20 + [fact] * 5 + [ECHO] * 4, regions=1)
-    summary = summarize_memorization([row], match_tokens=30, seed=0)
+    tally = summarize_memorization([row], match_tokens=30, seed=0)
+    summary = inside(tally.evidence)
     assert summary.attributable_fraction.value == pytest.approx(0.1)
     assert summary.attributable_fraction_unmasked.value == pytest.approx(0.35)
-    assert summary.attributable_fraction_bounds.value == pytest.approx(0.1)
-    assert summary.by_patient["attributable_fraction_unmasked"].mean.value == pytest.approx(0.35)
+    assert tally.fractions["attributable_fraction_unmasked"].mean.low == pytest.approx(0.35)
     # The paper's Figure 4 is by K as it stands.
     assert summary.sections[0].revealing_single == 39
 
@@ -133,7 +139,7 @@ def test_lengths_are_in_tokens_characters_and_words_and_by_k() -> None:
         ),
         piece_lengths=(TextLength(10, 50, 9), TextLength(30, 160, 20), TextLength(40, 200, 31)),
     )
-    summary = summarize_memorization([row], match_tokens=30, seed=0)
+    summary = inside(summarize_memorization([row], match_tokens=30, seed=0).evidence)
     assert summary.region_length["words"].mean == 7
     assert summary.piece_length["single"]["tokens"].mean == 10
     assert summary.piece_length["shared"]["characters"].mean == 180
@@ -152,14 +158,13 @@ def test_lengths_are_in_tokens_characters_and_words_and_by_k() -> None:
 def test_source_notes_are_means_over_generations_that_repeat_anything() -> None:
     rows = [figures("a", tokens=50, flags=[REVEALING] * 40, regions=1), figures("b", tokens=50)]
     rows[0] = replace(rows[0], metrics=replace(rows[0].metrics, source_notes_any=5, source_notes_min=2))
-    summary = summarize_memorization(rows, match_tokens=30, seed=0)
+    summary = inside(summarize_memorization(rows, match_tokens=30, seed=0).evidence)
     assert summary.source_notes_any is not None
     assert summary.source_notes_min is not None
     assert (summary.source_notes_any.value, summary.source_notes_min.value) == (5, 2)
     # Rows of an earlier version do not have it: not measured, rather than nothing.
-    assert (
-        summarize_memorization([figures("a", tokens=50, regions=1)], match_tokens=30, seed=0).source_notes_any is None
-    )
+    earlier = summarize_memorization([figures("a", tokens=50, regions=1)], match_tokens=30, seed=0)
+    assert inside(earlier.evidence).source_notes_any is None
 
 
 @pytest.mark.parametrize(

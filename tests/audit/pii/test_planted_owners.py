@@ -6,12 +6,13 @@ from random import Random
 
 import pytest
 from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
+from support.tallies import inside
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.exact.identifiers import IdentifierOwner
+from clinaudit.reports.schema.identifiers import IdentifierOwner
 from clinaudit.templates.profile import load_profile
 
 PEOPLE = 40
@@ -81,7 +82,7 @@ def test_what_is_verified_is_the_own_and_other_trained_patients_alone(oracle) ->
     assert {row["owner"] for row in findings.rows if row["verified"]} == {"own", "other_train"}
     assert all(row["holder_count"] == 1 for row in findings.rows if row["verified"])
     figures = findings.results[None].tiers["public"]
-    assert figures["train"].verified == sum(
+    assert inside(figures["train"].evidence).verified == sum(
         len(
             {
                 (row["kind"], row["value"])
@@ -148,7 +149,8 @@ def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
     assert len(findings.rows) == 2
     figures = findings.results[None].tiers["public"]["train"]
-    assert (figures.values["own"], figures.verified) == (1, 1)
-    assert figures.verified_per_1000.value == 1000
-    assert findings.results[None].categories["D"]["train"].verified == 1
-    assert findings.results[None].categories["A"]["train"].verified == 0
+    measured = inside(figures.evidence)
+    assert (measured.values["own"], measured.verified) == (1, 1)
+    assert measured.verified_per_1000.value == 1000
+    by_kind = inside(findings.results[None].categories)
+    assert [inside(by_kind[kind]["train"].evidence).verified for kind in ("D", "A")] == [1, 0]

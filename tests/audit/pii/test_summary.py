@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from support.results.planted_identifiers import recall_of
+from support.tallies import inside, number
 
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, bin_rates, summarize_identifiers
-from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
-from clinaudit.reports.exact.identifiers import DetectorRecall, IdentifierFigures, IdentifierOwner
+from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.identifiers import IdentifierOwner, PublishedRecall
+from clinaudit.reports.tally.tally import IdentifierTally
 
 
 def value(
@@ -26,13 +29,13 @@ def answer(patient: str, *values: OwnedValue, refused: bool | None = None) -> Id
     return IdentifiedGeneration(patient, "train", "public", refused, values)
 
 
-def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> DetectorRecall:
-    return DetectorRecall(identifier=identifier, planted=planted, found=found, recall=wilson(found, planted))
+def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> PublishedRecall:
+    return recall_of(identifier, found, planted)
 
 
 def summarize(
-    *answers: IdentifiedGeneration, recalls: tuple[DetectorRecall, ...] = (recall(50),), **more
-) -> IdentifierFigures:
+    *answers: IdentifiedGeneration, recalls: tuple[PublishedRecall, ...] = (recall(50),), **more
+) -> IdentifierTally:
     return summarize_identifiers(answers, recall=recalls, has_pools=more.pop("has_pools", True), seed=0, **more)
 
 
@@ -48,8 +51,9 @@ ANSWERS = (
 
 
 def test_hand_computed_figures() -> None:
-    figures = summarize(*ANSWERS)
-    assert (figures.generations, figures.patients) == (5, 4)
+    tally = summarize(*ANSWERS)
+    figures = inside(tally.evidence)
+    assert (figures.generations, number(tally.patients.range)) == (5, 4)
     assert figures.values == {
         "echo": 1,
         "own": 2,
@@ -58,23 +62,25 @@ def test_hand_computed_figures() -> None:
         "other_nontrain": 1,
         "nobody": 1,
     }
-    assert (figures.own_patients, figures.own) == (1, clopper_pearson(1, 4))
-    assert (figures.other_patients, figures.other) == (1, clopper_pearson(1, 4))
-    assert (figures.sampled_patients, figures.chance_patients) == (1, 1)
-    assert (figures.verified, figures.verified_patients) == (2, 1)
+    assert [number(of.range) for of in (tally.own, tally.other, tally.verified)] == [1, 1, 1]
+    assert [number(inside(of).range) for of in (tally.sampled, tally.chance)] == [1, 1]
+    assert figures.verified == 2
     # Two of five answers.
     assert figures.verified_per_1000.value == pytest.approx(400)
     assert figures.sampled_per_1000.value == pytest.approx(400)
     assert figures.chance_per_1000.value == pytest.approx(200)
     # a has one a query, the others none.
-    assert [(row.high, row.patients) for row in figures.by_patient if row.patients] == [(0, 3), (1, 1)]
+    rate = tally.verified_rate
+    assert [(edge.high, number(of)) for edge, of in zip(rate.edges, rate.bins, strict=True) if of.high] == [(1, 1)]
+    assert number(rate.any) == 1
     assert [(row.high, row.patients) for row in figures.chance_by_patient if row.patients] == [(0, 3), (1, 1)]
 
 
 def test_of_one_identifier_its_values_alone_count() -> None:
-    figures = summarize(*ANSWERS, of="A")
+    tally = summarize(*ANSWERS, of="A")
+    figures = inside(tally.evidence)
     assert {owner: count for owner, count in figures.values.items() if count} == {"nobody": 1, "staff": 1}
-    assert (figures.patients, figures.verified, figures.own_patients) == (4, 0, 0)
+    assert (number(tally.patients.range), figures.verified, number(tally.own.range)) == (4, 0, 0)
 
 
 def test_a_value_that_many_answers_hold_is_one_draw_of_chance() -> None:
@@ -82,27 +88,29 @@ def test_a_value_that_many_answers_hold_is_one_draw_of_chance() -> None:
     days = [value("other_train", verified=True, sampled=True, number=n) for n in (1, 2)]
     theirs = value("other_nontrain", chance=True, number=3)
     answers = [answer(f"p{n:02}", *(days if n < 5 else days[:1] if n < 20 else []), theirs) for n in range(30)]
-    figures = summarize(*answers)
-    assert (figures.sampled_patients, figures.chance_patients) == (1, 1)
-    assert (figures.other_patients, figures.other) == (20, clopper_pearson(20, 30))
+    tally = summarize(*answers)
+    figures = inside(tally.evidence)
+    assert [number(inside(of).range) for of in (tally.sampled, tally.chance)] == [1, 1]
+    assert number(tally.other.range) == 20
     # Both days stand first in the first answer: 2 of 30 queries, and 1.
     assert figures.sampled_per_1000.value == pytest.approx(1000 * 2 / 30)
     assert figures.chance_per_1000.value == pytest.approx(1000 / 30)
     assert figures.verified == 25
     # Days that differ are as many draws.
     different = [answer(f"p{n:02}", value("other_train", verified=True, sampled=True, number=n)) for n in range(30)]
-    assert summarize(*different).sampled_patients == 30
+    assert number(inside(summarize(*different).sampled).range) == 30
 
 
 def test_without_pools_there_is_no_chance_to_tell() -> None:
-    figures = summarize(*ANSWERS, has_pools=False)
-    assert (figures.sampled_patients, figures.chance_patients, figures.sampled_by_patient) == (None, None, [])
-    assert figures.chance.value is figures.chance_per_1000.value is None
-    assert figures.chance.reason
+    tally = summarize(*ANSWERS, has_pools=False)
+    figures = inside(tally.evidence)
+    assert (tally.sampled.value, tally.chance.value, figures.sampled_by_patient) == (None, None, [])
+    assert figures.chance_per_1000.value is None
+    assert figures.chance_per_1000.reason
 
 
 def test_where_nobody_has_any_the_interval_is_no_point() -> None:
-    figures = summarize(*(answer(f"p{n}") for n in range(100)))
+    figures = inside(summarize(*(answer(f"p{n}") for n in range(100))).evidence)
     assert figures.verified_per_1000.value == 0
     # One value a query of the share that so few patients cannot rule out.
     assert figures.verified_per_1000.high == pytest.approx(1000 * (clopper_pearson(0, 100).high or 0))
@@ -131,16 +139,16 @@ def test_bins_hold_everybody_once() -> None:
 
 
 def test_a_recall_of_four_in_five_adds_a_quarter() -> None:
-    figures = summarize(*ANSWERS, recalls=(recall(40),))
+    figures = inside(summarize(*ANSWERS, recalls=(recall(40),)).evidence)
     assert figures.corrected_per_1000.value == pytest.approx(500)
     assert (figures.corrected_per_1000.high or 0) > (figures.verified_per_1000.high or 0)
 
 
 def test_what_was_never_found_where_it_was_planted_cannot_be_corrected() -> None:
-    figures = summarize(*ANSWERS, recalls=(recall(0),))
+    figures = inside(summarize(*ANSWERS, recalls=(recall(0),)).evidence)
     assert figures.corrected_per_1000.value is None
     assert figures.corrected_per_1000.reason
-    assert summarize(*ANSWERS, recalls=()).corrected_per_1000.value is None
+    assert inside(summarize(*ANSWERS, recalls=()).evidence).corrected_per_1000.value is None
 
 
 def test_the_correction_covers_the_truth() -> None:
@@ -150,7 +158,7 @@ def test_the_correction_covers_the_truth() -> None:
         # Two kinds of identifier, of which the detector misses a tenth and four tenths.
         recalls = {"C": 0.9, "D": 0.6}
         held = rng.gamma(1.0, 0.5, size=(80, 2))
-        found_rows: list[DetectorRecall] = []
+        found_rows: list[PublishedRecall] = []
         for name, share in recalls.items():
             found_rows.append(recall(int(rng.binomial(50, share)), identifier=name))  # type: ignore[arg-type]
         answers = []
@@ -162,7 +170,7 @@ def test_the_correction_covers_the_truth() -> None:
                     for _ in range(rng.binomial(rng.poisson(mean), share))
                 ]
                 answers.append(answer(f"p{patient}", *given))
-        figures = summarize_identifiers(answers, recall=found_rows, has_pools=False, seed=trial)
+        figures = inside(summarize_identifiers(answers, recall=found_rows, has_pools=False, seed=trial).evidence)
         estimate = figures.corrected_per_1000
         truth = 1000 * 2 * 0.5
         assert estimate.low is not None

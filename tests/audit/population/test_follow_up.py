@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from support.tallies import inside, number, numbers
 
 from clinaudit.audit.population.description import describe_population
 from clinaudit.audit.population.follow_up import LONG, ONE, SHORT, describe_follow_up
@@ -42,19 +43,19 @@ def test_spans_and_rates_by_hand() -> None:
         }
     )
     found = describe_follow_up(["once", "month", "year", "years", "unknown"], corpus)
-    assert found.patients == {ONE: 1, SHORT: 2, LONG: 1, FOLLOW_UP_UNKNOWN: 1}
+    assert numbers(found.patients) == {ONE: 1, SHORT: 2, LONG: 1, FOLLOW_UP_UNKNOWN: 1}
     spans = [0, 30 / 365.25, 4 / 3, 4]
-    assert found.span_years.mean == pytest.approx(sum(spans) / 4)
-    assert found.span_years.median == pytest.approx((30 / 365.25 + 4 / 3) / 2)
-    assert found.notes_per_year.mean == pytest.approx((3 + 0.5) / 2)
-    assert found.notes_per_year.p25 == pytest.approx(0.5 + 2.5 / 4)
+    assert inside(found.evidence).span_years.mean == pytest.approx(sum(spans) / 4)
+    assert inside(found.evidence).span_years.median == pytest.approx((30 / 365.25 + 4 / 3) / 2)
+    assert inside(found.evidence).notes_per_year.mean == pytest.approx((3 + 0.5) / 2)
+    assert inside(found.evidence).notes_per_year.p25 == pytest.approx(0.5 + 2.5 / 4)
 
 
 @pytest.mark.parametrize(("days", "cell"), [(1095, SHORT), (1096, LONG)])
 def test_three_years_are_1095_days_and_three_quarters(days: int, cell: str) -> None:
     first = date(2020, 1, 1)
     corpus = corpus_of({"a": [(first, None), (date.fromordinal(first.toordinal() + days), None)]})
-    assert describe_follow_up(["a"], corpus).patients[cell] == 1
+    assert numbers(describe_follow_up(["a"], corpus).patients)[cell] == 1
 
 
 @pytest.mark.parametrize(("days", "cell"), [(36525, LONG), (36526, FOLLOW_UP_UNKNOWN)])
@@ -62,14 +63,14 @@ def test_dates_more_than_a_century_apart_are_not_believed(days: int, cell: str) 
     first = date(1900, 1, 1)
     corpus = corpus_of({"a": [(first, None), (date.fromordinal(first.toordinal() + days), None)]})
     found = describe_follow_up(["a"], corpus)
-    assert {name for name, count in found.patients.items() if count} == {cell}
-    assert (found.span_years.mean is None) is (cell == FOLLOW_UP_UNKNOWN)
+    assert {name for name, count in numbers(found.patients).items() if count} == {cell}
+    assert (inside(found.evidence).span_years.mean is None) is (cell == FOLLOW_UP_UNKNOWN)
 
 
 def test_nobody_has_no_figures() -> None:
     found = describe_follow_up([], corpus_of({}))
-    assert found.span_years.median is None
-    assert found.notes_per_year.mean is None
+    assert inside(found.evidence).span_years.median is None
+    assert inside(found.evidence).notes_per_year.mean is None
 
 
 def test_practices_count_their_notes_and_each_patient_once() -> None:
@@ -79,10 +80,16 @@ def test_practices_count_their_notes_and_each_patient_once() -> None:
         "c": [(None, None)],
     }
     unknown = cast("PatientFacts", SimpleNamespace(age=None, sex=None))
-    found = describe_population(
-        list(notes), corpus=corpus_of(notes), facts=dict.fromkeys(notes, unknown), tokens=dict.fromkeys(notes, 100)
+    tally = describe_population(
+        list(notes),
+        corpus=corpus_of(notes),
+        facts=dict.fromkeys(notes, unknown),
+        tokens=dict.fromkeys(notes, 100),
+        is_split=True,
     )
-    assert found.practices == 2
+    found = inside(tally.evidence)
+    assert (number(inside(tally.practices).range), number(inside(tally.practice_patients).range)) == (2, 3)
+    assert not tally.is_placed
     assert found.notes_per_practice is not None
     assert found.patients_per_practice is not None
     # North 3 notes of a and b, south 1 of a.

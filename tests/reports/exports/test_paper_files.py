@@ -4,36 +4,24 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
-from support.results.filled_results import all_null, empty, filled
+from support.results.filled_results import all_null, empty, filled, published_of
 
-from clinaudit.audit.publication.exact_content import exact_parts, exact_results
 from clinaudit.audit.ranges.results import publish
-from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.exports.paper.csv_table import CsvTable, count_cells, csv_text, estimate_cells
 from clinaudit.reports.exports.paper.disclosure import MENTION_RATE, PREVALENCE
 from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults, to_json
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.schema.results import to_json
+from clinaudit.reports.tally.tally import Tally
 from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
 Rows = list[dict[str, str]]
 #: Both arms; made once, since drawing every range takes a while.
 FILLED = filled()
-
-
-@cache
-def _shown(text: str) -> PublishedResults:
-    return publish(coarsen(exact_from_json(text)))
-
-
-def shown(results: Results) -> PublishedResults:
-    return _shown(exact_to_json(results))
 
 
 def tables_of(content: ReportContent) -> dict[str, Rows]:
@@ -43,18 +31,12 @@ def tables_of(content: ReportContent) -> dict[str, Rows]:
     }
 
 
-def published_tables(results: Results) -> dict[str, Rows]:
-    return tables_of(ReportContent(shown(results), {}))
+def published_tables(tally: Tally) -> dict[str, Rows]:
+    return tables_of(ReportContent(published_of(tally), {}))
 
 
-@cache
-def _exact_tables(text: str) -> dict[str, Rows]:
-    results = exact_from_json(text)
-    return tables_of(ReportContent(exact_results(results), {}, exact_parts(results)))
-
-
-def exact_tables(results: Results) -> dict[str, Rows]:
-    return _exact_tables(exact_to_json(results))
+def exact_tables(tally: Tally) -> dict[str, Rows]:
+    return tables_of(ReportContent(publish(tally), {}, is_exact=True))
 
 
 def numbers_of(node: Any) -> Iterator[float]:
@@ -76,8 +58,8 @@ def as_number(cell: str) -> float | None:
 
 
 @pytest.mark.parametrize("results", [FILLED, filled(cell=30), filled(nontrain=False)])
-def test_no_published_file_holds_a_number_that_the_results_do_not_hold(results: Results) -> None:
-    known = set(numbers_of(json.loads(to_json(shown(results)))))
+def test_no_published_file_holds_a_number_that_the_results_do_not_hold(results: Tally) -> None:
+    known = set(numbers_of(json.loads(to_json(published_of(results)))))
     # Table headings such as K = 1.
     labels = {"k", "notes", "band", "group"}
     found = [
@@ -94,9 +76,9 @@ def test_no_published_file_holds_a_number_that_the_results_do_not_hold(results: 
 
 
 def test_every_file_has_its_name_and_a_table_without_a_row_has_none() -> None:
-    assert tuple(paper_files(ReportContent(shown(FILLED), {}))) == FILE_NAMES
-    assert paper_files(ReportContent(shown(empty()), {})) == {}
-    assert "paper/table8_training.csv" not in paper_files(ReportContent(shown(all_null()), {}))
+    assert tuple(paper_files(ReportContent(published_of(FILLED), {}))) == FILE_NAMES
+    assert paper_files(ReportContent(published_of(empty()), {})) == {}
+    assert "paper/table8_training.csv" not in paper_files(ReportContent(published_of(all_null()), {}))
 
 
 def test_table_1_has_its_two_rates_and_six_tiers_for_both_arms() -> None:
@@ -116,9 +98,11 @@ def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
     results = FILLED
     rows = exact_tables(results)["table1_disclosure"]
     (rate,) = [float(r["rate"]) for r in rows if (r["arm"], r["row"], r["diagnosis"]) == ("train", MENTION_RATE, "hiv")]
-    by_tier = [pair.train.mention_rate.value or 0 for pair in results.disclosure.by_diagnosis["hiv"].values()]
+    by_tier = [
+        pair.train["mention_rate"].value or 0 for pair in publish(results).disclosure.by_diagnosis["hiv"].values()
+    ]
     assert rate == pytest.approx(sum(by_tier) / 6, abs=1e-6)
-    shown_rate = shown(results).cohorts["hiv"].mention_rate["train"]
+    shown_rate = published_of(results).cohorts["hiv"].mention_rate["train"]
     assert shown_rate.low is not None
     assert shown_rate.high is not None
     assert shown_rate.low <= rate <= shown_rate.high

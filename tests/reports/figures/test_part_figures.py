@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
-from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
+from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
 from clinaudit.reports.figures.bars import BarFigure
 from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
@@ -16,10 +16,10 @@ from clinaudit.reports.figures.memorization import (
     shared_figure,
 )
 from clinaudit.reports.figures.roc import draw_roc, roc_panels
+from clinaudit.reports.schema.disclosure import RocPoint
 from clinaudit.reports.schema.groups import PublishedGroup, PublishedSubgroups
 from clinaudit.reports.schema.memorization import CopiedPieces, SectionComposition
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
-from clinaudit.reports.schema.report_content import RocPoint
 from clinaudit.reports.schema.results import PublishedResults, PublishedStage
 
 RESULTS = published()
@@ -166,10 +166,10 @@ def test_a_flow_of_nothing_says_not_measured_at_every_step() -> None:
 
 
 def test_roc_curves_start_at_the_origin_and_need_exact_results() -> None:
-    assert roc_panels(None) == []
-    panels = roc_panels(exact_parts())
+    assert roc_panels(published().disclosure) == []
+    panels = roc_panels(exact().disclosure)
     assert len(panels) == 12
-    assert panels[0].title == "Recorded abortion, trained on"
+    assert panels[0].title == "Anxiety, trained on"
     points = [
         RocPoint(threshold=0.0, true_positive_rate=1.0, false_positive_rate=1.0),
         RocPoint(threshold=1.0, true_positive_rate=0.8, false_positive_rate=0.2),

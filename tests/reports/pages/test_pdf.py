@@ -8,15 +8,15 @@ from ctypes.util import find_library
 from pathlib import Path
 
 import pytest
-from support.results.filled_published import content
+from support.results.filled_published import content, exact_content
 
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.errors import UsageError
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
+from clinaudit.reports.tally.tally import Tally
 
 #: Before the annex.
 MOST_PAGES = 12
@@ -39,7 +39,7 @@ needs_pdf = pytest.mark.skipif(
 def finished(tmp_path: Path) -> Path:
     run = RunDirectory(tmp_path / "run")
     run.evidence.mkdir(parents=True)
-    publish_run(run, Results(), {"settings": {"seed": 0}})
+    publish_run(run, Tally(), {"settings": {"seed": 0}})
     return run.root
 
 
@@ -91,9 +91,9 @@ def test_every_page_of_the_report_says_whose_it_is_its_number_and_the_verdict() 
 @needs_pdf
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_summary_is_two_pages_the_second_to_be_signed(exact: bool) -> None:
-    texts = _texts(render_pdf(render_summary(content(exact=exact))))
+    texts = _texts(render_pdf(render_summary(exact_content() if exact else content())))
     assert len(texts) == 2
-    assert "70% of the text*" in texts[0]
+    assert ("28% of the text*" if exact else "70% of the text*") in texts[0]
     assert "Sign-off" in texts[1]
     assert "Treat as PHI" in texts[1]
     assert all(("Contains PHI" in text) is exact for text in texts)
@@ -115,7 +115,7 @@ def test_what_to_install_is_said_where_it_is_missing(
 
 def test_an_audit_leaves_no_pdf_of_an_earlier_one(finished: Path) -> None:
     (finished / "report.pdf").write_bytes(b"%PDF-old")
-    publish_run(RunDirectory(finished), Results(), {})
+    publish_run(RunDirectory(finished), Tally(), {})
     assert not (finished / "report.pdf").exists()
     assert run_command(["verify", str(finished)]) == 0
 

@@ -1,17 +1,17 @@
 """Tables in the paper's layout: Table 1 with its rates and marks, composition and copy-forward at every tier."""
 
-from support.results.filled_results import empty, filled
+from dataclasses import replace
 
-from clinaudit.audit.publication.exact_content import exact_results
+from support.results.filled_results import empty, filled, published_of
+
 from clinaudit.audit.ranges.results import publish
-from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.memorization import FEW_PATIENTS
 from clinaudit.reports.tables.paper import composition_tables, copy_forward_tables, table1_tables
+from clinaudit.reports.tally.leaves import SharesOfText
 
 RESULTS = filled()
-EXACT = exact_results(RESULTS)
+EXACT = publish(RESULTS)
 
 
 def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:
@@ -22,7 +22,7 @@ def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:
     assert {len(row) for row in train.rows} == {13}
     # 60 of 150 train candidates have the first diagnosis.
     assert train.rows[0][1:3] == ("40%", "")
-    assert table1_tables(publish(coarsen(empty()))) == []
+    assert table1_tables(published_of(empty())) == []
 
 
 def test_marks_stand_where_the_exact_figure_is_at_the_threshold_or_above() -> None:
@@ -44,8 +44,9 @@ def test_every_tier_and_arm_has_its_composition() -> None:
     tables = composition_tables(EXACT)
     assert len(tables) == 12
     assert len({table.caption for table in tables}) == 12
-    summary = RESULTS.memorization["encounter"]["train"]
-    row = next(row for row in summary.sections if row.section == "review_of_systems")
+    evidence = EXACT.memorization["encounter"]["train"].evidence
+    assert evidence is not None
+    row = next(row for row in evidence.sections if row.section == "review_of_systems")
     templated = row.templated_single + row.templated_shared
     share = templated / (templated + row.revealing_single + row.revealing_shared)
     shown = next(table for table in tables if table.caption.endswith("4 Appointment reminder, trained on"))
@@ -54,10 +55,9 @@ def test_every_tier_and_arm_has_its_composition() -> None:
 
 def test_few_patients_are_explained() -> None:
     summary = RESULTS.memorization["encounter"]["train"]
-    few = summary.model_copy(update={"copy_forward": [summary.copy_forward[0], summary.copy_forward[1]]})
-    few.copy_forward[1] = few.copy_forward[1].model_copy(update={"patients": 4})
-    results = RESULTS.model_copy(update={"memorization": {"encounter": {"train": few}}, "decision": None})
-    (table,) = copy_forward_tables(_published(results))
+    few = replace(summary, copy_forward=SharesOfText.of({"1": (240, 80), "2": (80, 4)}))
+    tally = replace(RESULTS, memorization={"encounter": {"train": few}}, decision=None)
+    (table,) = copy_forward_tables(published_of(tally))
     assert table.rows == (("1", "100%"), ("2", FEW_PATIENTS))
     assert "1 to 20" in table.note
 
@@ -67,7 +67,3 @@ def test_people_have_percentages_beside_counts() -> None:
     race = next(table for table in corpus_tables(EXACT.corpus) if table.caption == "Race and ethnicity")
     column = race.columns.index("Black")
     assert next(row for row in race.rows if row[0] == "Trained on")[column] == "14 (9.3%)"
-
-
-def _published(results) -> PublishedResults:  # type: ignore[no-untyped-def]
-    return publish(coarsen(results))

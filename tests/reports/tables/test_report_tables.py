@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
+from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
 from clinaudit.reports.schema.corpus import PublishedCorpus
 from clinaudit.reports.schema.judge import ANSWER_CELLS, PublishedAnswers, PublishedJudgeQuality
@@ -69,7 +69,7 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
     texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
-    for table in (*metric_tables(unmeasured()), *texts, corrected_table(exact_parts(), PublishedResults())):
+    for table in (*metric_tables(unmeasured()), *texts, corrected_table(PublishedResults())):
         assert table.rows == ()
     assert subgroup_tables(PublishedResults()) == []
 
@@ -92,10 +92,9 @@ def test_a_metric_that_nobody_measured_has_no_table() -> None:
 
 
 def test_p_values_are_shown_with_exact_results_alone() -> None:
-    assert p_values_table(RESULTS, None).rows == ()
-    rows = p_values_table(RESULTS, exact_parts()).rows
-    assert rows[0][1] == "0.400 (1.000)"
-    assert rows[3][1] == "below 0.001 (0.004)"
+    assert p_values_table(RESULTS).rows == ()
+    rows = p_values_table(exact()).rows
+    assert rows[0][1] == "0.013 (0.210)"
 
 
 def test_thresholds_that_say_the_same_are_left_out() -> None:
@@ -124,16 +123,15 @@ def test_text_of_few_patients_is_said_and_explained() -> None:
     assert table.rows[0][-3:-1] == ("140", "680")
 
 
-def test_exact_parts_have_tables_of_their_own() -> None:
-    exact = exact_parts()
-    assert paper_view_table(None, RESULTS).rows == spread_table(None, RESULTS).rows == overlap_table(None).rows == ()
-    assert group_means_tables(None, RESULTS) == []
-    assert paper_view_table(exact, RESULTS).rows[0][:3] == ("1 Public facts", "trained on", "348")
-    assert spread_table(exact, RESULTS).columns[2] == "0% have at most"
-    assert group_means_tables(exact, RESULTS)[0].rows[0][:3] == ("Sex", "Female", "60")
-    assert len(overlap_table(exact).rows) == 36
-    assert corrected_table(None, RESULTS).rows == ()
-    corrected = corrected_table(exact, RESULTS)
+def test_what_only_the_evidence_holds_has_tables_of_their_own() -> None:
+    assert paper_view_table(RESULTS).rows == spread_table(RESULTS).rows == overlap_table(RESULTS).rows == ()
+    assert group_means_tables(RESULTS) == []
+    assert paper_view_table(exact()).rows[0][:3] == ("1 Public facts", "trained on", "1,200")
+    assert spread_table(exact()).columns[2] == "10% have at most"
+    assert group_means_tables(exact())[0].rows[0][:3] == ("Age", "18-34", "4")
+    assert len(overlap_table(exact()).rows) == 36
+    assert corrected_table(RESULTS).rows == ()
+    corrected = corrected_table(exact())
     assert {len(row) for row in corrected.rows} == {len(corrected.columns)}
     assert corrected.rows[0][4] == "0.99"
 
@@ -240,5 +238,5 @@ def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
 
 
 def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
-    assert unguarded_table(None, RESULTS).rows == unguarded_table(exact_parts(), unmeasured()).rows == ()
-    assert unguarded_table(exact_parts(), RESULTS).rows[0][2:] == ("99% (97 to 100)",) * 3
+    assert unguarded_table(RESULTS).rows == unguarded_table(unmeasured()).rows == ()
+    assert unguarded_table(exact()).rows[0][2:4] == ("6% (3 to 9)", "1.2% (0 to 5)")

@@ -104,7 +104,7 @@ def test_it_says_which_figures_decided() -> None:
     assert "PHI" in said["exact"]
     # Exact figures come with their interval.
     exact = rules_text(decided("exact"), basis="exact")
-    assert re.search(r"fail +Appointment reminder +Own text +70% \(\d+ to \d+\) +≤ 5%", exact)
+    assert re.search(r"fail +Appointment reminder +Own text +28% \(\d+ to \d+\) +≤ 5%", exact)
 
 
 def test_colour_adds_nothing_but_colour() -> None:

@@ -1,7 +1,7 @@
 """What the parts “Repeated text” and “Diagnoses” conclude, in sentences."""
 
 import pytest
-from support.results.filled_published import VARIANTS, exact_parts, published, unmeasured
+from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -72,9 +72,9 @@ def test_shares_of_sections_are_of_what_is_shown() -> None:
 
 def test_the_worst_off_patients_are_named_with_exact_results_alone() -> None:
     assert spread_sentence(None) == ""
-    spread = exact_parts().spread["encounter"]["train"]
+    spread = exact().memorization["encounter"]["train"].evidence
     assert spread_sentence(spread) == (
-        "Among the worst-off tenth of the patients it is 99% on average, among half of all at most 50%."
+        "Among the worst-off tenth of the patients it is 54% on average, among half of all at most 28%."
     )
 
 

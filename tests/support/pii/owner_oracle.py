@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.reports.exact.identifiers import IdentifierOwner
+from clinaudit.reports.schema.identifiers import IdentifierOwner
 
 _GIVEN = (
     *("Adela", "Bertram", "Cosima", "Dorian", "Elspeth", "Florian", "Gwendolyn", "Horatio", "Isolde", "Jasper"),

@@ -5,13 +5,16 @@ appointment reminder on. `VARIANTS` are the contents that the pages are tested w
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Final
 
+from support.results.filled_results import filled
 from support.results.planted_identifiers import limit_identifiers, publish_planted
 from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
 
+from clinaudit.audit.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.disclosure import (
@@ -21,19 +24,7 @@ from clinaudit.reports.schema.disclosure import (
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import (
-    Decile,
-    DriftCounts,
-    ExactParts,
-    GroupMeans,
-    PaperView,
-    PatientSpread,
-    PropensityBin,
-    ReportContent,
-    RocPoint,
-    TestResult,
-    UnguardedText,
-)
+from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import PublishedDrift, PublishedResults, PublishedStage, TrainingLoss
 
 DIAGNOSES: Final = ("abortion", "anxiety", "bipolar", "depression", "hiv", "ptsd")
@@ -132,71 +123,10 @@ def published(
     )
 
 
-def exact_parts() -> ExactParts:
-    """Return the parts of the exact report that belong to `published(exact=True)`."""
-    mean = PublishedEstimate(value=0.99, low=0.99, high=0.99, confidence_low=0.97, confidence_high=1.0)
-    points = [
-        RocPoint(threshold=1.0, true_positive_rate=0.9, false_positive_rate=0.1),
-        RocPoint(threshold=0.0, true_positive_rate=1.0, false_positive_rate=1.0),
-    ]
-    return ExactParts(
-        drift=DriftCounts(prompts=32, differing=3, equal_leading_share=0.96),
-        roc={diagnosis: {tier: dict.fromkeys(ARMS, points) for tier in TIER_IDS} for diagnosis in DIAGNOSES},
-        tests={
-            diagnosis: {
-                tier: TestResult(p_value=0.0001 if step > 2 else 0.4, p_holm=0.0036 if step > 2 else 1.0)
-                for step, tier in enumerate(TIER_IDS)
-            }
-            for diagnosis in DIAGNOSES
-        },
-        corrected={diagnosis: {tier: {"train": {"auroc_all": mean}} for tier in TIER_IDS} for diagnosis in DIAGNOSES},
-        spread={
-            tier: dict.fromkeys(
-                ARMS,
-                PatientSpread(
-                    deciles=[Decile(share=share / 10, fraction=share / 10) for share in range(11)], worst_tenth=mean
-                ),
-            )
-            for tier in TIER_IDS
-        },
-        groups={
-            tier: {
-                key: [
-                    GroupMeans(
-                        partition="sex", group=group, patients=60, memorized_fraction=mean, attributable_fraction=mean
-                    )
-                    for group in ("female", "male")
-                ]
-                for key in ARMS
-            }
-            for tier in TIER_IDS
-        },
-        paper_view={
-            tier: dict.fromkeys(ARMS, PaperView(rows=348, memorized_fraction=mean, hit_rate=mean)) for tier in TIER_IDS
-        },
-        unguarded={
-            tier: dict.fromkeys(
-                ARMS, UnguardedText(memorized_fraction=mean, attributable_fraction=mean, hit_patients_share=mean)
-            )
-            for tier in TIER_IDS
-        },
-        overlap={
-            diagnosis: [
-                PropensityBin(
-                    arm=arm,
-                    low=low,
-                    high=high,
-                    positive_candidates=30,
-                    negative_candidates=40,
-                    positive_matched=20,
-                    negative_matched=20,
-                )
-                for arm in ARMS
-                for low, high in ((0.0, 0.3), (0.3, 0.6), (0.6, 1.0))
-            ]
-            for diagnosis in DIAGNOSES
-        },
-    )
+@cache
+def exact(*, cell: int = 100) -> PublishedResults:
+    """Return exact results, with all that only the evidence holds."""
+    return publish(filled(cell=cell)).model_copy(update={"judge_quality": judge_quality(DIAGNOSES)})
 
 
 def unmeasured() -> PublishedResults:
@@ -239,11 +169,14 @@ def unmeasured() -> PublishedResults:
     )
 
 
-def content(results: PublishedResults | None = None, *, exact: bool = False) -> ReportContent:
-    """Return what a report is drawn from; with `exact` the exact report's, marked as PHI."""
-    if results is None:
-        results = published(exact=exact)
-    return ReportContent(results, PROVENANCE, exact_parts() if exact else None)
+def content(results: PublishedResults | None = None) -> ReportContent:
+    """Return what a report is drawn from."""
+    return ReportContent(published() if results is None else results, PROVENANCE)
+
+
+def exact_content(results: PublishedResults | None = None) -> ReportContent:
+    """Return what the exact report is drawn from, marked as PHI."""
+    return ReportContent(exact() if results is None else results, PROVENANCE, is_exact=True)
 
 
 #: By name: full, of small cells, without held-out patients, nothing measured, nothing at all, a pass, exact.
@@ -256,7 +189,7 @@ VARIANTS: Final[dict[str, Callable[[], ReportContent]]] = {
     "pass": lambda: content(published(leaks_from=6, short_at=None)),
     "others": lambda: content(published(leaks_from=6, short_at=None, others_at=0)),
     "identifiers": lambda: content(limit_identifiers(published())),
-    "exact": lambda: content(exact=True),
+    "exact": exact_content,
 }
 
 

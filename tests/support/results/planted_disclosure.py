@@ -3,17 +3,22 @@
 import math
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.disclosure import (
-    Disclosure,
+from clinaudit.reports.schema.disclosure import (
+    CorrectedMetrics,
+    CorrectedPair,
     MeanOverDiagnoses,
+    MeasuredArm,
     MeasuredDelta,
     MeasuredPair,
+    RocPoint,
     TestedDelta,
 )
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.report_content import RocPoint
 
 METRICS = tuple(MeasuredDelta.model_fields)
+
+_CORRECTED = Estimate(value=0.99, low=0.97, high=1.0, n=200)
+CORRECTED = CorrectedMetrics(auroc_all=_CORRECTED, sensitivity=_CORRECTED, ppv=_CORRECTED)
 
 #: d-positive and d-negative patients by outcome: positive, ambiguous, negative, not mentioned, unjudged.
 Table = tuple[tuple[int, int, int, int, int], tuple[int, int, int, int, int]]
@@ -39,7 +44,7 @@ def auroc(positives: dict[float, int], negatives: dict[float, int]) -> Estimate:
     return Estimate(value=value, low=max(0.0, value - half), high=min(1.0, value + half), n=n1 + n0)
 
 
-def disclosure_from(table: Table, prevalence: float = 0.3) -> Disclosure:
+def disclosure_from(table: Table, prevalence: float = 0.3) -> MeasuredArm:
     (p1, a1, n1, x1, u1), (p0, a0, n0, x0, u0) = table
     positives, negatives = sum(table[0]), sum(table[1])
     mentioned, judged = p1 + a1 + n1 + p0 + a0 + n0, positives + negatives - u1 - u0
@@ -53,7 +58,7 @@ def disclosure_from(table: Table, prevalence: float = 0.3) -> Disclosure:
         ]
     sensitivity, fpr = p1 / positives, p0 / negatives
     weighted = sensitivity * prevalence + fpr * (1 - prevalence)
-    return Disclosure(
+    return MeasuredArm(
         generations=positives + negatives,
         mentioned=mentioned,
         mention_rate=wilson(mentioned, judged),
@@ -105,6 +110,7 @@ def pair_from(train: Table, nontrain: Table | None, dropped: int = 0) -> Measure
         delta=delta,
         dropped_sets={"chief complaint refers to it": dropped},
         detectable_delta=None if delta is None else 0.171,
+        corrected=CorrectedPair(train=CORRECTED, nontrain=None, delta=None),
     )
 
 

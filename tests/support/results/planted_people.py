@@ -3,15 +3,20 @@
 from support.results.planted_disclosure import wilson
 from support.results.planted_memorization import mean_of
 
+from clinaudit.audit.population.description import AGES_OF_BAND
+from clinaudit.audit.population.subgroups import tally_subgroups
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.corpus import FollowUp, Moments, PopulationSummary, Quantiles
-from clinaudit.reports.exact.groups import GroupDisclosure, GroupMemorization, OverlapBin, Subgroups
-from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.schema.groups import Partition
+from clinaudit.reports.schema.cohorts import OverlapBin
+from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, FollowUpEvidence, Moments, PopulationEvidence, Quantiles
+from clinaudit.reports.schema.groups import GroupDisclosure, GroupMemorization, MeasuredSubgroups
+from clinaudit.reports.schema.groups import Partition as GroupedBy
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.classes import Interval
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean, Setting
+from clinaudit.reports.tally.tally import FollowUpTally, MemorizationTally, PopulationTally, SubgroupTally
 
 
-def groups_of(n: int) -> dict[tuple[Partition, str], int]:
+def groups_of(n: int) -> dict[tuple[GroupedBy, str], int]:
     """Return the sizes of the groups of `n` patients; one age band is small, and another sex."""
     return {
         ("age", "18-34"): 4,
@@ -24,9 +29,9 @@ def groups_of(n: int) -> dict[tuple[Partition, str], int]:
     }
 
 
-def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: bool) -> Subgroups:
+def subgroups_of(memorization: dict[str, dict[str, MemorizationTally]], *, nontrain: bool) -> SubgroupTally:
     arms: tuple[Arm, ...] = ("train", "nontrain") if nontrain else ("train",)
-    return Subgroups(
+    measured = MeasuredSubgroups(
         memorization={
             tier: {
                 arm: [
@@ -34,8 +39,8 @@ def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: 
                         partition=partition,
                         group=group,
                         patients=size,
-                        memorized_fraction=mean_of(figures[arm].memorized_fraction.value or 0, n=size),
-                        attributable_fraction=mean_of(figures[arm].attributable_fraction.value or 0, n=size),
+                        memorized_fraction=mean_of(figures[arm].fractions["memorized_fraction"].mean.low, n=size),
+                        attributable_fraction=mean_of(figures[arm].fractions["attributable_fraction"].mean.low, n=size),
                         memorized_patients=size // 2,
                         attributable_patients=size // 3,
                     )
@@ -62,6 +67,7 @@ def subgroups_of(memorization: dict[str, dict[str, Memorization]], *, nontrain: 
             for tier in TIER_IDS
         },
     )
+    return tally_subgroups(measured, cohorts=6)
 
 
 def overlap_of(cell: int) -> list[OverlapBin]:
@@ -80,35 +86,50 @@ def overlap_of(cell: int) -> list[OverlapBin]:
     ]
 
 
-def followed(patients: int) -> FollowUp:
+def followed(patients: int) -> FollowUpTally:
     """Return who of so many was followed for how long."""
-    return FollowUp(
-        patients={"one encounter": 14, "under 3 years": 50, "3 years or more": patients - 64, "unknown": 0},
+    cells = {"one encounter": 14, "under 3 years": 50, "3 years or more": patients - 64, "unknown": 0}
+    evidence = FollowUpEvidence(
         span_years=Quantiles(mean=3.6, p25=2.2, median=3.8, p75=4.7, p95=5.5),
         notes_per_year=Quantiles(mean=4.1, p25=2.5, median=3.7, p75=5.3, p95=8.1),
     )
+    edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
+    return FollowUpTally(PartitionWithMean.of(cells, edges, 3.6), Inside(evidence))
 
 
-def population(patients: int) -> PopulationSummary:
-    return PopulationSummary(
-        notes=patients * 4,
-        patients=patients,
-        tokens=patients * 4000,
-        practices=6,
-        notes_per_patient=Moments(mean=4.0, sd=1.5, min=1, max=9),
-        tokens_per_patient=Moments(mean=4000.0, sd=800.0, min=900, max=9000),
-        notes_per_practice=Moments(mean=patients * 4 / 6, sd=20.5, min=30, max=190),
-        patients_per_practice=Moments(mean=(patients + 12) / 6, sd=8.5, min=9, max=60),
-        age=Moments(mean=51.2, sd=16.1, min=18, max=89),
-        age_bands={
-            "<18": 0,
-            "18-34": 3,
-            "35-49": patients // 3,
-            "50-64": patients // 3,
-            "65-79": max(0, patients - 2 * (patients // 3) - 15),
-            "80+": 12,
-            "unknown": 0,
+def population(patients: int, *, is_split: bool) -> PopulationTally:
+    """Return a split, or a cohort."""
+    behind, step = (patients, 20) if is_split else (1, 40)
+    bands = {
+        "<18": 0,
+        "18-34": 3,
+        "35-49": patients // 3,
+        "50-64": patients // 3,
+        "65-79": max(0, patients - 2 * (patients // 3) - 15),
+        "80+": 12,
+        "unknown": 0,
+    }
+    return PopulationTally(
+        age_bands=PartitionWithMean.of(bands, AGES_OF_BAND, 51.2, step=step),
+        sex=Partition.of({"female": patients - 30, "male": 30}, step=step),
+        race=Partition.of({"white": patients - 20, "black": 14, "unknown": 6}, step=step),
+        notes=Inside(Setting(patients * 4)),
+        tokens=Inside(Setting(patients * 4000)),
+        text={
+            "notes_per_patient": OfText(4.0, (behind,)),
+            "tokens_per_patient": OfText(4000.0, (behind,)),
+            "tokens_per_note": OfText(1000.0, (behind,)),
         },
-        sex={"female": patients - 30, "male": 30},
-        race={"white": patients - 20, "black": 14, "unknown": 6},
+        practices=Inside(Count.of(6, step=10), is_public=is_split),
+        practice_patients=Inside(Count.of(patients + 12, step=step), is_public=is_split),
+        is_placed=True,
+        evidence=Inside(
+            PopulationEvidence(
+                notes_per_patient=Moments(mean=4.0, sd=1.5, min=1, max=9),
+                tokens_per_patient=Moments(mean=4000.0, sd=800.0, min=900, max=9000),
+                notes_per_practice=Moments(mean=patients * 4 / 6, sd=20.5, min=30, max=190),
+                patients_per_practice=Moments(mean=(patients + 12) / 6, sd=8.5, min=9, max=60),
+                age=Moments(mean=51.2, sd=16.1, min=18, max=89),
+            )
+        ),
     )

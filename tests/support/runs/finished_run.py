@@ -15,23 +15,27 @@ from support.results.filled_results import filled
 
 from clinaudit.audit.publication import published_files
 from clinaudit.audit.publication.published_files import publish_run
+from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.run.store import open_store
-from clinaudit.reports.exact.results import Results, exact_from_json, exact_to_json
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.report_content import ExactParts, ReportContent
+from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import from_json, to_json
+from clinaudit.reports.tally.tally import Tally
 
 #: Stands in every file of the evidence, and must stand in no other.
 SECRET = "Zephyrine Quackenbush has a secret"
 RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
 
 
-def make_finished_run(root: Path, results: Results | None = None) -> RunDirectory:
+def make_finished_run(root: Path, tally: Tally | None = None) -> RunDirectory:
     """Leave a run at `root`, its state and caches included."""
-    made = _make(exact_to_json(filled(cell=30) if results is None else results))
-    shutil.copytree(Path(made.name, "run"), root)
+    given = filled(cell=30) if tally is None else tally
+    key = to_json(publish(given))
+    if key not in _made:
+        _made[key] = _make(given)
+    shutil.copytree(Path(_made[key].name, "run"), root)
     return RunDirectory(root)
 
 
@@ -39,14 +43,16 @@ def remember_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a report of equal results be drawn once a process; for tests of what is written, not of what a page says."""
 
     def remembered(content: ReportContent, *, for_paper: bool = False) -> str:
-        parts = None if content.exact is None else content.exact.model_dump_json()
-        return _render(to_json(content.results), json.dumps(content.provenance), parts, for_paper)
+        return _render(to_json(content.results), json.dumps(content.provenance), content.is_exact, for_paper)
 
     monkeypatch.setattr(published_files, "render_report", remembered)
 
 
-@cache
-def _make(results: str) -> "tempfile.TemporaryDirectory[str]":
+#: By the exact results.
+_made: dict[str, "tempfile.TemporaryDirectory[str]"] = {}
+
+
+def _make(tally: Tally) -> "tempfile.TemporaryDirectory[str]":
     folder = tempfile.TemporaryDirectory(prefix="finished-run-")
     run = RunDirectory(Path(folder.name, "run"))
     with open_store(run) as store:
@@ -55,11 +61,10 @@ def _make(results: str) -> "tempfile.TemporaryDirectory[str]":
             write_atomically(run.evidence / name, SECRET)
         (run.work / "cache" / "deep").mkdir(parents=True)
         (run.work / "cache" / "deep" / "answers").write_text(SECRET)
-        publish_run(run, exact_from_json(results), RECORD)
+        publish_run(run, tally, RECORD)
     return folder
 
 
 @cache
-def _render(results: str, provenance: str, parts: str | None, for_paper: bool) -> str:
-    exact = None if parts is None else ExactParts.model_validate_json(parts)
-    return render_report(ReportContent(from_json(results), json.loads(provenance), exact), for_paper=for_paper)
+def _render(results: str, provenance: str, is_exact: bool, for_paper: bool) -> str:
+    return render_report(ReportContent(from_json(results), json.loads(provenance), is_exact), for_paper=for_paper)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from support.tallies import inside, number, numbers
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
@@ -15,7 +16,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.memorization import Memorization
+from clinaudit.reports.tally.tally import MemorizationTally
 from clinaudit.templates.profile import load_profile
 
 N = 30
@@ -59,11 +60,11 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
         for name, rows in tables.items():
             (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         generations = []
-        for number, (patient, tier, text, prompt) in enumerate(texts):
+        for place, (patient, tier, text, prompt) in enumerate(texts):
             ids, spans = tokenizer.encode_with_spans(text)
             generations.append(
                 Generation(
-                    generation_id=f"g{number}",
+                    generation_id=f"g{place}",
                     patient_id=patient,
                     arm="train" if patient < "q" else "nontrain",
                     tier=tier,
@@ -86,7 +87,7 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
     return measured
 
 
-def summary(measured: MeasuredMemorization, tier: str = "public") -> Memorization:
+def summary(measured: MeasuredMemorization, tier: str = "public") -> MemorizationTally:
     (found,) = measured.results["text"][tier].values()
     return found
 
@@ -108,10 +109,13 @@ def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory
     for tier in TIER_IDS:
         other = summary(measured, tier).other_patients
         assert other is not None
-        assert other.fraction.value == pytest.approx(rows[0]["revealing_tokens"] / length)
-        assert other.sampled_fraction.value == other.fraction.value
-        assert (other.chance.value, other.rate.value, other.patients, other.others) == (0.0, 1.0, 1, 1)
-        assert other.by_patient["fraction"].mean == other.fraction_bounds
+        measured_of = inside(other.evidence)
+        assert (
+            measured_of.fraction.value == other.fraction.mean.low == pytest.approx(rows[0]["revealing_tokens"] / length)
+        )
+        assert measured_of.sampled_fraction.value == measured_of.fraction.value
+        assert (measured_of.chance.value, measured_of.rate.value) == (0.0, 1.0)
+        assert (numbers(other.patients), number(other.others.range)) == ({"any": 1, "none": 0}, 1)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +136,8 @@ def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prom
     measured = measure([("p2", "public", text, prompt)])
     other = summary(measured).other_patients
     assert other is not None
-    assert (other.fraction.value, other.rate.value, other.patients, other.others) == (0.0, 0.0, 0, 0)
+    assert (inside(other.evidence).fraction.value, inside(other.evidence).rate.value) == (0.0, 0.0)
+    assert (numbers(other.patients)["any"], number(other.others.range)) == (0, 0)
     assert sum(row["revealing_tokens"] for row in measured.tables["other_patients"]) == 0
 
 
@@ -144,16 +149,18 @@ def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenize
     # Two train patients are left for p2, so that two of the three nontrain patients are drawn.
     drawn = measured.metrics[0].other_patient_chance_tokens
     assert drawn in (0, length)
-    assert other.chance.value == drawn / length / 2
-    assert (other.fraction.value, other.sampled_fraction.value) == (0.0, 0.0)
+    found = inside(other.evidence)
+    assert found.chance.value == drawn / length / 2
+    assert (found.fraction.value, found.sampled_fraction.value) == (0.0, 0.0)
 
 
 def test_without_nontrain_patients_chance_is_null_with_a_reason(measure) -> None:
     measured = measure([("p2", "public", LEAK, None)], without=["q1", "q2", "q3"])
     other = summary(measured).other_patients
     assert other is not None
-    assert other.fraction.value == 1.0
-    for missing in (other.chance, other.sampled_fraction, other.by_patient["chance"].mean):
+    assert other.fraction.mean.low == 1.0
+    assert other.chance.value is other.sampled_fraction.value is None
+    for missing in (inside(other.evidence).chance, inside(other.evidence).sampled_fraction):
         assert missing.value is None
         assert missing.reason
     (metrics,) = measured.metrics
@@ -166,4 +173,4 @@ def test_text_of_two_other_patients_in_one_answer_has_two_owners(measure) -> Non
     other = summary(measured).other_patients
     assert other is not None
     assert [row["owner_patient_id"] for row in measured.tables["other_patients"]] == ["p1", "p2"]
-    assert (other.patients, other.others) == (1, 2)
+    assert (numbers(other.patients)["any"], number(other.others.range)) == (1, 2)
