@@ -44,7 +44,7 @@ from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosu
 from clinaudit.audit.gate import evaluation
 from clinaudit.audit.gate.evaluation import Comparison
 from clinaudit.audit.gate.policy import ALPHA, LIMITS, Policy, load_policy
-from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_of
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
@@ -92,7 +92,7 @@ def simulate_verdicts(
     for _ in range(repetition_count):
         tally = simulate_audit(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
         published = publish_results(tally, patients=patients)
-        given = {"": find_outcomes(tested_of(tally), published)}
+        given = {"": find_outcomes(publish(tally), published)}
         if moved is not None:
             given[" at exact thresholds"] = _plain_outcomes(tally)
             moved.update(_count_moved(*given.values()))
@@ -104,7 +104,14 @@ def simulate_verdicts(
 
 def _plain_outcomes(tally: Tally) -> dict[Comparison, evaluation.Outcome]:
     """Return what the tests show at the policy's own thresholds, which would tell counts."""
-    deltas = tested_of(tally)
+    views = {None: tally.disclosure, **{name: other.disclosure for name, other in tally.renderings.items()}}
+    deltas = {
+        (diagnosis, tier, view): pair.evidence.value.delta.auroc_all
+        for view, disclosure in views.items()
+        for diagnosis, tiers in disclosure.by_diagnosis.items()
+        for tier, pair in tiers.items()
+        if pair.evidence.value is not None and pair.evidence.value.delta is not None
+    }
     adjusted = holm([delta.p_value or 0.0 for delta in deltas.values()])
     return {
         compared: evaluation.Outcome(

@@ -341,7 +341,7 @@ def _record_turns(tally: Tally, published: PublishedResults) -> Mapping[Comparis
         return found
 
     with patch.object(exact_outcomes, "safe_limits", record):
-        outcomes = exact_outcomes.find_outcomes(exact_outcomes.tested_of(tally), published)
+        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
     return dict(zip(outcomes, recorded, strict=True))
 
 
@@ -349,7 +349,7 @@ def _words_of_all(tally: Tally, published: PublishedResults) -> Mapping[Comparis
     """Return the status of every comparison under a policy of each limit in turn."""
     words: dict[Comparison, list[str]] = defaultdict(list)
     for limit in LIMITS:
-        outcomes = exact_outcomes.find_outcomes(exact_outcomes.tested_of(tally), published)
+        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
         rule = DisclosureRule(tuple(tally.memorization), None, limit)
         policy = Policy("attack", 2, 1.0, 1.0, (), (rule,))
         for decided in decide(policy, published, outcomes).rules:

@@ -36,7 +36,7 @@ from support.results.world_verdicts import tally_disclosure, tally_judge
 
 from clinaudit.audit.gate import evaluation
 from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.publication.exact_outcomes import find_outcomes, tested_of
+from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.identifiers import IdentifierEvidence, PublishedRecall
@@ -92,7 +92,7 @@ def tally_of(world: World, *, resamples: int = _RESAMPLES) -> Tally:
 def decide(tally: Tally) -> Tally:
     """Return the tally with the verdict of the policy that ships."""
     published = publish(publishable(tally))
-    outcomes = find_outcomes(tested_of(tally), published)
+    outcomes = find_outcomes(publish(tally), published)
     return replace(tally, decision=Setting(evaluation.decide(load_policy(), published, outcomes)))
 
 

@@ -226,7 +226,7 @@ class Attacker:
             patch.object(exact_outcomes, "draw_tables", self._draw_tables),
             patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
         ):
-            outcomes = exact_outcomes.find_outcomes(exact_outcomes.tested_of(tally), self._published)
+            outcomes = exact_outcomes.find_outcomes(publish(Tally(disclosure=tally.disclosure)), self._published)
         return {
             compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
             for compared, shown in outcomes.items()
