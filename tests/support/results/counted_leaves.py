@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from support.results.random_worlds import FRACTION_BINS, TOKENS, Law, Sum, World, add, minus, times
+from support.results import random_worlds as shape
+from support.results.random_worlds import Law, Sum, World, add, minus, times
 
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
@@ -190,13 +191,13 @@ class CountedLeaves:
 
     def fraction(self, place: str, patients: Sum, *, sum_of: tuple[Fraction, ...] = ()) -> Fraction:
         """Return a fraction of each patient's text, whose bins and tokens stand at a place."""
-        bins = [{f"{place}/bin/{k}": 1} for k in range(len(FRACTION_BINS))]
+        bins = [{f"{place}/bin/{k}": 1} for k in range(len(shape.FRACTION_BINS))]
         cells, tokens, whole = [minus(patients, *bins), *bins], add(f"{place}/sum"), self._value(patients)
-        mean = self._value(tokens) / whole / TOKENS if whole else 0.0
+        mean = self._value(tokens) / whole / shape.TOKENS if whole else 0.0
 
         def read(shown: Fraction) -> Iterator[Law]:
             yield from map(_class, cells, shown.bins)
-            yield from self._read_mean(tokens, patients, TOKENS, shown.mean)
+            yield from self._read_mean(tokens, patients, shape.TOKENS, shown.mean)
 
         counts = map(self._value, cells)
         return self._keep(Fraction.of(zip(_FRACTION_EDGES, counts, strict=True), mean, sum_of=sum_of), read)

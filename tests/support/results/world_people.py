@@ -9,21 +9,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
-from support.results.random_worlds import (
-    ARMS,
-    BOTH,
-    CORPUS_PARTITIONS,
-    FOLLOW_UP_DAYS,
-    GROUPS,
-    ROWS,
-    STYLE,
-    UNSURE,
-    World,
-    add,
-    minus,
-)
+from support.results.random_worlds import World, add, minus
 
 from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
 from clinaudit.audit.population.description import AGES_OF_BAND
@@ -57,14 +46,14 @@ def tally_corpus(leaves: CountedLeaves) -> CorpusTally:
     def identifiability(arm: str) -> IdentifiabilityTally:
         cells = {kind: leaves.partition(of) for kind, of in world.identifiable(arm).items()}
         return IdentifiabilityTally(
-            tagged={STYLE: cells[STYLE]},
+            tagged={shape.STYLE: cells[shape.STYLE]},
             uniqueness={tier: cells[tier] for tier in world.tiers},
             lengths=cells["length"],
             ids=cells["ids"],
         )
 
     def follow_up(arm: str) -> FollowUpTally:
-        cells = {cell: add(f"follow/{arm}/{cell}") for cell in (*FOLLOW_UP_DAYS, "unknown")}
+        cells = {cell: add(f"follow/{arm}/{cell}") for cell in (*shape.FOLLOW_UP_DAYS, "unknown")}
         edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
         spans = leaves.with_mean(cells, edges, add(f"follow/{arm}/sum"), scale=_YEAR_DAYS)
         return FollowUpTally(spans, NOT_FILLED)
@@ -72,23 +61,23 @@ def tally_corpus(leaves: CountedLeaves) -> CorpusTally:
     return CorpusTally(
         counterfactual=True,
         labels="table",
-        splits={arm: _population(leaves, arm) for arm in ARMS},
+        splits={arm: _population(leaves, arm) for arm in shape.ARMS},
         cohorts={diagnosis: _population(leaves, diagnosis) for diagnosis in world.diagnoses},
-        identifiability={arm: identifiability(arm) for arm in ARMS},
-        follow_up={arm: follow_up(arm) for arm in ARMS},
-        targets_in_both_splits=leaves.alone(add(BOTH)),
+        identifiability={arm: identifiability(arm) for arm in shape.ARMS},
+        follow_up={arm: follow_up(arm) for arm in shape.ARMS},
+        targets_in_both_splits=leaves.alone(add(shape.BOTH)),
         warnings=("Some notes have no date.",),
     )
 
 
 def _population(leaves: CountedLeaves, name: str) -> PopulationTally:
     """Return the description of a split (an arm's name) or of a cohort (a diagnosis)."""
-    world, is_split = leaves.world, name in ARMS
+    world, is_split = leaves.world, name in shape.ARMS
     step = ARM_STEP if is_split else COHORT_STEP
     cells = {
         partition: {group: world.population(name, partition, group) for group in groups}
-        for partition, groups in GROUPS.items()
-        if partition in CORPUS_PARTITIONS
+        for partition, groups in shape.GROUPS.items()
+        if partition in shape.CORPUS_PARTITIONS
     }
     patients = add(*cells["sex"].values())
     notes, tokens = (add(f"{kind}/{name}") for kind in ("notes", "tokens"))
@@ -122,14 +111,14 @@ def _population(leaves: CountedLeaves, name: str) -> PopulationTally:
 
 def find_prevalence(world: World, diagnosis: str) -> Estimate:
     """Return the share of d-positives among the train candidates."""
-    positive, negative = (world.counts[f"candidates/{diagnosis}/train/{row}"] for row in ROWS)
+    positive, negative = (world.counts[f"candidates/{diagnosis}/train/{row}"] for row in shape.ROWS)
     return wilson(positive, positive + negative)
 
 
 def tally_cohort(leaves: CountedLeaves, diagnosis: str) -> CohortTally:
     """Return a matched cohort, with the balance of its covariates."""
     world, cell = leaves.world, leaves.world.counts[f"total/cell/{diagnosis}"]
-    cells = list(itertools.product(ARMS, ROWS))
+    cells = list(itertools.product(shape.ARMS, shape.ROWS))
     pools = [world.counts[f"candidates/{diagnosis}/{arm}/{row}"] for arm, row in cells]
     balance = measure_balance(
         [_covariates(world, f"{diagnosis}/{arm}/{row}", cell, "") for arm, row in cells],
@@ -138,7 +127,7 @@ def tally_cohort(leaves: CountedLeaves, diagnosis: str) -> CohortTally:
             for (arm, row), pool in zip(cells, pools, strict=True)
         ],
     )
-    excluded = {reason: add(f"excluded/{diagnosis}/{reason}") for reason in UNSURE}
+    excluded = {reason: add(f"excluded/{diagnosis}/{reason}") for reason in shape.UNSURE}
     for sum_ in excluded.values():
         if not world.value(sum_):
             leaves.nobody(sum_)
@@ -149,7 +138,7 @@ def tally_cohort(leaves: CountedLeaves, diagnosis: str) -> CohortTally:
         candidates=leaves.partition(
             {
                 status: add(f"candidates/{diagnosis}/train/{row}")
-                for row, status in zip(ROWS, DIAGNOSIS_STATUSES, strict=True)
+                for row, status in zip(shape.ROWS, DIAGNOSIS_STATUSES, strict=True)
             }
         ),
         balance=tuple(
@@ -187,7 +176,7 @@ def tally_subgroups(leaves: CountedLeaves) -> SubgroupTally:
         for partition in PARTITIONS:
             place = f"{partition}/{arm}/{{}}/{tier}/{{}}".format
             cells = {}
-            for group in GROUPS[partition]:
+            for group in shape.GROUPS[partition]:
                 part, asked = add(place(affected, group)), add(place("asked", group))
                 whole = asked if affected == "exposed" else world.at_tier(tier, arm, partition, group)
                 cells[group] = part, minus(whole, part)
@@ -195,7 +184,7 @@ def tally_subgroups(leaves: CountedLeaves) -> SubgroupTally:
         return found
 
     def by_tier(affected: str, *, step: int) -> Any:
-        return {tier: {arm: groups(tier, arm, affected, step=step) for arm in ARMS} for tier in world.tiers}
+        return {tier: {arm: groups(tier, arm, affected, step=step) for arm in shape.ARMS} for tier in world.tiers}
 
     return SubgroupTally(
         memorization=by_tier("attributable", step=ARM_STEP),

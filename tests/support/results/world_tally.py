@@ -11,26 +11,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED, fill_evidence, fill_record
-from support.results.random_worlds import (
-    ARMS,
-    CATEGORIES,
-    COPY_BINS,
-    FRAGMENTS,
-    K_BINS,
-    KINDS,
-    MISSING,
-    OWNER_KINDS,
-    RATE_BINS,
-    RATES,
-    REFERS,
-    SECTIONS,
-    SECTIONS_OF,
-    World,
-    add,
-    minus,
-)
+from support.results.random_worlds import World, add, minus
 from support.results.world_people import tally_cohort, tally_corpus, tally_subgroups
 from support.results.world_verdicts import tally_disclosure, tally_judge
 
@@ -100,7 +84,7 @@ def count_world(world: World, *, resamples: int = _RESAMPLES) -> CountedWorld:
     """Return the tally with its leaves."""
     leaves = CountedLeaves(world)
     memorization: dict[str, dict[Any, MemorizationTally]] = {}
-    for tier, arm in itertools.product(world.tiers, ARMS):
+    for tier, arm in itertools.product(world.tiers, shape.ARMS):
         of_tier, patients = memorization.setdefault(tier, {}), world.patients(tier, arm)
         if world.value(patients):
             of_tier[arm] = _memorization(leaves, tier, arm)
@@ -147,8 +131,10 @@ def _memorization(leaves: CountedLeaves, tier: str, arm: str) -> MemorizationTal
     regions = world.counts[place("regions")]
     region_mean = float(np.mean(np.resize(_REGION_TOKENS, regions))) if regions else None
     notes = leaves.text(add(place("source_notes")), hit, hit)
-    templated = [f"{kind}/{section}" for kind in KINDS if kind.startswith("templated") for section in SECTIONS]
-    shared, single = units(*(f"k/{k}" for k in K_BINS[1:])), units("k/1")
+    templated = [
+        f"{kind}/{section}" for kind in shape.KINDS if kind.startswith("templated") for section in shape.SECTIONS
+    ]
+    shared, single = units(*(f"k/{k}" for k in shape.K_BINS[1:])), units("k/1")
     pieces = {"single": single, "shared": shared}
     lost, cut = add(place("guard/recitation/sum")), add(place("guard/recitation/patients"))
     guarded = {name: leaves.partition(cells) for name, cells in world.guarded(tier, arm).items()}
@@ -182,9 +168,9 @@ def _memorization(leaves: CountedLeaves, tier: str, arm: str) -> MemorizationTal
             }
             for kind, tokens in _PIECE_TOKENS.items()
         },
-        k_distribution=leaves.shares({name: place(f"k/{name}") for name in K_BINS}),
+        k_distribution=leaves.shares({name: place(f"k/{name}") for name in shape.K_BINS}),
         sections=_sections(leaves, place),
-        copy_forward=leaves.shares({name: place(f"copy/{name}") for name in COPY_BINS}),
+        copy_forward=leaves.shares({name: place(f"copy/{name}") for name in shape.COPY_BINS}),
         evidence=NOT_FILLED,
         near_verbatim=NearVerbatimTally(
             window=Setting(_MATCH_TOKENS),
@@ -199,7 +185,7 @@ def _memorization(leaves: CountedLeaves, tier: str, arm: str) -> MemorizationTal
         guard=GuardTally(
             **guarded,
             recitation_tokens_cut=leaves.text(lost, patients, cut, minus(patients, cut))
-            if tier in FRAGMENTS
+            if tier in shape.FRAGMENTS
             else OfText(None),
             evidence=NOT_FILLED,
         ),
@@ -222,8 +208,8 @@ def _memorization(leaves: CountedLeaves, tier: str, arm: str) -> MemorizationTal
 def _sections(leaves: CountedLeaves, place: Callable[[str], str]) -> SharesOfText:
     """Return the shares of each section of which anything is repeated."""
     shown: dict[str, str | None] = {}
-    for section in SECTIONS_OF[KINDS[0]]:
-        own = {kind: place(f"{kind}/{section}") if section in SECTIONS_OF[kind] else None for kind in KINDS}
+    for section in shape.SECTIONS_OF[shape.KINDS[0]]:
+        own = {kind: place(f"{kind}/{section}") if section in shape.SECTIONS_OF[kind] else None for kind in shape.KINDS}
         behind = add(*(f"{at}/patients" for at in own.values() if at is not None))
         if leaves.world.value(behind):
             shown |= {f"{kind} {section}": at for kind, at in own.items()}
@@ -241,9 +227,9 @@ def _identifiers(leaves: CountedLeaves) -> IdentifiersTally:
 
     def figures(place: str, patients: Mapping[str, int]) -> IdentifierTally:
         is_public = _pools(world, patients)
-        alone = {kind: leaves.alone(add(f"{place}/{kind}")) for kind in OWNER_KINDS}
-        edges = [Interval(low, math.inf if high is None else high) for low, high in RATE_BINS]
-        rates = {rate: leaves.rate(f"{place}/{rate}", edges) for rate in RATES}
+        alone = {kind: leaves.alone(add(f"{place}/{kind}")) for kind in shape.OWNER_KINDS}
+        edges = [Interval(low, math.inf if high is None else high) for low, high in shape.RATE_BINS]
+        rates = {rate: leaves.rate(f"{place}/{rate}", edges) for rate in shape.RATES}
         return IdentifierTally(
             patients=leaves.count(patients),
             own=alone["own"],
@@ -258,12 +244,12 @@ def _identifiers(leaves: CountedLeaves) -> IdentifiersTally:
         )
 
     def by_arm(name: str) -> dict[Any, IdentifierTally]:
-        return {arm: figures(f"identifiers/{name}/{arm}", world.identified(name, arm)) for arm in ARMS}
+        return {arm: figures(f"identifiers/{name}/{arm}", world.identified(name, arm)) for arm in shape.ARMS}
 
-    recalls = [(name, 190 - place) for place, name in enumerate(CATEGORIES)]
+    recalls = [(name, 190 - place) for place, name in enumerate(shape.CATEGORIES)]
     return IdentifiersTally(
         tiers={tier: by_arm(tier) for tier in world.tiers},
-        categories=Inside({name: by_arm(name) for name in CATEGORIES}, is_public=True),
+        categories=Inside({name: by_arm(name) for name in shape.CATEGORIES}, is_public=True),
         # Of planted text, which is the same in every world.
         recall=Setting(
             tuple(
@@ -279,10 +265,10 @@ def _identifier_evidence(world: World, place: str, patients: Mapping[str, int]) 
     """Return rates of values that lie in the middle of their bins."""
     whole = world.value(patients)
     rates = {}
-    for rate in RATES:
+    for rate in shape.RATES:
         values = [
             world.counts[f"{place}/{rate}/bin/{k}"] * (low + (high or 22.0)) / 2
-            for k, (low, high) in enumerate(RATE_BINS)
+            for k, (low, high) in enumerate(shape.RATE_BINS)
         ]
         rates[f"{rate}_per_1000"] = Estimate(
             value=1000 * sum(values) / whole if whole else None, low=0.0, high=9000.0, n=whole
@@ -296,13 +282,13 @@ def _completeness(leaves: CountedLeaves) -> dict[str, StageTally]:
     world = leaves.world
     excluded = {}
     for tier in world.tiers:
-        excluded[f"{tier}: {MISSING}"] = add(*(f"total/missing/{tier}/{arm}" for arm in ARMS))
-        excluded[f"{tier}: {REFERS}"] = add(
-            *(f"pair/{of}/{tier}/own/{REFERS}/{arm}" for of in world.diagnoses for arm in ARMS)
+        excluded[f"{tier}: {shape.MISSING}"] = add(*(f"total/missing/{tier}/{arm}" for arm in shape.ARMS))
+        excluded[f"{tier}: {shape.REFERS}"] = add(
+            *(f"pair/{of}/{tier}/own/{shape.REFERS}/{arm}" for of in world.diagnoses for arm in shape.ARMS)
         )
     asked = sum(
         world.value(world.patients(tier, arm)) + world.counts[f"mem/{tier}/{arm}/refused"]
-        for tier, arm in itertools.product(world.tiers, ARMS)
+        for tier, arm in itertools.product(world.tiers, shape.ARMS)
     )
     planned = {"priors": asked, "generations": asked, "judgements": world.value(world.asked_verdicts())}
     return {

@@ -8,18 +8,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
-from support.results.random_worlds import (
-    ARMS,
-    MISSING,
-    OUTCOMES,
-    REFERS,
-    ROWS,
-    VERDICTS,
-    World,
-    add,
-)
+from support.results.random_worlds import World, add
 from support.results.world_people import find_prevalence
 
 from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
@@ -64,17 +56,17 @@ def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPa
     world = leaves.world
 
     def row_of(arm: str, row: str) -> dict[str, Any]:
-        cells = {verdict: world.table(diagnosis, tier, arm, row, (verdict,)) for verdict in OUTCOMES}
+        cells = {verdict: world.table(diagnosis, tier, arm, row, (verdict,)) for verdict in shape.OUTCOMES}
         cells["undecided"] = add(cells["ambiguous"], cells.pop("not_mentioned"))
         return {verdict: leaves.count(sum_, step=STEP) for verdict, sum_ in cells.items()}
 
     return PairTally(
         verdicts={
-            arm: {status: row_of(arm, row) for row, status in zip(ROWS, DIAGNOSIS_STATUSES, strict=True)}
-            for arm in ARMS
+            arm: {status: row_of(arm, row) for row, status in zip(shape.ROWS, DIAGNOSIS_STATUSES, strict=True)}
+            for arm in shape.ARMS
         },
         dropped_sets=leaves.partition(
-            {reason: add(f"pair/{diagnosis}/{tier}/dropped/{reason}") for reason in (MISSING, REFERS)},
+            {reason: add(f"pair/{diagnosis}/{tier}/dropped/{reason}") for reason in (shape.MISSING, shape.REFERS)},
             step=STEP,
             leaves_out=True,
         ),
@@ -85,7 +77,8 @@ def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPa
 def _tables(world: World, diagnosis: str, tier: str) -> tuple[_Rows, _Rows]:
     def rows_of(arm: str) -> Any:
         return tuple(
-            tuple(world.counts[f"table/{diagnosis}/{tier}/{arm}/{row}/{of}"] for of in OUTCOMES) for row in ROWS
+            tuple(world.counts[f"table/{diagnosis}/{tier}/{arm}/{row}/{of}"] for of in shape.OUTCOMES)
+            for row in shape.ROWS
         )
 
     return rows_of("train"), rows_of("nontrain")
@@ -94,9 +87,9 @@ def _tables(world: World, diagnosis: str, tier: str) -> tuple[_Rows, _Rows]:
 def _readings(*tables: _Rows) -> list[Reading]:
     return [
         Reading(f"{arm}-{row}-{outcome}-{i}", arm, row == "1", outcome)
-        for arm, rows in zip(ARMS, tables, strict=True)
-        for row, cells in zip(ROWS, rows, strict=True)
-        for outcome, count in zip(OUTCOMES, cells, strict=True)
+        for arm, rows in zip(shape.ARMS, tables, strict=True)
+        for row, cells in zip(shape.ROWS, rows, strict=True)
+        for outcome, count in zip(shape.OUTCOMES, cells, strict=True)
         for i in range(count)
     ]
 
@@ -122,10 +115,10 @@ def tally_judge(leaves: CountedLeaves) -> JudgeTally:
     world, is_invented = leaves.world, not leaves.world.fixed["judge/site"]
     # A text is read once at each tier.
     step = COHORT_STEP * len(world.tiers)
-    rated = add(*(f"judge/{truth}/{verdict}" for truth in VERDICTS for verdict in VERDICTS))
+    rated = add(*(f"judge/{truth}/{verdict}" for truth in shape.VERDICTS for verdict in shape.VERDICTS))
     right, unrated = (
         add(*(f"judge/{of}/{to}" for of, to in pairs))
-        for pairs in (zip(VERDICTS, VERDICTS, strict=True), ((of, "unjudged") for of in VERDICTS))
+        for pairs in (zip(shape.VERDICTS, shape.VERDICTS, strict=True), ((of, "unjudged") for of in shape.VERDICTS))
     )
     accuracy = wilson(world.value(right), world.value(rated))
 
@@ -143,9 +136,9 @@ def tally_judge(leaves: CountedLeaves) -> JudgeTally:
         matrix={
             truth: {
                 verdict: leaves.count(add(f"judge/{truth}/{verdict}"), step=None if is_invented else STEP)
-                for verdict in (*VERDICTS, "unjudged")
+                for verdict in (*shape.VERDICTS, "unjudged")
             }
-            for truth in VERDICTS
+            for truth in shape.VERDICTS
         },
         # Of planted injections: invented texts.
         flip_rate=Setting(exact_estimate(wilson(3, 59))),

@@ -14,20 +14,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from support.results.random_worlds import (
-    ARMS,
-    FRACTIONS,
-    GROUPS,
-    OUTCOMES,
-    OWNER_KINDS,
-    RATES,
-    ROWS,
-    Law,
-    Sum,
-    World,
-    add,
-    minus,
-)
+from support.results import random_worlds as shape
+from support.results.random_worlds import Law, Sum, World, add, minus
 from support.results.world_laws import laws
 from support.results.world_tally import count_world, tally_of
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
@@ -251,37 +239,37 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
         is_invented = name.startswith("judge/") and not world.fixed["judge/site"]
         if not _is_number(name) and not is_invented and not name.startswith("judges/"):
             yield name, {name: 1}
-    for arm in ARMS:
+    for arm in shape.ARMS:
         yield f"patients/{arm}", world.all_patients(arm)
         yield f"targets/{arm}", world.all_targets(arm)
         for tier in world.tiers:
             yield from _tier_counts(world, tier, arm)
         for place, patients in world.identified_places(arm).items():
             yield f"{place}/patients", patients
-            for rate in RATES:
+            for rate in shape.RATES:
                 yield f"{place}/any {rate}", world.having(place, rate)
                 yield f"{place}/none {rate}", minus(patients, world.having(place, rate))
-            for kind in OWNER_KINDS:
+            for kind in shape.OWNER_KINDS:
                 yield f"{place}/no {kind}", minus(patients, f"{place}/{kind}")
-        for partition, groups in GROUPS.items():
+        for partition, groups in shape.GROUPS.items():
             for group in groups:
                 yield f"{partition}/{arm}/targets/{group}", world.targets(arm, partition, group)
                 if partition != "notes":
                     yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
     for diagnosis in world.diagnoses:
         for tier in world.tiers:
-            for arm in ARMS:
-                for row in ROWS:
+            for arm in shape.ARMS:
+                for row in shape.ROWS:
                     undecided = world.table(diagnosis, tier, arm, (row,), ("ambiguous", "not_mentioned"))
                     yield f"table/{diagnosis}/{tier}/{arm}/{row}/undecided", undecided
-            yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), OUTCOMES)
+            yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), shape.OUTCOMES)
 
 
 def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]:
     patients = world.patients(tier, arm)
     yield f"mem/{tier}/{arm}/patients", patients
     yield f"mem/{tier}/{arm}/questioned", add(patients, f"mem/{tier}/{arm}/refused")
-    for fraction in FRACTIONS:
+    for fraction in shape.FRACTIONS:
         any_ = world.above(tier, arm, fraction)
         yield f"mem/{tier}/{arm}/{fraction}/any", any_
         yield f"mem/{tier}/{arm}/{fraction}/none", minus(patients, any_)
@@ -291,7 +279,7 @@ def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]
     yield f"mem/{tier}/{arm}/not owners", minus(world.all_patients("train"), f"mem/{tier}/{arm}/owners")
     short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
     yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)
-    for partition, groups in GROUPS.items():
+    for partition, groups in shape.GROUPS.items():
         for group in groups:
             here = world.at_tier(tier, arm, partition, group)
             place = f"{partition}/{arm}/{{}}/{tier}/{group}".format
