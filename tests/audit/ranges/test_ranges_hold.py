@@ -5,6 +5,7 @@ published one, or a reason in `support.results.paired_leaves` why not.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,11 @@ def test_every_number_of_a_world_is_held_with_its_interval(seed: int, diagnoses:
 def test_every_number_of_an_audit_is_held(audited: Path) -> None:
     exact, published = (json.loads((audited / name).read_text()) for name in ("evidence/results.json", "results.json"))
     assert_held(exact, published, at_least=800)
+
+
+def test_all_evidence_of_a_world_is_filled_and_none_is_published() -> None:
+    exact, published = (set(re.findall(r'evidence": (.)', text)) for text in documents_of(0))
+    assert (exact, published) == ({"{"}, {"n"})
 
 
 def assert_held(exact: dict[str, Any], published: dict[str, Any], *, at_least: int) -> None:

@@ -65,6 +65,13 @@ def test_what_is_known_of_a_world_is_true(seed: int) -> None:
     assert [known[place] for place in broken] == []
 
 
+def test_a_leaf_that_the_attacks_do_not_read_is_found_out() -> None:
+    tally, counted = count_world(world_of(2))
+    changed = replace(tally, completeness={"priors": replace(tally.completeness["priors"], failed=Count.of(0))})
+    with pytest.raises(AssertionError, match=r"do not read .completeness.priors.failed"):
+        counted.clues(changed, publishable(changed))
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_twins_publish_the_same_bytes_in_every_file(seed: int, tmp_path: Path) -> None:
     twins = twins_of(seed)

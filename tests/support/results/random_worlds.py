@@ -233,17 +233,11 @@ class World:
         """Patients with an identifier that a rate counts."""
         return add(*(f"{place}/{rate}/bin/{k}" for k in range(len(RATE_BINS))))
 
-    def identified(self, name: str, arm: str) -> dict[str, int]:
-        """Patients of whom identifiers are counted: at a tier, or of a category at any."""
-        return (
-            self.patients(name, arm)
-            if name in self.tiers
-            else minus(self.all_targets(arm), f"identifiers/missing/{arm}")
-        )
-
     def identified_places(self, arm: str) -> dict[str, dict[str, int]]:
-        """Where an arm's identifiers are counted, each place with its patients."""
-        return {f"identifiers/{name}/{arm}": self.identified(name, arm) for name in (*self.tiers, *CATEGORIES)}
+        """Where an arm's identifiers are counted, each place with its patients: at a tier, or of a category at any."""
+        at_any = minus(self.all_targets(arm), f"identifiers/missing/{arm}")
+        of_tiers = {f"identifiers/{tier}/{arm}": self.patients(tier, arm) for tier in self.tiers}
+        return {**of_tiers, **{f"identifiers/{name}/{arm}": at_any for name in CATEGORIES}}
 
     def identifiable(self, arm: str) -> dict[str, dict[str, Sum]]:
         """Partitions of a split by what identifies its patients: tags, whom a prompt fits, long notes, several ids."""

@@ -244,7 +244,8 @@ def _identifiers(leaves: CountedLeaves) -> IdentifiersTally:
         )
 
     def by_arm(name: str) -> dict[Any, IdentifierTally]:
-        return {arm: figures(f"identifiers/{name}/{arm}", world.identified(name, arm)) for arm in shape.ARMS}
+        places = {arm: f"identifiers/{name}/{arm}" for arm in shape.ARMS}
+        return {arm: figures(place, world.identified_places(arm)[place]) for arm, place in places.items()}
 
     recalls = [(name, 190 - place) for place, name in enumerate(shape.CATEGORIES)]
     return IdentifiersTally(
