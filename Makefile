@@ -1,19 +1,23 @@
 # make demo: installs, then makes invented patients, trains a model on half of them and audits it.
-# make test: installs, then runs every test, the slowest modules first (tests/conftest.py) and with bytecode kept, which
+# make test: installs, then runs every test but the simulations, the slowest modules first (tests/conftest.py) and with bytecode kept, which
 #   each of the many processes that they start would otherwise make again.   make check: the static checks.
+# make test-slow: the simulations: power, coverage, attacks and twins on worlds, corpora and prompts by the hundred.
 # make test-browser: installs a browser and what drives it, then opens and prints every page.
 # make docs: installs, then builds the documentation site into site/ and checks it.
 # make bench: installs, then measures speed and memory beside other tools, and writes docs/performance.md.
 # make bench-unlearning: installs, then has a demo model forget patients by four methods, about an hour, and writes
 #   docs/unlearning-results.md; stopped, it goes on.
-.PHONY: demo test test-browser check docs bench bench-unlearning install install-dev clean
+.PHONY: demo test test-slow test-browser check docs bench bench-unlearning install install-dev clean
 
 demo: install
 	.venv/bin/clinaudit demo demo
 
 test: install-dev
-	env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder
-	@echo "left out: the tests in a real browser and of its printing (make test-browser)"
+	env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -m "not simulation" -n 2 --dist loadscope --no-loadscope-reorder
+	@echo "left out: simulations (make test-slow), and the tests in a real browser and of its printing (make test-browser)"
+
+test-slow: install-dev
+	env -u PYTHONDONTWRITEBYTECODE .venv/bin/python -m pytest -m simulation -n 2
 
 test-browser:
 	scripts/install-cpu dev pdf

@@ -21,11 +21,11 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.templates.profile import load_profile
 

@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import get_args
 
-from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.samples.validation import occurrences
+from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
+from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.validation import occurrences
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
-from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import CLINICAL_CONTENT, DetectionError, MaskedPrompt
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.statistics.intervals import estimate_share, interval_of

@@ -19,11 +19,12 @@ from typing import get_args
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-from clinaudit.audit.pii.benchmark.samples.sample import Domain
-from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS, SampleCounter, SubsetStatistics
-from clinaudit.audit.pii.benchmark.samples.validation import check_sample
+from clinaudit.audit.pii.benchmark.sample import Domain
+from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PaperStatistics
 
-MEANS = [field.name for field in fields(SubsetStatistics) if field.name not in ("samples", "types")]
+MEANS = [field.name for field in fields(PaperStatistics) if field.name != "samples"]
 MOST_SECONDS = 60
 MOST_APART = 0.1
 
@@ -43,8 +44,8 @@ def measure(domain: Domain, seed: int) -> bool:
     repairs = tally.repairs.total()
     print(f"  {len(values):,} different values; {repairs:,} facts repaired, {tally.redrawn:,} samples drawn again")
     good = not wrong and seconds < MOST_SECONDS
-    for subset, found in counter.statistics().items():
-        paper = PAPER_STATISTICS[subset]
+    for found in counter.statistics():
+        subset, paper = found.subset, PAPER_STATISTICS[found.subset]
         apart = {name: getattr(found, name) / getattr(paper, name) - 1 for name in MEANS}
         print(f"  {subset:9}" + "".join(f" {name} {getattr(found, name):,.2f} ({apart[name]:+.1%})" for name in MEANS))
         if subset in ("single", "multi"):

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, DetectionError, PromptMasker
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.pii.relevance import needed_spans

@@ -82,7 +82,8 @@ def mask(quiet: bool, **options: Any) -> int:
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.pii.masking.stage import MaskOptions, run_mask
+    from clinaudit.audit.pii.masking.masked_file import MaskOptions
+    from clinaudit.audit.pii.masking.stage import run_mask
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
@@ -138,7 +139,7 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
     from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.pii.masking.unmasked_file import unmask_file
+    from clinaudit.audit.pii.masking.stage import unmask_file
 
     done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
     lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]

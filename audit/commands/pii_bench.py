@@ -117,15 +117,15 @@ def bench(quiet: bool, **options: Any) -> int:
 
 
 def _request(*, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
-    from clinaudit.audit.pii.benchmark.drawn_samples import DOMAINS, SUBSETS
     from clinaudit.audit.pii.benchmark.request import (
+        DEFAULT_EPOCHS,
         DEFAULT_SYSTEMS,
         SERVED,
         BenchRequest,
         ServedOptions,
     )
-    from clinaudit.audit.pii.systems.served_wording import STRATEGIES
-    from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
+    from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
+    from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
     from clinaudit.errors import UsageError
 
     if options["template"] is not None and options["corpus"] is None:

@@ -53,12 +53,11 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
     """
-    from clinaudit.audit.pii.benchmark.samples.validation import check_sample
+    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
     from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page
-    from clinaudit.audit.pii.review.review_file import read_reviews
-    from clinaudit.audit.pii.review.sample_file import read_sample_file
+    from clinaudit.audit.pii.review.review_file import read_reviews, read_sample_file
     from clinaudit.audit.run.durable_files import require_writable
 
     if len(reviews) == 1:

@@ -12,8 +12,10 @@ from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
-    from clinaudit.audit.pii.benchmark.samples.sample import Sample
-    from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter, SubsetStatistics
+    from clinaudit.audit.pii.benchmark.sample import Sample
+    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.reports.schema.paper_samples import PaperStatistics
+    from clinaudit.reports.schema.pii_bench import BenchStatistics
 
 
 class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
@@ -76,7 +78,7 @@ def samples(
     """
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-    from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter
+    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
     from clinaudit.audit.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.errors import UsageError
 
@@ -115,8 +117,8 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
 
 def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
-    from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS
     from clinaudit.audit.pii.taxonomy import PII_TYPES
+    from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
     from clinaudit.reports.terminal.layout import align_columns
     from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -124,9 +126,10 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
         ("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")
     ]
     types: list[tuple[str, ...]] = [("share of entities", *PII_TYPES)]
-    for subset, row in counter.statistics().items():
-        sizes += [(subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[subset]))]
-        types += [(subset, *_shares(row)), ("  in the paper", *_shares(PAPER_STATISTICS[subset]))]
+    for row in counter.statistics():
+        if row.subset != "all":
+            sizes += [(row.subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[row.subset]))]
+            types += [(row.subset, *_shares(row.types)), ("  in the paper", *_shares(PAPER_TYPES[row.subset]))]
     origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
     repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
     return "\n".join(
@@ -145,11 +148,13 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     )
 
 
-def _sizes(row: "SubsetStatistics") -> tuple[str, ...]:
-    means = (row.description_chars, row.entities, row.query_chars, row.needed)
+def _sizes(row: "BenchStatistics | PaperStatistics") -> tuple[str, ...]:
+    means = (row.description_chars, row.entities, row.query_chars, row.needed_entities)
     return f"{row.samples:,}", f"{row.subjects:.1f}", *(f"{mean:,.2f}" for mean in means)
 
 
-def _shares(row: "SubsetStatistics") -> tuple[str, ...]:
-    total = sum(row.types.values())
-    return tuple(f"{100 * number / total:.1f}%" for number in row.types.values())
+def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the share of each type, in the order of the taxonomy."""
+    from clinaudit.audit.pii.taxonomy import PII_TYPES
+
+    return tuple(f"{100 * types[name] / sum(types.values()):.1f}%" for name in PII_TYPES)

@@ -42,7 +42,7 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
       clinaudit pii score samples.jsonl predictions.jsonl --real texts.jsonl on-texts.jsonl --out scores.json
     """
     from clinaudit.audit.pii.benchmark.scoring.score_document import describe_real, describe_scores
-    from clinaudit.audit.pii.benchmark.scoring.score_table import score_text
+    from clinaudit.audit.pii.benchmark.terminal_text import score_text
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable
@@ -70,12 +70,10 @@ def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Se
 
     Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
     """
-    from clinaudit.audit.pii.benchmark.samples.sample import Sample
-    from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
-    from clinaudit.audit.pii.benchmark.samples.validation import check_sample
-    from clinaudit.audit.pii.benchmark.scoring.gold_answers import AnsweredSample, check_answers, gold_of
-    from clinaudit.audit.pii.benchmark.scoring.predictions import PREDICTION_FIELDS, iter_predictions
-    from clinaudit.audit.pii.benchmark.scoring.scores import score_predictions
+    from clinaudit.audit.pii.benchmark.sample import Sample
+    from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
+    from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample, check_answers, gold_of, score_predictions
+    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 

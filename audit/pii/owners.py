@@ -1,7 +1,7 @@
 """Whose each identifier of a generation is (docs/methods.md, "Whose it is").
 
-Owns the order in which owners are tried, when a value is verified, and what chance gives: values of one patient among
-as many of either split. Knows nothing of how a value was found, nor of figures over many generations.
+Owns the way from a detector's spans to distinct values, the order in which owners are tried, when a value is verified,
+and what chance gives: values of one patient among as many of either split.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,64 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.pii.found_values import FoundIdentifier
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
+from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name, stands_in
-from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
-from clinaudit.audit.pii.values.value_scan import ValueScanner
+from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
+from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import IdentifierOwner
+
+
+@dataclass(frozen=True, slots=True)
+class FoundIdentifier:
+    """One place of a generation that was found to be an identifier."""
+
+    start: int
+    end: int
+    category: str
+    hipaa: HipaaIdentifier
+    found_by: str
+    #: Place among the values of all generations.
+    value: int
+
+
+def find_values(
+    generations: Sequence[Generation], detector: Detector, dates: DateReader, *, progress: Progress
+) -> tuple[list[IdentifierValue], list[list[FoundIdentifier]]]:
+    """Return the distinct values of HIPAA's identifiers in generations, and where each generation holds which.
+
+    A span that holds no value of its kind is left out.
+    """
+    numbers: dict[IdentifierValue, int] = {}
+    places: list[list[FoundIdentifier]] = []
+    with progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance:
+        for generation in generations:
+            own: list[FoundIdentifier] = []
+            for span in detector.detect(generation.text):
+                hipaa = categories()[span.category].hipaa
+                value = None if hipaa is None else read_value(generation.text, span, dates)
+                if hipaa is not None and value is not None:
+                    number = numbers.setdefault(value, len(numbers))
+                    own.append(FoundIdentifier(span.start, span.end, span.category, hipaa, span.found_by, number))
+            places.append(own)
+            advance(1)
+    return list(numbers), places
+
+
+def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:
+    """Return the value that a span of a text holds, or None where it holds none of its kind."""
+    written = text[span.start : span.end]
+    if kind_of(span.category) == "date":
+        day = dates.read(written)
+        return None if day is None else IdentifierValue("date", day)
+    return normalize(span.category, written)
+
 
 #: Holders that are looked at in a pool: two of them tell that there is not one alone.
 _ENOUGH: Final = 2

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
+from itertools import chain
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan
@@ -44,8 +45,7 @@ _BREAKS: Final = re.compile(
     r"|(?<=[^\W\d_])-[ \t]*\r?\n[ \t]*(?=[^\W\d_])"
     r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
     r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
-    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))"
-    r"|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
+    r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
 )
 #: Dots or underscores that lead from a label to its value.
 _FILL: Final = r"(?:[.·…]{2,}+|_{2,}+|(?:[.·][ ]){2,}+[.·]?+|…)"
@@ -78,6 +78,10 @@ _PIECE_CHARS: Final = 4_000
 _SHARED_CHARS: Final = 400
 
 
+#: A stretch of a plain text, start to end, and what replaces it: characters, with the stretch that these stand for.
+Edit = tuple[int, int, Sequence[tuple[str, int, int]]]
+
+
 @dataclass(frozen=True, slots=True)
 class PlainText:
     """A plain reading; character i of `text` stands for characters `starts[i]` to `ends[i]` of the original."""
@@ -95,16 +99,27 @@ class PlainText:
         for begin, end in overlapping_pieces(self.text, chars=_PIECE_CHARS, shared=_SHARED_CHARS):
             yield PlainText(self.text[begin:end], self.starts[begin:end], self.ends[begin:end])
 
-    def without(self, places: Iterable[re.Match[str]]) -> "PlainText":
-        """Return the text without the characters of some matches."""
-        dropped = {place for match in places for place in range(*match.span())}
-        if not dropped:
+    def without(self, places: "Iterable[re.Match[str]]") -> "PlainText":
+        """Return the text without the characters of some matches, which are in order and apart."""
+        return self.replaced((*match.span(), ()) for match in places)
+
+    def replaced(self, edits: Iterable[Edit]) -> "PlainText":
+        """Return the text with other characters in the place of some stretches, which are in order and apart."""
+        texts: list[str] = []
+        starts: list[Sequence[int]] = []
+        ends: list[Sequence[int]] = []
+        place = 0
+        for start, end, pieces in edits:
+            texts += [self.text[place:start], *(written for written, _, _ in pieces)]
+            starts += [self.starts[place:start], *([self.starts[first]] * len(written) for written, first, _ in pieces)]
+            ends += [self.ends[place:start], *([self.ends[after - 1]] * len(written) for written, _, after in pieces)]
+            place = end
+        if not texts:
             return self
-        kept = [place for place in range(len(self.text)) if place not in dropped]
         return PlainText(
-            "".join(self.text[place] for place in kept),
-            tuple(self.starts[place] for place in kept),
-            tuple(self.ends[place] for place in kept),
+            "".join((*texts, self.text[place:])),
+            tuple(chain.from_iterable((*starts, self.starts[place:]))),
+            tuple(chain.from_iterable((*ends, self.ends[place:]))),
         )
 
 
@@ -117,7 +132,7 @@ class Encoded:
     text: str
 
 
-def read_plainly(text: str) -> PlainText:
+def normalize_text(text: str) -> PlainText:
     """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
 
     Line breaks stay; `read_joined` reads on over them.
@@ -187,23 +202,13 @@ def read_past_leaders(plain: PlainText) -> PlainText:
 
     A wide gap without a sign is one blank. The text itself where nothing leads.
     """
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    place = 0
-    for match in _LEADERS.finditer(plain.text):
+
+    def lead(match: re.Match[str]) -> Edit:
         start, end = match.span()
-        last = plain.starts[end - 1], plain.ends[end - 1]
-        signs = [(" ", *last)] if match[0].isspace() else [(":", plain.starts[start], plain.ends[start]), (" ", *last)]
-        characters += [*plain.text[place:start], *(sign for sign, _, _ in signs)]
-        starts += [*plain.starts[place:start], *(first for _, first, _ in signs)]
-        ends += [*plain.ends[place:start], *(after for _, _, after in signs)]
-        place = end
-    if not place:
-        return plain
-    return PlainText(
-        "".join(characters) + plain.text[place:], (*starts, *plain.starts[place:]), (*ends, *plain.ends[place:])
-    )
+        blank = (" ", end - 1, end)
+        return start, end, [blank] if match[0].isspace() else [(":", start, start + 1), blank]
+
+    return plain.replaced(map(lead, _LEADERS.finditer(plain.text)))
 
 
 def decoded_stretches(text: str) -> Iterator[Encoded]:

@@ -15,7 +15,7 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.found_values import read_value
+from clinaudit.audit.pii.owners import read_value
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import readings

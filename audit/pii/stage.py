@@ -11,8 +11,7 @@ from typing import Final
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.found_values import FoundIdentifier, find_values
-from clinaudit.audit.pii.owners import OwnedValue, Owners
+from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
@@ -31,7 +30,7 @@ from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 from clinaudit.templates.profile import NoteProfile
 
-#: Holders of one value that are listed; their number is told beside them.
+#: Holders of one value that are listed; their number stands beside them.
 MOST_LISTED: Final = 100
 
 
@@ -99,18 +98,18 @@ def find_identifiers(
     """
     detector = detector or site_detector(corpus, profile)
     dates = DateReader(profile.date_formats)
-    found = find_values(generations, detector, dates, progress=progress)
-    scanner = ValueScanner(found.values, dates)
-    index = index_values(found.values, scanner, corpus, profile, progress=progress)
+    values, places_of = find_values(generations, detector, dates, progress=progress)
+    scanner = ValueScanner(values, dates)
+    index = index_values(values, scanner, corpus, profile, progress=progress)
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
     pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
-    owners = Owners(found.values, scanner, index, corpus, pools)
+    owners = Owners(values, scanner, index, corpus, pools)
     recall = measure_recall(generations, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
     identified: dict[View, list[IdentifiedGeneration]] = {}
     rows: list[Row] = []
-    for generation, places in zip(generations, found.places, strict=True):
+    for generation, places in zip(generations, places_of, strict=True):
         owned = owners.of(generation, places)
-        rows.extend(identifier_rows(generation, places, owned, found.values, index))
+        rows.extend(identifier_rows(generation, places, owned, values, index))
         identified.setdefault(view_of(generation.rendering, beside), []).append(
             IdentifiedGeneration(
                 patient_id=generation.patient_id,
@@ -180,9 +179,9 @@ def _not_tested(recall: Sequence[PublishedRecall]) -> dict[HipaaIdentifier, str]
 
 def site_detector(corpus: Corpus, profile: NoteProfile) -> Detector:
     """Return the detector that finds HIPAA's identifiers by rules, and the corpus' own names and numbers by list."""
+    from clinaudit.audit.pii.detectors.combined import UnionDetector
     from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
     from clinaudit.audit.pii.detectors.rules import RuleDetector
-    from clinaudit.audit.pii.detectors.union import UnionDetector
 
     return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile)])
 

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import TypeAdapter
-
-from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
-from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
+from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
@@ -28,7 +26,12 @@ COLUMNS: Final = ("sample", "task", "system", "strategy", "raw", "parsed", "flag
 _SETTINGS: Final = "settings.json"
 #: What is noted of a finished system.
 _NOTED: Final = frozenset({"settings", "seconds", "train_seconds"})
-_SUBJECTS: Final = TypeAdapter(list[PredictedSubject])
+#: Of a prediction, the answer to each task.
+_FIELDS: Final[Mapping[BenchTask, str]] = {
+    "detection": "subjects",
+    "query_related": "query_related",
+    "masking": "masked",
+}
 Settings = Mapping[str, Any]
 
 
@@ -93,18 +96,11 @@ class BenchFiles:
 
 
 def _rows(system: str, strategy: str | None, answers: SampleAnswers) -> Iterable[dict[str, str | None]]:
-    prediction = answers.prediction
-    found: dict[BenchTask, Any] = {
-        "detection": None
-        if prediction.subjects is None
-        else [subject.model_dump(mode="json") for subject in prediction.subjects],
-        "query_related": prediction.query_related,
-        "masking": prediction.masked,
-    }
+    found = answers.prediction.model_dump(mode="json")
     for task in BENCH_TASKS:
-        parsed = found[task]
+        parsed = found[_FIELDS[task]]
         yield {
-            "sample": prediction.sample,
+            "sample": found["sample"],
             "task": task,
             "system": system,
             "strategy": strategy,
@@ -118,18 +114,12 @@ def _rows(system: str, strategy: str | None, answers: SampleAnswers) -> Iterable
 def _predictions(rows: Sequence[Mapping[str, Any]]) -> Iterable[Prediction]:
     by_sample: dict[str, dict[str, Any]] = {}
     for row in rows:
-        by_sample.setdefault(row["sample"], {"system": row["system"]})[row["task"]] = (
-            None if row["parsed"] is None else json.loads(row["parsed"])
-        )
-    for sample, found in by_sample.items():
-        subjects = found["detection"]
-        yield Prediction(
-            sample=sample,
-            system=found["system"],
-            subjects=None if subjects is None else _SUBJECTS.validate_python(subjects),
-            query_related=found["query_related"],
-            masked=found["masking"],
-        )
+        found = by_sample.setdefault(row["sample"], {"sample": row["sample"], "system": row["system"]})
+        found[_FIELDS[row["task"]]] = None if row["parsed"] is None else json.loads(row["parsed"])
+    for found in by_sample.values():
+        if not found.keys() >= set(_FIELDS.values()):
+            raise ValueError("a task without a row")
+        yield Prediction.model_validate(found)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

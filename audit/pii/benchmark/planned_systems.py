@@ -13,19 +13,27 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.benchmark.answers.system_answers import (
+from clinaudit.audit.pii.benchmark.generator.generation import draw_training_samples
+from clinaudit.audit.pii.benchmark.request import (
+    GOLD,
+    GOLD_SYSTEM,
+    MASK_ALL,
+    ROWS,
+    SERVED,
+    BenchRequest,
+    ServedOptions,
+)
+from clinaudit.audit.pii.benchmark.sample import Sample, comparable_text
+from clinaudit.audit.pii.benchmark.systems.answers import (
     Advance,
     SampleAnswers,
     answer_by_detector,
     answer_by_gold,
 )
-from clinaudit.audit.pii.benchmark.drawn_samples import draw_training_samples, labelled, seen_texts
-from clinaudit.audit.pii.benchmark.request import GOLD, SERVED, BenchRequest, ServedOptions
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
+from clinaudit.audit.pii.benchmark.systems.training import TRAINED, TrainingFolder
+from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.systems.served_wording import Strategy
-from clinaudit.audit.pii.systems.table import ROWS, TRAINED, SystemName, SystemRow, make_detector
-from clinaudit.audit.pii.systems.training import TrainingFolder
 from clinaudit.audit.served.access import Access
 from clinaudit.audit.served.answer_cache import AnswerCache
 from clinaudit.audit.served.approved_addresses import ServedModel
@@ -33,7 +41,7 @@ from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.systems.served_model import ServedSystem
+    from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
 
 Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
 
@@ -65,8 +73,9 @@ class Plan:
         return draw_training_samples(number=request.training_samples, domains=request.domains, seed=request.seed)
 
     def seen_texts(self) -> frozenset[str]:
-        """Return the texts of the training samples; none where no system is trained."""
-        return seen_texts(self.training_samples) if TRAINED in self.request.systems else frozenset()
+        """Return the texts of the training samples, as scores compare them; none where no system is trained."""
+        samples = self.training_samples if TRAINED in self.request.systems else []
+        return frozenset(comparable_text(entity.text) for sample in samples for entity in sample.entities())
 
     def systems(self) -> Iterator[PlannedSystem]:
         """Yield every system that was asked for, in the order of the table."""
@@ -74,26 +83,34 @@ class Plan:
             if row.id in self.request.systems:
                 yield self._detecting(row)
         if GOLD in self.request.systems:
-            yield PlannedSystem(_GOLD_SYSTEM, partial(answer_by_gold, GOLD))
-            yield PlannedSystem(_MASK_ALL, partial(answer_by_gold, _MASK_ALL.id, mask_all=True))
+            yield PlannedSystem(GOLD_SYSTEM, partial(answer_by_gold, GOLD))
+            yield PlannedSystem(MASK_ALL, partial(answer_by_gold, MASK_ALL.id, mask_all=True))
         if SERVED in self.request.systems and self.request.served is not None:
             for strategy in self.request.served.strategies:
                 yield self._served(self.request.served, strategy)
 
-    def detector(self, system: SystemName, noted: dict[str, Any]) -> Detector:
-        """Return a system, ready to read; a trained one is trained now, where it was not before."""
+    def detector(self, system: str, noted: dict[str, Any]) -> Detector:
+        """Return a system, ready to read; a trained one is trained now, where it was not before.
 
-        def train() -> Detector:
-            trained = self._trained.ready(labelled(self.training_samples), epochs=self.request.epochs)
-            noted["train_seconds"] = trained.seconds
-            return trained.detector
+        Raises `BadInputError` where it lacks what it needs.
+        """
+        if system == TRAINED:
+            detector, noted["train_seconds"] = self._trained.ready(self.training_samples, epochs=self.request.epochs)
+            return detector
+        if system == "presidio":
+            from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 
-        return make_detector(system, train)
+            return PresidioDetector()
+        if system == "spacy":
+            from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+
+            return SpacyDetector()
+        return RuleDetector()
 
     def served_system(self, options: ServedOptions) -> "ServedSystem":
         """Return the served model, ready to be asked; sends nothing."""
         # Late: it loads the client of a served model.
-        from clinaudit.audit.pii.systems.served_model import ServedSystem
+        from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
         from clinaudit.audit.served.client import read_key_file
 
         key = None if options.key_file is None else read_key_file(options.key_file)
@@ -104,14 +121,13 @@ class Plan:
         """Say how much a served model is about to be asked."""
         self._progress.say(f"served model: {estimate.describe()}")
 
-    def _detecting(self, row: SystemRow) -> PlannedSystem:
-        settings: dict[str, str] = {}
-        if row.id == TRAINED:
-            settings = {
-                "training samples": str(self.request.training_samples),
-                "training domains": ", ".join(self.request.domains),
-                "epochs": str(self.request.epochs),
-            }
+    def _detecting(self, row: BenchSystem) -> PlannedSystem:
+        request = self.request
+        settings = {
+            "training samples": str(request.training_samples),
+            "training domains": ", ".join(request.domains),
+            "epochs": str(request.epochs),
+        }
         noted: dict[str, Any] = {}
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
@@ -119,15 +135,7 @@ class Plan:
             noted["ready_at"] = monotonic()
             return answer_by_detector(row.id, detector, samples, advance)
 
-        shown = BenchSystem(
-            id=row.id,
-            name=row.name,
-            how=row.how,
-            kind=row.kind,
-            tasks=list(BENCH_TASKS),
-            subjects_by="rule",
-            settings=settings,
-        )
+        shown = row.model_copy(update={"settings": settings}) if row.id == TRAINED else row
         return PlannedSystem(shown, answer, noted)
 
     def _served(self, options: ServedOptions, strategy: Strategy) -> PlannedSystem:
@@ -135,7 +143,7 @@ class Plan:
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:
             # Late: it loads the client of a served model.
-            from clinaudit.audit.pii.benchmark.answers.served_answers import answer_by_model, draw_shots
+            from clinaudit.audit.pii.benchmark.systems.served_model import answer_by_model, draw_shots
 
             shots = draw_shots(self.training_samples) if strategy == "auto-cot" else []
             return answer_by_model(
@@ -164,22 +172,3 @@ class Plan:
             },
         )
         return PlannedSystem(shown, answer)
-
-
-#: What relevance must beat: everything masked, nothing needed.
-_MASK_ALL = BenchSystem(
-    id="gold-mask-all",
-    name="everything masked, told all entities",
-    how="It is given the gold entities and masks them all, whatever the question is.",
-    kind="oracle",
-    tasks=list(BENCH_TASKS),
-    subjects_by="system",
-)
-_GOLD_SYSTEM = BenchSystem(
-    id=GOLD,
-    name="relevance by rules, told all entities",
-    how="It is given the gold entities and says by rules which of them the question needs.",
-    kind="oracle",
-    tasks=list(BENCH_TASKS),
-    subjects_by="system",
-)

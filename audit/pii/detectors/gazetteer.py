@@ -9,14 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
+from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, is_allowed, is_name_again, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.dates_in_text import find_dates
-from clinaudit.audit.pii.values.folded_words import FoldedWord, folded_words
+from clinaudit.audit.pii.values.known_names import FoldedWord, folded_words
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.name_words import is_name_again
-from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, visit_note

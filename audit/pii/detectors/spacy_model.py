@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.model.english_pipeline import ENGLISH, load_english, pieces_of
 from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words, without_labels
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed, is_dosed_drug
-from clinaudit.audit.pii.word_lists.name_words import is_eponym, without_labels
-from clinaudit.audit.pii.word_lists.reading import read_words
 
 if TYPE_CHECKING:
     from spacy.language import Language

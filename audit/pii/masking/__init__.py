@@ -1,11 +1,11 @@
 """Masking of prompts: identifiers that a question does not need become tags, and tags become identifiers again.
 
 `filter_detectors` are those of the command, `mask_prompt` masks one text, `unmask_text` is its inverse: the library
-behind `clinaudit mask` and `unmask` (docs/mask.md). It fails closed: what cannot be told is masked, and a text that may
-still identify is withheld.
+behind `clinaudit mask` and `unmask` (docs/mask.md). It fails closed: what cannot be decided is masked, and a text that
+may still identify is withheld.
 """
 
-from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import MaskedPrompt, PromptMasker, mask_prompt
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 

@@ -1,23 +1,22 @@
-"""Ages that nothing calls one: "she is 75", "her son in Boston is 31", "Mr. Lund, seen today, is 93", "father: 97".
+"""Ages that nothing calls one: "she is 75", "her son in Boston is 31", "father: 97"; age and sex in a banner.
 
 Owns when a bare number is somebody's age: its sentence is about a person there, and no vital sign, laboratory value,
 score or unit stands at it. Above 89 an age is a direct identifier (45 CFR 164.514(b)(2)(i)(C)), so that a person
-anywhere before it in the sentence is enough. Knows nothing of masking.
+anywhere before it in the sentence is enough. And which lines are a banner's ("LUND, ADA | F | 58"), so that what is
+masked in the story is masked above it too.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clinaudit.audit.pii.detectors.dates import OLDEST, OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.rule import Source, words
+from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.rule import Source, words
-from clinaudit.audit.pii.values.spelled_numbers import SPELLED_NUMBER, read_number
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, read_number
 
-_OLDEST_AGE_TOLD: Final = 89
-_OLDEST: Final = 125
 _NUMBER: Final = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
 _SOMEBODY: Final = (
     rf"(?:{KIN}|{CLOSE}|twin|she|he|they|i|who|patient|pt|client|resident|woman|man|lady|gentleman|girl|boy|baby|child|veteran"
@@ -77,7 +76,7 @@ _NAMED_AGE: Final = re.compile(
     rf"(?<![\w-])(?P<who>[A-Z][a-z'’-]{{2,}}[ ][A-Z][a-z'’-]{{2,}})(?:,?[ ](?:is|was|now)[ ]|,[ ]|[ ]?\()"
     rf"(?P<value>{_NUMBER})(?=[,;)]|\.(?!\d)|[ ](?:and|but|with|who)\b|$)"
 )
-#: "Age 1092 months", "1,092-month-old": the age in years is told as well.
+#: "Age 1092 months", "1,092-month-old": the age in years follows.
 _IN_OTHER_UNITS: Final = (
     (
         words(
@@ -185,7 +184,7 @@ class BareAges:
         for regex, triggers in _IN_OTHER_UNITS:
             for match in source.matches(regex, triggers):
                 years = int(match["count"].replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
-                if _OLDEST_AGE_TOLD < years <= _OLDEST:
+                if OLDEST_PLAIN_AGE < years <= OLDEST:
                     yield EntitySpan(*match.span("value"), "age_over_89", self.name)
         for regex, triggers in _VERY_OLD:
             for match in source.matches(regex, triggers):
@@ -194,13 +193,13 @@ class BareAges:
 
     def _age(self, match: "re.Match[str]", group: str) -> Iterator[EntitySpan]:
         age = read_number(match[group])
-        if age is not None and age <= _OLDEST:
-            yield EntitySpan(*match.span(group), "age_over_89" if age > _OLDEST_AGE_TOLD else "age", self.name)
+        if age is not None and age <= OLDEST:
+            yield EntitySpan(*match.span(group), "age_over_89" if age > OLDEST_PLAIN_AGE else "age", self.name)
 
 
 def _is_old(match: "re.Match[str]") -> bool:
     age = read_number(match["value"])
-    return age is not None and _OLDEST_AGE_TOLD < age <= _OLDEST
+    return age is not None and OLDEST_PLAIN_AGE < age <= OLDEST
 
 
 def _sentence(text: str, end: int) -> str:
@@ -239,3 +238,70 @@ def _may_be_about_somebody(before: str) -> bool:
 
 def _tells_measure(text: str) -> bool:
     return any(word.lower().rstrip("'’") in read_words("measures") for word in _WORDS.findall(text))
+
+
+_FIGURES: Final = re.compile(r"\d+")
+_YEARS: Final = r"(?:\s?(?:y(?:rs?|ears?)?|y\.?/?o\.?)(?:\sold)?)"
+_AGE_GROUP: Final = r"(?P<age>\d{1,3})"
+_SEX: Final = r"(?P<sex>[MF]|(?i:male|female))"
+_BEGIN: Final = r"(?:^|(?<=[|,;/(:\t])|(?<=\s\s))\s?"
+_END: Final = r"(?=\s?(?:$|[|,;/)\t]|\s\s))"
+_PAIR: Final = (
+    rf"(?:{_AGE_GROUP}{_YEARS}?[ ]?[/,|-]?\s{{0,12}}{_SEX}"
+    rf"|(?P<sex_first>[MF])[ ]?[/,|-]?\s{{0,12}}(?P<age_after>\d{{1,3}}){_YEARS}?)"
+)
+#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands.
+_LABELLED: Final = re.compile(
+    rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}{_PAIR}(?!\w)"
+)
+_PAIR_ALONE: Final = re.compile(rf"{_BEGIN}{_PAIR}{_END}")
+#: A field with nothing else in it: "F/U" and "M/W/F" are none, nor is the number of "HR: 58" or "BP 120/58".
+_FIELD_BEGIN: Final = r"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?"
+_FIELD_END: Final = r"(?=\s?(?:$|[|,;)\t]|\s\s))"
+_SEX_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_SEX}{_FIELD_END}")
+_AGE_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_AGE_GROUP}(?P<years>{_YEARS}?){_FIELD_END}")
+#: Of a line; a text without line ends is a banner as far as this.
+_MOST_CHARS: Final = 300
+#: Lines of a form at the head of a text, one field a line.
+_MOST_LINES: Final = 15
+_LONGEST_FIELD_CHARS: Final = 60
+
+
+def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
+    """Yield ages and sexes of a text's banners; `spans` are what else was found, by start, and may overlap."""
+    for match in _LABELLED.finditer(text):
+        yield from _spans(match, 0)
+    ages = {int(found[0]) for one in spans if one.category == "age" and (found := _FIGURES.match(text, one.start))}
+    known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
+    place = at = 0
+    head: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n")):
+        begin, at = at, at + len(line) + 1
+        while place < len(known) and known[place] < begin:
+            place += 1
+        is_about_somebody = place < len(known) and known[place] < at
+        if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
+            head.append((begin, line))
+        if is_about_somebody:
+            yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
+    if head and known and known[0] < head[-1][0] + len(head[-1][1]):
+        for begin, line in head:
+            yield from _in_line(line, begin, ages, is_form=True)
+
+
+def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterator[EntitySpan]:
+    for pattern in (_PAIR_ALONE, _SEX_ALONE):
+        for match in pattern.finditer(line):
+            yield from _spans(match, begin)
+    for match in _AGE_ALONE.finditer(line):
+        if int(match["age"]) in ages or (is_form and match["years"]):
+            yield from _spans(match, begin)
+
+
+def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
+    for group, written in match.groupdict().items():
+        start, end = begin + match.start(group), begin + match.end(group)
+        if written and group.startswith("sex"):
+            yield EntitySpan(start, end, "gender", "banners")
+        elif written and group.startswith("age") and int(written) <= OLDEST:
+            yield EntitySpan(start, end, "age_over_89" if int(written) > OLDEST_PLAIN_AGE else "age", "banners")

@@ -1,18 +1,60 @@
-"""All that some detectors find in a text, as it stands and read in other ways: nothing that any of them saw is dropped.
+"""The detectors of the filter: those that look first, over every reading of a text, and the one that looks again.
 
-Owns readings beside the plain one: words that are spelled out with blanks, sentences and words that run on over lines,
-values that dots lead to.
-Knows nothing of what is done with what is found.
+Owns which detectors `clinaudit mask` uses, and the readings beside the plain one: words that are spelled out with
+blanks, sentences and words that run on over lines, values that dots lead to. Nothing that any of them saw is dropped.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
-from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders, read_plainly
+from clinaudit.audit.pii.masking.strict_rules import StrictRules
+from clinaudit.audit.pii.masking.structured_text import StructuredText
+from clinaudit.audit.pii.plain_text import PlainText, normalize_text, read_past_leaders
+
+#: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
+_LETTER: Final = (
+    "[\u0370-\u03ff\u0400-\u1cff\u1d00-\u1dbf\u1f00-\u1fff\u2800-\u28ff\u2c00-\u2c5f\u2c80-\u2dff\u3005-\u3007"
+    "\u3040-\ua4cf\ua4d0-\ua71f\ua800-\uabff\uac00-\ud7ff\uf900-\ufaff\ufb13-\ufdff\ufe70-\ufefe"
+    "\U00010000-\U0001d3ff\U0001e000-\U0001efff\U00020000-\U0003ffff]"
+)
+_WORDS: Final = re.compile(rf"{_LETTER}{{2,}}(?:[ \t.,'’·・-]{{0,2}}{_LETTER}+)*")
+#: Marks that change how a sign is shown, several in a row: they can carry a text that nobody sees.
+_SELECTORS: Final = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+
+
+class OtherScripts:
+    """Finds words of other scripts."""
+
+    name = "other scripts"
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start; they may overlap."""
+        if text.isascii():
+            return []
+        plain = normalize_text(text)
+        found = {
+            plain.original_span(EntitySpan(*match.span(), "full_name", self.name))
+            for match in _WORDS.finditer(plain.text)
+        }
+        # A word of look-alikes throughout is a word of that script as well; one letter of it among Latin ones is not.
+        found |= {
+            EntitySpan(*match.span(), "full_name", self.name)
+            for match in _WORDS.finditer(text)
+            if not _adjoins_latin(text, *match.span())
+        }
+        found |= {EntitySpan(*match.span(), "other_code", self.name) for match in _SELECTORS.finditer(text)}
+        return sorted(found)
+
+
+def _adjoins_latin(text: str, start: int, end: int) -> bool:
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    return (before.isascii() and before.isalpha()) or (after.isascii() and after.isalpha())
+
 
 #: Single characters with blanks between them ("1 2 3 - 4 5"); a blank that was one itself stands as three.
 _SPELLED_OUT: Final = re.compile(r"(?<!\S)(?:\S[ ]{1,3}){4,}\S(?!\w)")
@@ -35,7 +77,7 @@ _MARKUP: Final = re.compile(
 )
 
 
-class EverySpan:
+class EnsembleDetector:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
     def __init__(self, detectors: Iterable[Detector], *, by_line: Iterable[Detector] = ()) -> None:
@@ -46,7 +88,7 @@ class EverySpan:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start."""
-        plain = read_plainly(text)
+        plain = normalize_text(text)
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
         for detector in self._by_line:
             found.update(detector.detect(text))
@@ -74,54 +116,54 @@ class EverySpan:
 
 def _other_readings(plain: PlainText) -> Iterator[PlainText]:
     """Yield readings that differ from the plain one."""
-    spelled = [
+    for read in (_spelled, _run_on, _apart, read_past_leaders, read_spoken, _unmarked):
+        reading = read(plain)
+        if reading is not plain:
+            yield reading
+
+
+def _spelled(plain: PlainText) -> PlainText:
+    return plain.without(
         blank
         for found in _SPELLED_OUT.finditer(plain.text)
         for blank in _BLANKS.finditer(plain.text, found.start(), found.end())
-    ]
-    if spelled:
-        yield plain.without(spelled)
-    if _LINE_END.search(plain.text):
-        yield _run_on(plain)
-    if _GLUED.search(plain.text):
-        yield _apart(plain)
-    led = read_past_leaders(plain)
-    if led is not plain:
-        yield led
-    spoken = read_spoken(plain)
-    if spoken is not None:
-        yield spoken
-    marks = list(_MARKUP.finditer(plain.text))
-    if marks:
-        yield plain.without(marks)
+    )
+
+
+def _unmarked(plain: PlainText) -> PlainText:
+    return plain.without(_MARKUP.finditer(plain.text))
 
 
 def _apart(plain: PlainText) -> PlainText:
     """Return a text with a blank between a label and the number glued to it, and for underscores in words."""
     # The blank stands for the last character before it: no span begins or ends with one.
     ends = ((found.end() - found[0].endswith("_"), found.end()) for found in _GLUED.finditer(plain.text))
-    return _with_blanks(plain, ((start, end, start - 1) for start, end in ends))
+    return plain.replaced((start, end, [(" ", start - 1, start)]) for start, end in ends)
 
 
 def _run_on(plain: PlainText) -> PlainText:
     """Return a text with a blank for each line end within a sentence."""
-    return _with_blanks(plain, ((*found.span(), found.start()) for found in _LINE_END.finditer(plain.text)))
-
-
-def _with_blanks(plain: PlainText, blanks: Iterable[tuple[int, int, int]]) -> PlainText:
-    """Return a text with a blank in the place of some stretches, which may be empty.
-
-    Each is its start, its end, and the character that the blank stands for in the original.
-    """
-    kept: list[int] = []
-    characters: list[str] = []
-    place = 0
-    for start, end, stands_for in blanks:
-        kept += [*range(place, start), stands_for]
-        characters += [*plain.text[place:start], " "]
-        place = end
-    kept += range(place, len(plain.text))
-    characters.append(plain.text[place:])
-    return PlainText(
-        "".join(characters), tuple(plain.starts[one] for one in kept), tuple(plain.ends[one] for one in kept)
+    return plain.replaced(
+        (*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(plain.text)
     )
+
+
+def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tuple[Detector, Detector]:
+    """Return what finds, and what looks over the rest.
+
+    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model adds people and
+    places where the context agrees, which rules miss in running text; it needs the extra `clinaudit[pii]`.
+    """
+    from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
+    from clinaudit.audit.pii.detectors.presidio import PresidioDetector
+    from clinaudit.audit.pii.detectors.rules import RuleDetector
+
+    detectors: list[Detector] = [RuleDetector(), NamedPeople(), StrictRules(), OtherScripts()]
+    if site is not None:
+        detectors.append(site)
+    if ner:
+        from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
+        from clinaudit.audit.pii.masking.named_people import AgreedNames
+
+        detectors.append(AgreedNames(SpacyDetector().entities))
+    return EnsembleDetector(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())

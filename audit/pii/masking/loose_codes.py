@@ -8,10 +8,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.audit.pii.word_lists.relatives import CLOSE, KIN
 
 #: Labels that stand before a number of somebody and little else: category, label, and how its first word begins.
 _SURE: Final = (
@@ -95,7 +94,7 @@ _FEWEST_DIGITS_BARE: Final = 5
 _FEWEST_DIGITS_LONG: Final = 7
 #: Letters and figures of a plate: a vertebra ("T12") and a grade have fewer.
 _FEWEST_OF_PLATE: Final = 5
-#: The most groups of a number that is told digit by digit, and some more.
+#: The most groups of a number that is spelled digit by digit, and some more.
 _MOST_GROUPS: Final = 24
 
 
@@ -225,88 +224,76 @@ def _is_code(match: "re.Match[str]") -> bool:
     return sum(map(str.isdigit, match["value"])) >= _FEWEST_DIGITS
 
 
-def loose_codes() -> RuleTable:
-    """Return the rules for codes of any label, and for those that only what is numbered has."""
-    return RuleTable(
-        "loose codes",
-        (
-            Rule(
-                "ssn",
-                words(
-                    r"(?<!\w)(?:ssn|ss\s?#|social(?:\ssecurity)?(?:\s(?:number|no\.?|num))?)(?:\s(?:is|was))?[\s:#=.]{1,4}"
-                    r"(?P<value>[0-9a-z]{3}[-. /_]?[0-9a-z]{2}[-. /_]?[0-9a-z]{4})(?!\w)"
-                ),
-                ("ssn", "ss#", "ss #", "social"),
-                _is_code,
-            ),
-            # "My car in the garage is SBP-6942": what is written as a plate, after a vehicle in the same sentence.
-            Rule(
-                "vehicle_id",
-                re.compile(
-                    r"\b(?i:car|truck|van|suv|jeep|vehicle|motorcycle|motorbike|plates?|tags?)\b[^.;\n\d]{0,40}?[ :#]"
-                    r"(?P<value>(?:[A-Z]{1,4}[ -]?\d{2,5}[ -]?[A-Z]{0,3}|\d{1,4}[ -]?[A-Z]{2,4}[ -]?\d{0,4}))"
-                    r"(?![\w-]|[ ]?(?:mg|mL|MPH|mph|km|miles))"
-                ),
-                ("car", "truck", "van", "suv", "jeep", "vehicle", "motor", "plate", "tag"),
-                lambda match: len(re.sub(r"\W", "", match["value"])) >= _FEWEST_OF_PLATE,
-            ),
-            # What is written so is nothing else, be it of a kind that nobody was ever given.
-            Rule("ssn", re.compile(r"(?<![\w./–-])\d{3}(?P<mark>[-–])\d{2}(?P=mark)\d{4}(?![\w/–-]|\.\d)")),
-            # National insurance numbers of the United Kingdom.
-            Rule(
-                "ssn",
-                re.compile(
-                    r"(?<![\w-])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ ]?\d{2}[ ]?\d{2}[ ]?\d{2}[ ]?[A-D](?![\w-])"
-                ),
-            ),
-            # Seven figures and more, told one by one.
-            Rule("other_code", re.compile(r"(?<![\w.-])\d(?:[ ]?[-–—·_/.][ ]?\d){6,}(?!\w|[-.]\d)")),
-            # Whatever is numbered, by a number too long to count something.
-            Rule(
-                "other_code",
-                words(
-                    r"(?:\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket"
-                    r"|invoice|run|card|file|acct|account|tube|sample|sn|serial|tag)\b\.?\s?[:#]?|#)\s?"
-                    r"(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})"
-                    r"(?![\w.,/]*\d|\s?(?:mg|ml|%))"
-                ),
-            ),
-            # The numbers of a laboratory, and of a plan: "S23-004512", "W2281 09934".
-            Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{2}-\d{4,8}(?![\w-])"), ("-",)),
-            Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{3,6}[ ]\d{4,6}(?![\w./-])")),
-            Rule(
-                "other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)
-            ),
-            Rule(
-                "other_code",
-                re.compile(
-                    r"(?<![\w/+=])(?=(?:[A-Za-z+/=_]*\d){4})(?=(?:[\d+/=_]*[A-Za-z]){3})[\w+/]{20,}={0,2}(?![\w])"
-                ),
-            ),
-            Rule(
-                "mrn",
-                words(
-                    r"(?<!\w)(?:id(?:entity)?\scard|hosp(?:ital)?\.?|case|file|folder|member|clinic|nhs|ref(?:erence)?)\s?"
-                    r"(?:no\.?|number|num\.?|#|id)\s?[:#=]?\s?(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,})(?!\w)"
-                ),
-                ("no", "num", "#", "id"),
-            ),
-            # A file is somebody's: its name holds theirs as often as not ("smith_john_ct.pdf").
-            Rule(
-                "other_code",
-                words(
-                    r"(?<![\w.@])(?:(?:[a-z]:|~)?(?:[\\/][\w.~%-]+(?:[ ][\w.~%-]+){0,3}){1,12}|(?-i:"
-                    r"(?:[A-Z][\w'’-]*,?[ ]){0,3})"
-                    r"(?:[a-z]:)?[\w.~\\/%-]{0,120}\w)\.(?:pdf|docx?|odt|rtf|txt|xlsx?|csv|tsv|pptx?|dcm|dicom|nii"
-                    r"|jpe?g|png|gif|bmp|tiff?|heic|webp|mp[34]|mov|avi|wav|m4a|zip|tar|gz|7z|xml|json|html?|eml|msg|hl7|ccda?"
-                    r"|ics|vcf|pages)(?![\w@])"
-                ),
-                (
-                    *(".pdf", ".doc", ".odt", ".rtf", ".txt", ".xls", ".csv", ".tsv", ".ppt", ".dcm", ".dicom", ".nii"),
-                    *(".jp", ".png", ".gif", ".bmp", ".tif", ".heic", ".webp", ".mp3", ".mp4", ".mov", ".avi", ".wav"),
-                    *(".m4a", ".zip", ".tar", ".gz", ".7z", ".xml", ".json", ".htm", ".eml", ".msg", ".hl7", ".ccd"),
-                    *(".ics", ".vcf", ".pages"),
-                ),
-            ),
+LOOSE_CODES: Final = RuleTable(
+    "loose codes",
+    Rule(
+        "ssn",
+        words(
+            r"(?<!\w)(?:ssn|ss\s?#|social(?:\ssecurity)?(?:\s(?:number|no\.?|num))?)(?:\s(?:is|was))?[\s:#=.]{1,4}"
+            r"(?P<value>[0-9a-z]{3}[-. /_]?[0-9a-z]{2}[-. /_]?[0-9a-z]{4})(?!\w)"
         ),
-    )
+        ("ssn", "ss#", "ss #", "social"),
+        _is_code,
+    ),
+    # "My car in the garage is SBP-6942": what is written as a plate, after a vehicle in the same sentence.
+    Rule(
+        "vehicle_id",
+        re.compile(
+            r"\b(?i:car|truck|van|suv|jeep|vehicle|motorcycle|motorbike|plates?|tags?)\b[^.;\n\d]{0,40}?[ :#]"
+            r"(?P<value>(?:[A-Z]{1,4}[ -]?\d{2,5}[ -]?[A-Z]{0,3}|\d{1,4}[ -]?[A-Z]{2,4}[ -]?\d{0,4}))"
+            r"(?![\w-]|[ ]?(?:mg|mL|MPH|mph|km|miles))"
+        ),
+        ("car", "truck", "van", "suv", "jeep", "vehicle", "motor", "plate", "tag"),
+        lambda match: len(re.sub(r"\W", "", match["value"])) >= _FEWEST_OF_PLATE,
+    ),
+    # What is written so is nothing else, be it of a kind that nobody was ever given.
+    Rule("ssn", re.compile(r"(?<![\w./–-])\d{3}(?P<mark>[-–])\d{2}(?P=mark)\d{4}(?![\w/–-]|\.\d)")),
+    # National insurance numbers of the United Kingdom.
+    Rule(
+        "ssn", re.compile(r"(?<![\w-])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ ]?\d{2}[ ]?\d{2}[ ]?\d{2}[ ]?[A-D](?![\w-])")
+    ),
+    # Seven figures and more, one by one.
+    Rule("other_code", re.compile(r"(?<![\w.-])\d(?:[ ]?[-–—·_/.][ ]?\d){6,}(?!\w|[-.]\d)")),
+    # Whatever is numbered, by a number too long to count something.
+    Rule(
+        "other_code",
+        words(
+            r"(?:\b(?<!cpt )(?<!hcpcs )(?<!ndc )(?:id|no|nr|num|number|ref|reference|claim|case|docket|ticket"
+            r"|invoice|run|card|file|acct|account|tube|sample|sn|serial|tag)\b\.?\s?[:#]?|#)\s?"
+            r"(?P<value>(?=(?:[a-z-]{0,8}\d){5})[a-z]{0,4}-?\d[\da-z]*(?:-[\da-z]+){0,4})(?![\w.,/]*\d|\s?(?:mg|ml|%))"
+        ),
+    ),
+    # The numbers of a laboratory, and of a plan: "S23-004512", "W2281 09934".
+    Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{2}-\d{4,8}(?![\w-])"), ("-",)),
+    Rule("other_code", re.compile(r"(?<![\w./-])[A-Z]{1,3}\d{3,6}[ ]\d{4,6}(?![\w./-])")),
+    Rule("other_code", words(r"(?<![0-9a-z-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![0-9a-z-])"), ("-",)),
+    Rule(
+        "other_code",
+        re.compile(r"(?<![\w/+=])(?=(?:[A-Za-z+/=_]*\d){4})(?=(?:[\d+/=_]*[A-Za-z]){3})[\w+/]{20,}={0,2}(?![\w])"),
+    ),
+    Rule(
+        "mrn",
+        words(
+            r"(?<!\w)(?:id(?:entity)?\scard|hosp(?:ital)?\.?|case|file|folder|member|clinic|nhs|ref(?:erence)?)\s?"
+            r"(?:no\.?|number|num\.?|#|id)\s?[:#=]?\s?(?P<value>[A-Z]{0,3}-?\d[\dA-Z-]{2,})(?!\w)"
+        ),
+        ("no", "num", "#", "id"),
+    ),
+    # A file is somebody's: its name holds theirs as often as not ("smith_john_ct.pdf").
+    Rule(
+        "other_code",
+        words(
+            r"(?<![\w.@])(?:(?:[a-z]:|~)?(?:[\\/][\w.~%-]+(?:[ ][\w.~%-]+){0,3}){1,12}|(?-i:"
+            r"(?:[A-Z][\w'’-]*,?[ ]){0,3})"
+            r"(?:[a-z]:)?[\w.~\\/%-]{0,120}\w)\.(?:pdf|docx?|odt|rtf|txt|xlsx?|csv|tsv|pptx?|dcm|dicom|nii"
+            r"|jpe?g|png|gif|bmp|tiff?|heic|webp|mp[34]|mov|avi|wav|m4a|zip|tar|gz|7z|xml|json|html?|eml|msg|hl7|ccda?"
+            r"|ics|vcf|pages)(?![\w@])"
+        ),
+        (
+            *(".pdf", ".doc", ".odt", ".rtf", ".txt", ".xls", ".csv", ".tsv", ".ppt", ".dcm", ".dicom", ".nii"),
+            *(".jp", ".png", ".gif", ".bmp", ".tif", ".heic", ".webp", ".mp3", ".mp4", ".mov", ".avi", ".wav"),
+            *(".m4a", ".zip", ".tar", ".gz", ".7z", ".xml", ".json", ".htm", ".eml", ".msg", ".hl7", ".ccd"),
+            *(".ics", ".vcf", ".pages"),
+        ),
+    ),
+)

@@ -15,9 +15,10 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.clinical_terms import count_clinical_terms
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import (
     DETECTOR_FAILED,
     DetectionError,
@@ -53,24 +54,34 @@ _QUERY_KEY: Final = "query"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 _BLOCK_BYTES: Final = 1 << 20
-#: What the questions of a batch need of it, prompt by prompt; None: nothing can be told.
+#: What the questions of a batch need of it, prompt by prompt; None: that cannot be decided.
 BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
 
 @dataclass(frozen=True, slots=True)
-class MaskRequest:
-    """What is masked, and where to."""
+class MaskOptions:
+    """The options of `mask`; a field is the option of that name with dashes."""
 
     prompts: Path
     out: Path
-    #: None: in the folder `OUT.evidence` beside the output.
-    map_file: Path | None = None
+    corpus: Path | None = None
+    template: Path | None = None
+    #: Whether a small language model adds names where the context agrees.
+    ner: bool = False
     #: Key of the question, which some row must have; None: `query`, if a row has it.
     query_field: str | None = None
     #: Whether the question is written too, masked as the text is.
     with_query: bool = False
     #: Whether a row's id is its line in the prompts, rather than its own as it stands.
     new_ids: bool = False
+    policy: MaskingPolicy = "minimum-necessary"
+    #: None: in the folder `OUT.evidence` beside the output.
+    map_file: Path | None = None
+    #: Of the served model that is asked what a question needs.
+    served_url: str | None = None
+    served_model: str | None = None
+    served_key_file: Path | None = None
+    phi_approved: tuple[str, ...] = ()
 
     @property
     def query_key(self) -> str:
@@ -96,25 +107,25 @@ class MaskedFile:
     other_keys: tuple[str, ...]
 
 
-def check_request(request: MaskRequest) -> CheckedRows:
+def check_prompts(options: MaskOptions) -> CheckedRows:
     """Read all prompts, before anything else is opened; raises for rows that cannot be used and places that are taken.
 
     `mask_file` takes what this returns.
     """
-    _require_places(request)
+    _require_places(options)
     rows = check_rows(
-        request.prompts,
+        options.prompts,
         role="the prompts",
-        query_field=request.query_key,
+        query_field=options.query_key,
         null_text=False,
-        needs_query_field=request.query_field is not None,
+        needs_query_field=options.query_field is not None,
     )
-    require_same_kind(rows, request.out)
+    require_same_kind(rows, options.out)
     return rows
 
 
 def mask_file(
-    request: MaskRequest,
+    options: MaskOptions,
     rows: CheckedRows,
     masker: PromptMasker,
     relevance: BatchRelevance,
@@ -124,34 +135,34 @@ def mask_file(
 ) -> MaskedFile:
     """Mask a file of prompts, or go on with it; return what became of its rows.
 
-    `identity` is what the result depends on beside the request: detectors, policy, corpus. Raises `UsageError` where
+    `identity` is what the result depends on beside the options: detectors, policy, corpus. Raises `UsageError` where
     a place is taken, or where the run was begun with other settings or another input, `IntegrityError` where what is
     written already has changed since, and `StorageError` where another command writes to the same place.
     """
     settings = {
         **identity,
         "prompts": digest_file(rows.file),
-        "--query-field": request.query_key,
-        "--with-query": "yes" if request.with_query else "no",
-        "--new-ids": "yes" if request.new_ids else "no",
+        "--query-field": options.query_key,
+        "--with-query": "yes" if options.with_query else "no",
+        "--new-ids": "yes" if options.new_ids else "no",
     }
-    if request.map_file is None:
-        make_private_directory(request.map_path.parent)
+    if options.map_file is None:
+        make_private_directory(options.map_path.parent)
     is_new = False
     try:
-        with open_map(request.map_path) as tag_map:
-            _begin_or_go_on(request, tag_map, settings)
+        with open_map(options.map_path) as tag_map:
+            _begin_or_go_on(options, tag_map, settings)
             is_new = not tag_map.count().records
             if not tag_map.is_finished:
-                with _unfinished_output(request.out, rows, tag_map) as output:
-                    _mask_rows(request, rows, _Stage(masker, relevance, tag_map, output), progress)
+                with _unfinished_output(options.out, rows, tag_map) as output:
+                    _mask_rows(options, rows, masker, relevance, tag_map, output, progress)
                 tag_map.finish()
-            return MaskedFile(tag_map.count(), rows.asking, rows.lacking, request.map_path, rows.other_keys)
+            return MaskedFile(tag_map.count(), rows.asking, rows.lacking, options.map_path, rows.other_keys)
     except BadInputError:
         # The same command would fail again, and another one must find its place free. What an earlier one did is kept.
         if is_new:
-            remove_sqlite(request.map_path)
-            partial_of(request.out).unlink(missing_ok=True)
+            remove_sqlite(options.map_path)
+            partial_of(options.out).unlink(missing_ok=True)
         raise
 
 
@@ -166,29 +177,18 @@ def mask_prompts(
         except DetectionError:
             found.append(None)
     asked = iter(relevance([one for one in found if one is not None]))
-    return [_masked(masker, one, next(asked)) if one is not None else withheld_prompt(DETECTOR_FAILED) for one in found]
-
-
-def _masked(masker: PromptMasker, found: FoundPrompt, needed: Collection[EntitySpan]) -> MaskedPrompt:
-    try:
-        return masker.mask(found, needed)
-    except DetectionError:
-        return withheld_prompt(DETECTOR_FAILED)
+    masked: list[MaskedPrompt] = []
+    for one in found:
+        try:
+            masked.append(withheld_prompt(DETECTOR_FAILED) if one is None else masker.mask(one, next(asked)))
+        except DetectionError:
+            masked.append(withheld_prompt(DETECTOR_FAILED))
+    return masked
 
 
 def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
     """Return what the questions need of their prompts by the rules alone."""
     return [needed_spans(one.text, one.spans, one.query) for one in found]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """What the rows of one file go through."""
-
-    masker: PromptMasker
-    relevance: BatchRelevance
-    tag_map: TagMap
-    output: "_Output"
 
 
 class _Output:
@@ -221,49 +221,49 @@ class _Output:
         os.fsync(self._file.fileno())
 
 
-def _require_places(request: MaskRequest) -> None:
-    for path in (request.out, partial_of(request.out)):
+def _require_places(options: MaskOptions) -> None:
+    for path in (options.out, partial_of(options.out)):
         if path.is_symlink():
             raise UsageError(f"{path.name} is a link; name another --out, which is none")
-    require_writable(request.out, role="what mask writes")
-    folder = request.map_path.parent
-    if request.map_file is not None:
-        require_writable(request.map_file, role="the map")
+    require_writable(options.out, role="what mask writes")
+    folder = options.map_path.parent
+    if options.map_file is not None:
+        require_writable(options.map_file, role="the map")
     elif folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise UsageError(f"{folder.name} is a link or no directory; name another --out, or a --map")
-    if request.map_path.absolute() in (request.out.absolute(), request.prompts.absolute()):
+    if options.map_path.absolute() in (options.out.absolute(), options.prompts.absolute()):
         raise UsageError("--map names the prompts or the output; name a file of its own")
-    if request.out.exists() and not request.map_path.exists():
-        raise UsageError(f"{request.out.name} exists, and no map of it; name a new file with --out")
+    if options.out.exists() and not options.map_path.exists():
+        raise UsageError(f"{options.out.name} exists, and no map of it; name a new file with --out")
 
 
-def _begin_or_go_on(request: MaskRequest, tag_map: TagMap, settings: Mapping[str, str]) -> None:
+def _begin_or_go_on(options: MaskOptions, tag_map: TagMap, settings: Mapping[str, str]) -> None:
     begun = tag_map.settings()
     counts = tag_map.count()
     if begun not in (None, settings) and counts.records == sum(counts.withheld.values()):
         # Nothing of it was given out: it is forgotten rather than in the way of other settings.
-        if tag_map.is_finished and request.out.is_file() and sha256_of(request.out) == tag_map.output_digest:
-            request.out.unlink()
-        partial_of(request.out).unlink(missing_ok=True)
+        if tag_map.is_finished and options.out.is_file() and sha256_of(options.out) == tag_map.output_digest:
+            options.out.unlink()
+        partial_of(options.out).unlink(missing_ok=True)
         tag_map.forget()
         begun = None
     if begun is None:
-        if request.out.exists():
-            raise UsageError(f"{request.out.name} exists; name a new file with --out")
+        if options.out.exists():
+            raise UsageError(f"{options.out.name} exists; name a new file with --out")
         tag_map.begin(settings)
         return
     changed = sorted(key for key in begun.keys() | settings.keys() if begun.get(key) != settings.get(key))
     if changed:
         raise UsageError(
-            f"the masking to {request.out.name} was begun with other settings ({', '.join(changed)}); give those "
+            f"the masking to {options.out.name} was begun with other settings ({', '.join(changed)}); give those "
             "again, or another --out"
         )
     if not tag_map.is_finished:
         return
-    if not request.out.is_file():
-        raise UsageError(f"{request.out.name} was made already and is gone; name another --out and another --map")
-    if sha256_of(request.out) != tag_map.output_digest:
-        raise _changed(request.out)
+    if not options.out.is_file():
+        raise UsageError(f"{options.out.name} was made already and is gone; name another --out and another --map")
+    if sha256_of(options.out) != tag_map.output_digest:
+        raise _changed(options.out)
 
 
 def _changed(path: Path) -> IntegrityError:
@@ -303,16 +303,24 @@ def _written(file: BinaryIO, path: Path, tag_map: TagMap) -> _Output:
     return output
 
 
-def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress: Progress) -> None:
-    done = stage.tag_map.count().records
-    waiting = islice(iter_rows(rows, query_field=request.query_key), done, None)
+def _mask_rows(
+    options: MaskOptions,
+    rows: CheckedRows,
+    masker: PromptMasker,
+    relevance: BatchRelevance,
+    tag_map: TagMap,
+    output: _Output,
+    progress: Progress,
+) -> None:
+    done = tag_map.count().records
+    waiting = islice(iter_rows(rows, query_field=options.query_key), done, None)
     ready: list[MappedRecord] = []
     kept_at = time.monotonic()
 
     def keep() -> None:
         nonlocal done, kept_at
-        stage.output.flush()
-        stage.tag_map.add(done, ready, output_bytes=stage.output.length, output_digest=stage.output.digest)
+        output.flush()
+        tag_map.add(done, ready, output_bytes=output.length, output_digest=output.digest)
         done += len(ready)
         ready.clear()
         kept_at = time.monotonic()
@@ -320,15 +328,15 @@ def _mask_rows(request: MaskRequest, rows: CheckedRows, stage: _Stage, progress:
     with progress.stage("masking", total=rows.count, unit="prompts", done=done) as advance:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, mask_prompts(pairs, stage.masker, stage.relevance), strict=True):
-                row = replace(given, id=given.row) if request.new_ids else given
+            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance), strict=True):
+                row = replace(given, id=given.row) if options.new_ids else given
                 if rows.is_one_text:
                     # Of a text that is withheld nothing is written; an id is not passed on.
-                    stage.output.write((masked.text or "").encode())
+                    output.write((masked.text or "").encode())
                 else:
-                    if not request.new_ids:
-                        _require_silent_id(rows.file.name, row, masked, stage.masker)
-                    stage.output.write(_line(row, masked, with_query=request.with_query))
+                    if not options.new_ids:
+                        _require_silent_id(rows.file.name, row, masked, masker)
+                    output.write(_line(row, masked, with_query=options.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
                 advance(1)
@@ -350,7 +358,7 @@ def _require_silent_id(file: str, row: TextRow, masked: MaskedPrompt, masker: Pr
     written = [(tag, form) for tag, forms in masked.forms.items() for form in forms]
     values = {fold_value(form) for _, form in written}
     values |= {fold_value(word) for tag, form in written if _is_name(tag) for word in name_parts(form)}
-    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.tells(row.key):
+    if any(len(value) >= _LEAST_IN_ID and value in folded for value in values) or masker.identifies(row.key):
         raise BadInputError(
             "ids are passed on, and the id of a row says who it is about; give --new-ids, or ids that say nothing, "
             "and name another --out",

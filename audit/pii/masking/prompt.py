@@ -12,20 +12,23 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.audit.choices import MaskingPolicy
+from clinaudit.audit.pii.detectors.dates import OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.banners import find_in_banners
-from clinaudit.audit.pii.masking.clinical_terms import names_nobody
-from clinaudit.audit.pii.masking.larger_places import without_larger_places
-from clinaudit.audit.pii.masking.life_times import tells_of_a_life
-from clinaudit.audit.pii.masking.named_facilities import without_facilities
-from clinaudit.audit.pii.masking.occupations import is_of_a_carer
+from clinaudit.audit.pii.masking.bare_ages import find_in_banners
+from clinaudit.audit.pii.masking.loose_places import is_of_a_carer
+from clinaudit.audit.pii.masking.not_masked import (
+    names_nobody,
+    tells_of_a_life,
+    without_facilities,
+    without_larger_places,
+)
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values
 from clinaudit.audit.pii.masking.tags import Hidden, Kept, TagBook, TaggedText, find_tags, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
-from clinaudit.audit.pii.word_lists.name_words import is_eponym
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
@@ -40,8 +43,6 @@ _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
 _MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
-#: 164.514(b)(2)(i)(C).
-_OLDEST_AGE_TOLD: Final = 89
 #: (text, everything found, question) -> what the question needs of it.
 Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
 
@@ -123,7 +124,7 @@ class PromptMasker:
             written = None
         return [Hidden(0, len(text), None)] if written is None else one.hidden
 
-    def tells(self, key: str) -> bool:
+    def identifies(self, key: str) -> bool:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
         written = (key, _MARKS_OF_KEYS.sub(" ", key))
         try:
@@ -287,7 +288,7 @@ def _pooled(text: str, span: EntitySpan) -> EntitySpan:
     if span.category != "age":
         return span
     value = normalize("age", text[span.start : span.end])
-    if value is None or not value.text.isdecimal() or int(value.text) > _OLDEST_AGE_TOLD:
+    if value is None or not value.text.isdecimal() or int(value.text) > OLDEST_PLAIN_AGE:
         return EntitySpan(span.start, span.end, "age_over_89", span.found_by)
     return span
 

@@ -6,16 +6,17 @@ all values (Aho and Corasick 1975; pyahocorasick). Knows nothing of how identifi
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
-from clinaudit.audit.pii.masking.last_digits import ends_of, find_ends
+from clinaudit.audit.pii.detectors.word_lists import is_name_again
+from clinaudit.audit.pii.masking.loose_numbers import ends_of, find_ends
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
-from clinaudit.audit.pii.word_lists.name_words import is_name_again
+from clinaudit.audit.pii.values.value_scan import places_of
 
 _NEITHER: Final = re.compile(r"[^0-9A-Za-z]+")
 #: Shorter values stand in a text by chance: "93" is an age and a heart rate.
@@ -55,21 +56,12 @@ class FoldedText:
             places.append(end)
         return places
 
-    def find(self, values: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    def find(self, values: Collection[str]) -> Iterator[tuple[str, int, int]]:
         """Yield which of some folded values stand in the text as whole words, and where; one pass for all of them."""
-        if not values:
-            return
-        import ahocorasick
-
-        automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
-        for value in values:
-            automaton.add_word(value)
-        automaton.make_automaton()
-        for last, length in automaton.iter(self.letters):
-            begin = last - length + 1
-            start, end = self._places[begin], self._places[last] + 1
+        for value, begin in places_of(values, self.letters):
+            start, end = self._places[begin], self._places[begin + len(value) - 1] + 1
             if not self._adjoins(start - 1) and not self._adjoins(end):
-                yield self.letters[begin : last + 1], start, end
+                yield value, start, end
 
     def _adjoins(self, place: int) -> bool:
         return 0 <= place < len(self.text) and self.text[place].isalnum()

@@ -103,9 +103,7 @@ def check_rows(
     key = printable(query_field or "")
     if needs_query_field and lacking == len(places) > 0:
         problems.add(
-            name,
-            "is in no row, and was named as the key of the question; name the key that has it",
-            column=key,
+            name, "is in no row, and was named as the key of the question; name the key that has it", column=key
         )
     problems.raise_any(role)
     return CheckedRows(file, len(places), asking, lacking, tuple(header.unread))

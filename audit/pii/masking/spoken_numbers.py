@@ -8,46 +8,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from clinaudit.audit.pii.plain_text import PlainText
+from clinaudit.audit.pii.values.normal_form import NUMBER_WORDS, TENS
 
 _UNITS: Final = {
+    **{word: number for number, word in enumerate(NUMBER_WORDS[:9], 1)},
     "zero": 0,
     "oh": 0,
     "o": 0,
     "nought": 0,
-    "one": 1,
-    "two": 2,
-    "three": 3,
-    "four": 4,
-    "five": 5,
-    "six": 6,
-    "seven": 7,
-    "eight": 8,
-    "nine": 9,
     "niner": 9,
 }
-_TEENS: Final = {
-    "ten": 10,
-    "eleven": 11,
-    "twelve": 12,
-    "thirteen": 13,
-    "fourteen": 14,
-    "fifteen": 15,
-    "sixteen": 16,
-    "seventeen": 17,
-    "eighteen": 18,
-    "nineteen": 19,
-}
-_TENS: Final = {
-    "twenty": 20,
-    "thirty": 30,
-    "forty": 40,
-    "fourty": 40,
-    "fifty": 50,
-    "sixty": 60,
-    "seventy": 70,
-    "eighty": 80,
-    "ninety": 90,
-}
+_TEENS: Final = {word: number for number, word in enumerate(NUMBER_WORDS[9:], 10)}
+_TENS: Final = {**{word: 10 * number for number, word in enumerate(TENS, 2)}, "fourty": 40}
+_SMALL: Final = _UNITS | _TEENS | _TENS
 _REPEATS: Final = {"double": 2, "triple": 3}
 _GREATER: Final = {"hundred": 100, "thousand": 1000}
 _WORDS: Final = "|".join(
@@ -66,29 +39,11 @@ _RUN: Final = re.compile(
 _FEWEST_FIGURES: Final = 4
 
 
-def read_spoken(plain: PlainText) -> PlainText | None:
-    """Return a text with figures for the numbers that it spells out; None where it spells none of four figures."""
-    text = plain.text
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    place = 0
-    for run in _RUN.finditer(text):
-        figures = _figures(run)
-        if figures is None:
-            continue
-        characters += text[place : run.start()]
-        starts += plain.starts[place : run.start()]
-        ends += plain.ends[place : run.start()]
-        for written, start, end in figures:
-            characters += written
-            starts += [plain.starts[start]] * len(written)
-            ends += [plain.ends[end - 1]] * len(written)
-        place = run.end()
-    if not place:
-        return None
-    characters += text[place:]
-    return PlainText("".join(characters), (*starts, *plain.starts[place:]), (*ends, *plain.ends[place:]))
+def read_spoken(plain: PlainText) -> PlainText:
+    """Return a text with figures for the numbers that it spells out; the same text where it spells none of four."""
+    return plain.replaced(
+        (*run.span(), figures) for run in _RUN.finditer(plain.text) if (figures := _figures(run)) is not None
+    )
 
 
 def _figures(run: "re.Match[str]") -> list[tuple[str, int, int]] | None:
@@ -128,19 +83,18 @@ def _numbers(tokens: "list[re.Match[str]]") -> Iterator[tuple[str, int, int]]:
             if following in _UNITS:
                 yield str(_UNITS[following]) * _REPEATS[word], token.start(), tokens[place].end()
                 place += 1
-        elif following in _GREATER and word in (_UNITS | _TEENS | _TENS):
+        elif following in _GREATER and word in _SMALL:
             value, place, end = _great(tokens, place - 1)
             yield str(value), token.start(), end
         elif word in _TENS and following in _UNITS and _UNITS[following]:
             yield str(_TENS[word] + _UNITS[following]), token.start(), tokens[place].end()
             place += 1
-        elif word in _UNITS | _TEENS | _TENS:
-            yield str((_UNITS | _TEENS | _TENS)[word]), token.start(), end
+        elif word in _SMALL:
+            yield str(_SMALL[word]), token.start(), end
 
 
 def _great(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
     """Return a number of hundreds or thousands, the place after its last token, and where that ends."""
-    small = _UNITS | _TEENS | _TENS
     total = current = 0
     end = tokens[place].end()
     last = "greater"
@@ -154,8 +108,8 @@ def _great(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
         elif word == "and" and last == "greater":
             place += 1
             continue
-        elif word in small and (last == "greater" or (last == "tens" and kind == "unit")):
-            current += small[word]
+        elif word in _SMALL and (last == "greater" or (last == "tens" and kind == "unit")):
+            current += _SMALL[word]
         else:
             break
         last, end = kind, tokens[place].end()

@@ -1,6 +1,6 @@
-"""The door of masking: from the options of `clinaudit mask` to its detectors, its relevance, and the masked file.
+"""The door of masking: `clinaudit mask` from its options to the masked file, and `clinaudit unmask`.
 
-Owns what the result depends on. Knows nothing of how a text is masked.
+Owns what the result depends on.
 """
 
 import json
@@ -9,66 +9,30 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.filter_detectors import filter_detectors
+from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
     BatchRelevance,
     MaskedFile,
-    MaskRequest,
-    check_request,
+    MaskOptions,
+    check_prompts,
     mask_file,
     rules_for_all,
 )
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.tag_map import read_map
+from clinaudit.audit.pii.masking.written_tags import unmask_text
+from clinaudit.audit.run.durable_files import replacing, require_writable
 from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
-from clinaudit.errors import UsageError
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class MaskOptions:
-    """The options of `mask`; a field is the option of that name with dashes."""
-
-    prompts: Path
-    out: Path
-    corpus: Path | None = None
-    template: Path | None = None
-    #: Whether a small language model adds names where the context agrees.
-    ner: bool = False
-    query_field: str | None = None
-    with_query: bool = False
-    new_ids: bool = False
-    policy: MaskingPolicy = "minimum-necessary"
-    map_file: Path | None = None
-    #: Of the served model that is asked what a question needs.
-    served_url: str | None = None
-    served_model: str | None = None
-    served_key_file: Path | None = None
-    phi_approved: tuple[str, ...] = ()
-
-    @property
-    def request(self) -> MaskRequest:
-        """What is masked, and where to."""
-        return MaskRequest(self.prompts, self.out, self.map_file, self.query_field, self.with_query, self.new_ids)
-
-    @property
-    def asked_model(self) -> ServedModel | None:
-        """The model that is asked; None: the rules alone decide. Raises where the options do not go together."""
-        if self.served_url is None and self.served_model is None:
-            if self.served_key_file is not None:
-                raise UsageError("--served-key-file goes with --served-url and --served-model only")
-            return None
-        if self.served_url is None or self.served_model is None:
-            raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
-        require_approved(self.served_url, approved_hosts=self.phi_approved)
-        return ServedModel(self.served_url, self.served_model)
 
 
 def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
@@ -77,22 +41,33 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
     if options.query_field is not None and fold(options.query_field) in ("id", "text"):
         raise UsageError("--query-field cannot be id or text")
-    model = options.asked_model
-    rows = check_request(options.request)
+    model = _asked_model(options)
+    rows = check_prompts(options)
     detector, second, identity = _open_detectors(options, progress)
     masker = PromptMasker(detector, second=second, policy=options.policy)
     if model is None:
-        return mask_file(options.request, rows, masker, rules_for_all, identity=identity, progress=progress)
-    from clinaudit.audit.pii.relevance.served import relevance_identity
+        return mask_file(options, rows, masker, rules_for_all, identity=identity, progress=progress)
+    from clinaudit.audit.pii.served_relevance import relevance_identity
 
     identity["--served-model"] = json.dumps(relevance_identity(model), sort_keys=True)
-    map_path = options.request.map_path
-    answers = map_path.with_name(f".{map_path.name}.answers")
+    answers = options.map_path.with_name(f".{options.map_path.name}.answers")
     with _served(options, model, masker, answers, progress) as relevance:
-        masked = mask_file(options.request, rows, masker, relevance, identity=identity, progress=progress)
+        masked = mask_file(options, rows, masker, relevance, identity=identity, progress=progress)
     # They are in the result.
     remove_sqlite(answers)
     return masked
+
+
+def _asked_model(options: MaskOptions) -> ServedModel | None:
+    """Return the model that is asked; None: the rules alone decide. Raises where the options do not go together."""
+    if options.served_url is None and options.served_model is None:
+        if options.served_key_file is not None:
+            raise UsageError("--served-key-file goes with --served-url and --served-model only")
+        return None
+    if options.served_url is None or options.served_model is None:
+        raise UsageError("a served model needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model")
+    require_approved(options.served_url, approved_hosts=options.phi_approved)
+    return ServedModel(options.served_url, options.served_model)
 
 
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
@@ -120,7 +95,7 @@ def _served(
     options: MaskOptions, model: ServedModel, masker: PromptMasker, answers: Path, progress: Progress
 ) -> Iterator[BatchRelevance]:
     """Yield what asks the served model about the prompts of a batch."""
-    from clinaudit.audit.pii.relevance.served import Detail, RelevanceInquiry, open_served_relevance
+    from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
     from clinaudit.audit.run.directory import require_regular
     from clinaudit.audit.run.durable_files import make_private_directory
     from clinaudit.audit.served.access import Access
@@ -133,7 +108,7 @@ def _served(
     require_regular(answers, "the cache of answers")
     with (
         open_cache_file(answers) as cache,
-        open_served_relevance(model, Access(options.phi_approved, key), cache) as served,
+        open_served_relevance(model, Access(options.phi_approved, key), cache) as ask,
     ):
 
         def needed(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
@@ -143,9 +118,9 @@ def _served(
                 # What the model sees is what an outside model would see, were every quasi-identifier needed.
                 shown = _shown(masker, one, spans)
                 if spans and shown is not None:
-                    details = tuple(Detail(span.category, one.text[span.start : span.end]) for span in spans)
+                    details = tuple((span.category, one.text[span.start : span.end]) for span in spans)
                     inquiries[place] = RelevanceInquiry(*shown, details)
-            answers_of = dict(zip(inquiries, served.needed(list(inquiries.values())), strict=True))
+            answers_of = dict(zip(inquiries, ask(list(inquiries.values())), strict=True))
             return [
                 [span for number, span in enumerate(spans) if number in answers_of.get(place, ())]
                 for place, spans in enumerate(offered)
@@ -162,3 +137,55 @@ def _shown(masker: PromptMasker, found: FoundPrompt, kept: Sequence[EntitySpan])
     except DetectionError:
         return None
     return None if masked.text is None or masked.query is None else (masked.text, masked.query)
+
+
+@dataclass(frozen=True, slots=True)
+class UnmaskedFile:
+    """What became of a file of answers."""
+
+    rows: int
+    #: Tags that the map does not know: the answering model made them up. They stay as they are.
+    unknown_tags: int
+    #: Rows without a text.
+    empty: int
+    other_keys: tuple[str, ...]
+
+
+def unmask_file(answers: Path, map_file: Path, out: Path, *, progress: Progress) -> UnmaskedFile:
+    """Put the identifiers back into answers, `{"id", "text"}` a row or one text; the file appears whole or not at all.
+
+    Raises `BadInputError` for rows of which the map holds no record, and `UsageError` where `out` is taken.
+    """
+    if out.is_symlink() or out.exists():
+        raise UsageError(f"{out.name} exists; name a new file with --out")
+    require_writable(out, role="what unmask writes")
+    rows = check_rows(answers, role="the answers", query_field=None, null_text=True)
+    require_same_kind(rows, out)
+    unknown = empty = 0
+    missing: list[str] = []
+    with (
+        read_map(map_file) as tag_map,
+        replacing(out) as file,
+        progress.stage("unmasking", total=rows.count, unit="answers") as advance,
+    ):
+        if rows.is_one_text and tag_map.count().records != 1:
+            raise BadInputError(
+                f"{rows.file.name} is one answer, and {map_file.name} is the map of several prompts; give .jsonl, "
+                "whose rows say by their ids which of them they answer"
+            )
+        for row in iter_rows(rows, query_field=None):
+            forms = tag_map.forms_of(row.key)
+            text = row.text
+            if forms is None:
+                missing.append(f"{rows.file.name}, row {row.row}, column id: is not in the map")
+            elif text is None:
+                empty += 1
+            else:
+                text, not_known = unmask_text(text, forms)
+                unknown += not_known
+            line = json.dumps({"id": row.id, "text": text}, ensure_ascii=False) + "\n"
+            file.write(((text or "") if rows.is_one_text else line).encode())
+            advance(1)
+        if missing:
+            raise BadInputError("some answers have no record in the map; give the map of their prompts", missing)
+    return UnmaskedFile(rows.count, unknown, empty, rows.other_keys)

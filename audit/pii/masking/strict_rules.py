@@ -1,29 +1,22 @@
 """Rules that a filter of prompts adds to those of the audit: wider, since what cannot be decided is masked.
 
-Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of the modules beside it:
-`bare_ages`, `days_alike`, `last_digits`, `occupations`, `small_names`, `small_towns`
-and those that begin with `loose`. Knows nothing of masking.
+Towns after a preposition, e-mail addresses that are spoken, handles; and the rules of `bare_ages` and of the modules
+beside it that begin with `loose`. Knows nothing of masking.
 """
 
 import re
 from typing import Final
 
+from clinaudit.audit.pii.detectors.places import SAFE_STATE_CODE
+from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.bare_ages import BareAges
-from clinaudit.audit.pii.masking.days_alike import DaysAlike
-from clinaudit.audit.pii.masking.last_digits import LastDigits
-from clinaudit.audit.pii.masking.loose_addresses import LooseAddresses
-from clinaudit.audit.pii.masking.loose_codes import LabelledNumbers, loose_codes
-from clinaudit.audit.pii.masking.loose_dates import loose_dates
-from clinaudit.audit.pii.masking.loose_names import loose_names
-from clinaudit.audit.pii.masking.loose_phones import loose_phones
-from clinaudit.audit.pii.masking.occupations import occupations
-from clinaudit.audit.pii.masking.small_names import SmallNames
-from clinaudit.audit.pii.masking.small_towns import small_towns
-from clinaudit.audit.pii.recognizers.addresses import SAFE_STATE_CODE
-from clinaudit.audit.pii.recognizers.rule import Rule, RuleTable, Source, words
-from clinaudit.audit.pii.word_lists.allowed_terms import is_allowed
-from clinaudit.audit.pii.word_lists.reading import read_words
+from clinaudit.audit.pii.masking.loose_codes import LOOSE_CODES, LabelledNumbers
+from clinaudit.audit.pii.masking.loose_dates import LOOSE_DATES, DaysAlike
+from clinaudit.audit.pii.masking.loose_names import LOOSE_NAMES, SmallNames
+from clinaudit.audit.pii.masking.loose_numbers import LOOSE_PHONES, LastDigits
+from clinaudit.audit.pii.masking.loose_places import OCCUPATIONS, SMALL_TOWNS, LooseAddresses
 
 _TOWN: Final = r"[A-Z][a-z][\w'’-]{1,25}(?:[ ][A-Z][a-z][\w'’-]{1,25}){0,2}"
 _DOMAIN: Final = r"(?:com|org|net|edu|gov|health|uk|ca|de|fr|us|eu|io|co)"
@@ -57,88 +50,80 @@ def _bracketed(word: str) -> str:
 
 _RULES: Final = RuleTable(
     "strict rules",
-    (
-        Rule(
-            "city",
-            re.compile(
-                rf"(?<=\w)[ ,][ ]?(?:in|near|from|outside(?:[ ]of)?|around|(?:trip|moved"
-                rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ]"
-                rf"(?P<value>{_TOWN})"
-                r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at|is|was|has|had|will|lives|called|came"
-                r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where"
-                rf"|{SAFE_STATE_CODE})\b|\n|$)"
-            ),
-            (" in ", " near ", " from ", " outside ", " around ", " to "),
-            _is_place,
+    Rule(
+        "city",
+        re.compile(
+            rf"(?<=\w)[ ,][ ]?(?:in|near|from|outside(?:[ ]of)?|around|(?:trip|moved"
+            rf"|flew|drove|went|going|travels?|flight)[ ]to)[ ](?P<value>{_TOWN})"
+            r"(?=[.,;)]|[ ](?:and|with|where|when|for|since|who|last|this|at|is|was|has|had|will|lives|called|came"
+            r"|on|as|by|because|after|before|to|but|until|during|while|today|yesterday|where"
+            rf"|{SAFE_STATE_CODE})\b|\n|$)"
         ),
-        Rule(
-            "email",
-            words(
-                rf"(?:[\w+-]+\s){{0,2}}[\w.+-]+(?:\s(?:dot|underscore|dash|hyphen"
-                rf"|period)\s[\w+-]+)*\s(?:at|\(at\))\s(?:{_PROVIDER}\b"
-                rf"(?:(?:\sdot\s|\.){_DOMAIN}\b)?|[\w-]+(?:\sdot\s[\w-]+)*(?:\sdot\s|\.){_DOMAIN}\b)"
-            ),
-            (" at ", "(at)"),
-        ),
-        Rule(
-            "email",
-            re.compile(r"(?<![\w@])[\w.+-]*[A-Za-z][\w.+-]*[ ]?@[ ]?[A-Za-z][\w-]*[.,][ ]?[A-Za-z]{2,6}\b"),
-            ("@",),
-        ),
-        # As text recognition reads a scan: "617-555-O199".
-        Rule(
-            "phone",
-            re.compile(r"(?<![\w-])[\dOIl]{3}-[\dOIl]{3}-[\dOIl]{4}(?![\w-])"),
-            ("-",),
-            lambda match: sum(map(str.isdigit, match[0])) >= _DIGITS_READ,
-        ),
-        # "ada[dot]lund[at]example[dot]org", which a reader of mail that hides from robots puts together again.
-        Rule(
-            "email",
-            re.compile(
-                rf"(?<![\w.+-])[\w.+-]+(?:{_bracketed('dot|period|underscore|dash|hyphen')}[\w+-]+)*{_bracketed('at')}"
-                rf"[\w-]+(?:(?:{_bracketed('dot|period')}|\.)[\w-]+)+",
-                re.IGNORECASE,
-            ),
-            ("at]", "at)", "at}", "at>", "at ]", "at )", "at }", "at >"),
-        ),
-        Rule(
-            "social_handle",
-            words(
-                r"\b(?:user\s?name|login|screen\s?name|handle|user|insta(?:gram)?|facebook|fb|twitter|tiktok|snapchat|telegram"
-                r"|discord|skype|venmo)(?:\s(?:is|as))?[\s:=]{1,3}"
-                r"(?P<value>[a-z][\w.-]{0,30}[\d_][\w.-]{0,20})(?!\w)"
-            ),
-            (
-                *("user", "login", "screen", "handle", "insta", "facebook", "fb", "twitter", "tiktok", "snapchat"),
-                *("telegram", "discord", "skype", "venmo"),
-            ),
-        ),
-        # "MS" is a disease as well; "MS in nursing" is a degree.
-        Rule(
-            "degree",
-            re.compile(
-                r"(?<!\w)(?:[BM]\.?[AS]\.?|MSN|BSN|MPH|M\.?Ed|DNP|JD|MSW|AAS?)(?=[ ](?:in[ ]|from[ ]|degree\b))"
-            ),
-        ),
-        Rule("social_handle", words(r"(?<![\w/])(?<!\d )u/(?=\w*[_\d]|\w{7})[\w-]{3,20}"), ("u/",)),
+        (" in ", " near ", " from ", " outside ", " around ", " to "),
+        _is_place,
     ),
+    Rule(
+        "email",
+        words(
+            rf"(?:[\w+-]+\s){{0,2}}[\w.+-]+(?:\s(?:dot|underscore|dash|hyphen"
+            rf"|period)\s[\w+-]+)*\s(?:at|\(at\))\s(?:{_PROVIDER}\b"
+            rf"(?:(?:\sdot\s|\.){_DOMAIN}\b)?|[\w-]+(?:\sdot\s[\w-]+)*(?:\sdot\s|\.){_DOMAIN}\b)"
+        ),
+        (" at ", "(at)"),
+    ),
+    Rule(
+        "email", re.compile(r"(?<![\w@])[\w.+-]*[A-Za-z][\w.+-]*[ ]?@[ ]?[A-Za-z][\w-]*[.,][ ]?[A-Za-z]{2,6}\b"), ("@",)
+    ),
+    # As text recognition reads a scan: "617-555-O199".
+    Rule(
+        "phone",
+        re.compile(r"(?<![\w-])[\dOIl]{3}-[\dOIl]{3}-[\dOIl]{4}(?![\w-])"),
+        ("-",),
+        lambda match: sum(map(str.isdigit, match[0])) >= _DIGITS_READ,
+    ),
+    # "ada[dot]lund[at]example[dot]org", which a reader of mail that hides from robots puts together again.
+    Rule(
+        "email",
+        re.compile(
+            rf"(?<![\w.+-])[\w.+-]+(?:{_bracketed('dot|period|underscore|dash|hyphen')}[\w+-]+)*{_bracketed('at')}"
+            rf"[\w-]+(?:(?:{_bracketed('dot|period')}|\.)[\w-]+)+",
+            re.IGNORECASE,
+        ),
+        ("at]", "at)", "at}", "at>", "at ]", "at )", "at }", "at >"),
+    ),
+    Rule(
+        "social_handle",
+        words(
+            r"\b(?:user\s?name|login|screen\s?name|handle|user|insta(?:gram)?|facebook|fb|twitter|tiktok|snapchat|telegram"
+            r"|discord|skype|venmo)(?:\s(?:is|as))?[\s:=]{1,3}(?P<value>[a-z][\w.-]{0,30}[\d_][\w.-]{0,20})(?!\w)"
+        ),
+        (
+            *("user", "login", "screen", "handle", "insta", "facebook", "fb", "twitter", "tiktok", "snapchat"),
+            *("telegram", "discord", "skype", "venmo"),
+        ),
+    ),
+    # "MS" is a disease as well; "MS in nursing" is a degree.
+    Rule(
+        "degree",
+        re.compile(r"(?<!\w)(?:[BM]\.?[AS]\.?|MSN|BSN|MPH|M\.?Ed|DNP|JD|MSW|AAS?)(?=[ ](?:in[ ]|from[ ]|degree\b))"),
+    ),
+    Rule("social_handle", words(r"(?<![\w/])(?<!\d )u/(?=\w*[_\d]|\w{7})[\w-]{3,20}"), ("u/",)),
 )
 
 _FINDERS: Final = (
     LabelledNumbers(),
     _RULES,
-    loose_names(),
-    loose_phones(),
-    loose_codes(),
+    LOOSE_NAMES,
+    LOOSE_PHONES,
+    LOOSE_CODES,
     LooseAddresses(),
-    loose_dates(),
+    LOOSE_DATES,
     DaysAlike(),
     BareAges(),
     LastDigits(),
     SmallNames(),
-    small_towns(),
-    occupations(),
+    SMALL_TOWNS,
+    OCCUPATIONS,
 )
 
 

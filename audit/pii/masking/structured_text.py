@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from clinaudit.audit.pii.detectors.word_lists import read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.word_lists.reading import read_words
 
 #: Names of fields, without blanks and marks, in lower case, and the category of what such a field holds.
 _FIELDS: Final = {
     "patient_name": r"(?:pat(?:ient)?|pt|full|first|last|middle|maiden|given|family|fore|legal"
-    r"|preferred|client|member|person|sur)s?names?"
-    r"|name|names|given|family|firstname|lastname|surname|patient",
+    r"|preferred|client|member|person|sur)s?names?|name|names|given|family|firstname|lastname|surname|patient",
     "clinician_name": r"(?:provider|physician|doctor|attending|author|nurse|clinician"
     r"|surgeon|referring\w*|ordering\w*)(?:name)?",
     "relative_name": r"(?:nextofkin|kin|emergencycontact|contact|guardian|spouse|mother|father)(?:s?name)?",

@@ -1,18 +1,53 @@
 """Tags as answers write them: `<PATIENT_1>`, `<patient_1 >`, `[PATIENT_1]`, `&lt;PATIENT_1&gt;`, or PATIENT_1 alone.
 
-Owns what of a text is read as a tag, and what stands in its place in the end. What a prompt holds of these is masked
-itself, so that nothing is put there which was not taken out. Knows nothing of how tags are given out.
+Owns what of a text is read as a tag, and what stands in its place in the end: of `<DATE_1+42d>` the day 42 days later.
+What a prompt holds of these is masked itself, so that nothing is put there which was not taken out.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
 from functools import cache, lru_cache
+from itertools import product
 from typing import Final
 
-from clinaudit.audit.pii.masking.later_dates import write_later
-from clinaudit.audit.pii.plain_text import read_plainly
+from clinaudit.audit.pii.plain_text import normalize_text
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.dates_in_text import read_written_date
+
+_NUMERIC: Final = product(("{0:%m}_{0:%d}", "{0.month}_{0.day}", "{0:%d}_{0:%m}", "{0.day}_{0.month}"), "/-. ")
+_FORMS: Final = (
+    *(f"{both}{year}".replace("_", mark) for both, mark in _NUMERIC for year in ("_{0:%Y}", "_{0:%y}", "")),
+    *(f"{{0:{month}}} {{0.day}}{year}" for month, year in product(("%B", "%b"), (", {0:%Y}", " {0:%Y}", ""))),
+    *(f"{{0.day}}{mark}{{0:{month}}}{mark}{{0:%Y}}" for month, mark in product(("%B", "%b"), " -")),
+)
+
+
+@lru_cache(maxsize=1_000)
+def write_later(written: str, days: int) -> str | None:
+    """Return the day `days` after the written one; None where that is none of the calendar, or depends on the year."""
+    read = next(iter(read_written_date(normalize_text(written).text)), "")
+    try:
+        # A day without a year is of one that is a leap year, or of one that is none.
+        firsts = [
+            date.fromisoformat(read.replace("-", year, 1) if read.startswith("--") else read)
+            for year in ("2023", "2024")
+        ]
+        later, other = (day + timedelta(days) for day in firsts)
+    except (ValueError, OverflowError):
+        return None
+    if read.startswith("--") and (f"{later:%m%d}" != f"{other:%m%d}" or later.year != firsts[0].year):
+        return None
+    alike = (form.format(later) for form in _FORMS if form.format(firsts[0]) == written)
+    # Read again: "3/4/2024" is no way to write the third of April, though "14/3/2024" is that of a day in March.
+    sure = (
+        one
+        for one in alike
+        if read_written_date(one)[:1] == (f"-{later:-%m-%d}" if read.startswith("--") else f"{later}",)
+    )
+    return next(sure, None if read.startswith("--") else f"{later}")
+
 
 #: What stands for a text that looks like a tag already.
 OF_TAGS: Final = "TAG"
@@ -93,7 +128,7 @@ def _read(written: str, *, is_angle: bool) -> tuple[str, tuple[int, ...]] | None
 
     In angle brackets alone a tag of no known kind is one, if no small letters stand in it.
     """
-    name = _NAME.fullmatch(read_plainly(written).text.replace("\\", "").strip().upper())
+    name = _NAME.fullmatch(normalize_text(written).text.replace("\\", "").strip().upper())
     if name is None or (name[1][:-1] not in _kinds() and not (is_angle and written == written.upper())):
         return None
     return name[1] + name[2], tuple(map(int, re.findall(r"[+-]\d+", name[3].replace(" ", ""))))

@@ -18,15 +18,16 @@ from typing import Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
 from clinaudit.reports.schema.record import Record
 
 ReviewTask = Literal["detection", "query_related"]
 REVIEW_TASKS: Final[tuple[ReviewTask, ...]] = ("detection", "query_related")
-#: Samples below which kappa is not told: over 3 to 5 samples the bootstrap's 95% interval held the true kappa in 68 to
-#: 85% of simulations (three reviewers, faults clustered by sample), over 10 in 86 to 88%, over 30 and 50 in 91 to 94%.
+#: Samples below which kappa is not reported: over 3 to 5 samples the bootstrap's 95% interval held the true kappa in
+#: 68 to 85% of simulations (three reviewers, faults clustered by sample), over 10 in 86 to 88%, over 30 and 50 in 91 to
+#: 94%.
 FEWEST_SAMPLES: Final = 10
 #: A sample whose kappa is below goes to an expert: "substantial" begins at 0.6 (Landis and Koch 1977).
 EXPERT_BELOW: Final = 0.6

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import making_folder, write_atomically
 from clinaudit.errors import BadInputError

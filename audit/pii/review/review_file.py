@@ -1,10 +1,13 @@
-"""`review-NAME.json`: what one person made of each sample, as places in it.
+"""What a review reads: `review-NAME.json`, what one person made of each sample, and `samples.jsonl`.
 
-Owns its records, and the check that it fits the samples. It holds offsets and categories and no text, so that neither
-the browser nor a file copied about keeps the words of a patient. Knows nothing of how two people agree.
+A review holds offsets and categories and no text, so that neither the browser nor a file copied about keeps the words
+of a patient. Of samples only that is checked without which no place can be shown: whatever else is wrong with one is
+for people to correct, and is checked once they have.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -12,9 +15,10 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
-from clinaudit.audit.pii.benchmark.samples.typed_rows import CHECKED, describe_faults
+from clinaudit.audit.pii.benchmark.sample import CHECKED, Sample
+from clinaudit.audit.pii.benchmark.sample_file import describe_faults, iter_samples
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.problems import Problems
@@ -153,3 +157,55 @@ def _is_torn(entities: Sequence[ReviewedEntity], text: str) -> bool:
     needed: dict[tuple[str, str], bool] = {}
     keys = ((entity.subject, text[entity.start : entity.end], entity.needed) for entity in entities)
     return any(needed.setdefault((subject, words), need) != need for subject, words, need in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFile:
+    """The samples in the order of the file, by id, and the SHA-256 of the file."""
+
+    samples: Mapping[str, Sample]
+    digest: str
+
+
+def read_sample_file(path: Path) -> SampleFile:
+    """Read a `.jsonl` of samples; raises `BadInputError` with all problems, by row and field."""
+    samples = {sample.id: sample for sample in iter_samples(path, Sample, check=check_places)}
+    return SampleFile(samples, sha256_of(path))
+
+
+def check_places(sample: Sample) -> list[str]:
+    """Return what is wrong with the places of a sample and with what it needs, without content."""
+    # What two subjects share stands at one place.
+    places = sorted(
+        {
+            (entity.start, entity.end, entity.text, entity.category)
+            for subject in sample.subjects
+            for entity in subject.entities
+        }
+    )
+    held = {(subject.id, entity.text) for subject in sample.subjects for entity in subject.entities}
+    before = 0
+    wrong = []
+    for start, end, text, category in places:
+        if not 0 <= start < end <= len(sample.description):
+            wrong.append("an entity's place lies outside the text, or is empty")
+        if category not in categories():
+            wrong.append("a category is not in the taxonomy")
+        if sample.description[start:end] != text:
+            wrong.append("the text at an entity's place is another")
+        if start < before:
+            wrong.append("two entities overlap")
+        before = end
+    subjects = [subject.id for subject in sample.subjects]
+    if len(set(subjects)) < len(subjects):
+        wrong.append("two subjects have one id")
+    wrong += [f"a subject's id {fault}" for subject in subjects if (fault := subject_fault(subject)) is not None]
+    if any((needed.subject, needed.text) not in held for needed in sample.query_related):
+        wrong.append("a needed entity is none of the entities")
+    return sorted(set(wrong))
+
+
+def samples_text(samples: list[Sample]) -> str:
+    """Return the JSONL of samples."""
+    lines = (json.dumps(sample.model_dump(mode="json"), ensure_ascii=False) for sample in samples)
+    return "".join(f"{line}\n" for line in lines)

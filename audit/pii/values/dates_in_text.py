@@ -1,4 +1,4 @@
-"""Calendar days in every form that English text writes them in, without being told a template's formats.
+"""Calendar days in every form that English text writes them in, without knowing a template's formats.
 
 Owns the forms and how each is read. Knows nothing of what a date is of. `priors.written_dates` reads the formats that a
 note template states; this module reads any text, so that a form which nobody stated is found too.
@@ -31,17 +31,14 @@ _MONTH_AND_DAY = re.compile(
     r"|strength|%|[lL]\b|lit|pillow))"
 )
 _WORD_OF_TIME = re.compile(
-    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around"
-    r"|dob)[:\s]{1,2}$",
+    r"\b(?:on|dated?|since|until|till|from|through|thru|by|as of|before|after|between|around|dob)[:\s]{1,2}$",
     re.IGNORECASE,
 )
 #: Begins with its letters as they are: a search for a set of characters is fast, one without regard to case is not.
 _MONTH_NAME = re.compile(
     r"[JFMASONDjfmasond](?<![A-Za-z_].)(?i:(?:(?<=j)an(?:uary)?|(?<=f)eb(?:ruary)?|(?<=m)ar(?:ch)?"
-    r"|(?<=a)pr(?:il)?|(?<=m)ay"
-    r"|(?<=j)une?|(?<=j)uly?|(?<=a)ug(?:ust)?|(?<=s)ept?(?:ember)?|(?<=o)ct(?:ober)?|(?<=n)ov"
-    r"(?:ember)?|(?<=d)ec(?:ember)?)"
-    r"(?![a-z]))\.?"
+    r"|(?<=a)pr(?:il)?|(?<=m)ay|(?<=j)une?|(?<=j)uly?|(?<=a)ug(?:ust)?|(?<=s)ept?(?:ember)?|(?<=o)ct(?:ober)?|(?<=n)ov"
+    r"(?:ember)?|(?<=d)ec(?:ember)?)(?![a-z]))\.?"
 )
 _ORDINAL = "|".join(sorted(_ORDINALS, key=len, reverse=True)).replace("-", "[- ]")
 _DAY = rf"(?:(?P<day>3[01]|[12][0-9]|0?[1-9])(?:\s?(?:st|nd|rd|th))?|(?P<spelled>{_ORDINAL}))"

@@ -1,16 +1,51 @@
 """Persons by name: which of the people whom a site knows a written name can be of.
 
-Owns when two ways of writing a name can be of one person: initials, middle names that one of them leaves out, double
-names, a part of the name alone. Knows nothing of patients, staff or notes: a person is a number.
+Owns the words of a text as names are compared, and when two ways of writing a name can be of one person: initials,
+middle names that one of them leaves out, double names, a part of the name alone. A person is a number.
 """
 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
+
+_APOSTROPHE: Final = r"['’‘ʼ`´]"
+#: Letters with their combining marks, and apostrophes between them.
+_WORD: Final = re.compile(rf"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*(?:{_APOSTROPHE}[^\W_]+)*")
+_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+(?:['`][A-Za-z0-9]+)*")
+_GENITIVES: Final = ("'s", "’s", "‘s", "ʼs", "'S", "’S")
+
+
+class FoldedWord(NamedTuple):
+    """A word in lower case without accents and apostrophes, at characters `start` to `end` of the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def folded_words(text: str) -> list[FoldedWord]:
+    """Return the words of a text; the `'s` of a genitive belongs to none."""
+    if text.isascii() and "'" not in text and "`" not in text:
+        lower = text.lower()
+        return [FoldedWord(match[0], *match.span()) for match in _ASCII_WORD.finditer(lower)]
+    found: list[FoldedWord] = []
+    for match in _WORD.finditer(text):
+        written = match[0]
+        if written.endswith(_GENITIVES):
+            written = written[:-2]
+        found.append(FoldedWord(_fold(written), match.start(), match.start() + len(written)))
+    return found
+
+
+@lru_cache(maxsize=100_000)
+def _fold(word: str) -> str:
+    return fold_words(word).replace(" ", "")
+
 
 #: A name with more words is no name of a person but a stretch of text that was taken for one.
 MOST_PARTS: Final = 6
@@ -89,7 +124,7 @@ class KnownNames:
 def stands_in(name: PersonName, words: Sequence[str]) -> bool:
     """Whether a text of these folded words holds every part of a name: the word itself or, of an initial, its own.
 
-    An initial stands there where some word begins with it; it tells nothing that the text did not.
+    An initial stands there where some word begins with it; it says nothing that the text did not.
     """
     held, initials = set(words), {word[0] for word in words}
     return all(part in held or (len(part) == 1 and part in initials) for part in name.parts)

@@ -1,21 +1,68 @@
 """The value behind an identifier's wording, so that two ways of writing one value are equal.
 
-Owns the normal form of each kind of value: dates as ISO 8601, telephone numbers as digits, names as folded words in the
-order of speech. Knows nothing of where an identifier stood, nor of whose it is.
+Owns the normal form of each kind of value: dates as ISO 8601, telephone numbers as digits, ages as numbers, addresses
+in the abbreviations of the United States Postal Service, names as folded words in the order of speech.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal
 
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
-from clinaudit.audit.pii.values.spelled_numbers import read_number
-from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
+
+NUMBER_WORDS: Final = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen"),
+    *("fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+)
+TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_VALUES: Final = {
+    **{word: value for value, word in enumerate(NUMBER_WORDS, 1)},
+    **{word: 10 * value for value, word in enumerate(TENS, 2)},
+    "hundred": 100,
+}
+#: A number in words: matches no more than such a number, and is to be searched without regard to case.
+SPELLED_NUMBER: Final = (
+    r"(?:(?:(?:a|one)[ -])?hundred(?:[ -]and)?(?:[ -](?=[a-z]))?)?"
+    rf"(?:(?:{'|'.join(TENS)})(?:[ -](?:{'|'.join(NUMBER_WORDS[:9])}))?"
+    rf"|{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})"
+    r"|(?:a|one)[ -]hundred"
+)
+_SMALL_LETTERS = re.compile(r"[a-z]+")
+_FIGURES = re.compile(r"\d{1,3}(?!\d)")
+
+
+def read_number(text: str) -> int | None:
+    """Return the first number that a text holds, in figures or else in words; None where it holds none."""
+    figures = _FIGURES.search(text)
+    if figures is not None:
+        return int(figures[0])
+    values = [_VALUES[word] for word in _SMALL_LETTERS.findall(text.lower()) if word in _VALUES]
+    if 100 in values:
+        # What stands before it says how many hundreds: one.
+        return 100 + sum(values[values.index(100) + 1 :])
+    return sum(values) or None
+
+
+_USPS: Final = tomllib.loads(files(__package__).joinpath("usps.toml").read_text("utf-8"))
+#: What addresses call a street; the first of each row is the standard abbreviation.
+STREET_SUFFIXES: Final[tuple[tuple[str, ...], ...]] = tuple(tuple(row.split()) for row in _USPS["suffixes"])
+#: Words in lower case by what stands for them; a word that is not here stands as it is.
+USPS_ABBREVIATIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        word: row.split()[0]
+        for row in (*_USPS["suffixes"], *_USPS["units"], *_USPS["directions"])
+        for word in row.split()
+    }
+)
+#: The states and territories by their abbreviation.
+STATES: Final[Mapping[str, str]] = MappingProxyType(_USPS["states"])
 
 ValueKind = Literal[
     "name", "date", "time", "phone", "code", "ip", "email", "url", "address", "zip", "age", "quantity", "text"
@@ -28,7 +75,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _TITLES: Final = frozenset(
     {"mr", "mrs", "ms", "miss", "mx", "dr", "doctor", "prof", "professor", "sir", "madam", "rev", "fr", "patient", "pt"}
 )
-#: Degrees and licences after a clinician's name, and what tells generations apart: one source writes it, another not.
+#: Degrees and licences after a clinician's name, and what distinguishes generations: one source writes it, another not.
 _AFTER_NAMES: Final = frozenset(
     {
         *("md", "do", "phd", "rn", "np", "pa", "pac", "fnp", "fnpc", "fnpbc", "aprn", "arnp", "cnp", "dnp", "lpn"),

@@ -8,7 +8,7 @@ what it finds in some contexts alone must be found in any. Knows nothing of whos
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.pii.values.known_names import read_name
-from clinaudit.audit.pii.values.normal_form import IdentifierValue, readings
-from clinaudit.audit.pii.values.usps_abbreviations import USPS_ABBREVIATIONS
+from clinaudit.audit.pii.values.normal_form import USPS_ABBREVIATIONS, IdentifierValue, readings
 from clinaudit.priors.written_dates import WrittenDates
 
 #: Shorter values stand in one piece: "021 39" is no ZIP code.
@@ -34,10 +33,7 @@ _WORDS_OF: Final = {
 _MONTH: Final = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?"
 #: Whatever can be a date; what it says is read from it alone.
 _DATE: Final = re.compile(
-    r"(?<![0-9A-Za-z])(?:"
-    r"[0-9]{1,4}\s?([/.-])\s?[0-9]{1,2}\s?\1\s?[0-9]{2,4}"
-    r"|[0-9]{1,2}[/-][0-9]{4}"
-    r"|(?:19|20)[0-9]{6}"
+    r"(?<![0-9A-Za-z])(?:[0-9]{1,4}\s?([/.-])\s?[0-9]{1,2}\s?\1\s?[0-9]{2,4}|[0-9]{1,2}[/-][0-9]{4}|(?:19|20)[0-9]{6}"
     rf"|[0-9]{{1,2}}(?:st|nd|rd|th)?[\s./-]{{0,3}}(?:of\s)?{_MONTH}(?:[\s,./-]{{1,3}}'?[0-9]{{2,4}})?"
     rf"|{_MONTH}[\s./-]{{0,3}}(?:[0-9]{{1,2}}(?:st|nd|rd|th)?)?(?:[\s,./-]{{1,3}}'?[0-9]{{2,4}})?"
     r")(?![0-9A-Za-z])",
@@ -60,7 +56,7 @@ class DateReader:
         self.read = lru_cache(maxsize=_LARGEST_CACHE)(self._read)
 
     def _read(self, text: str) -> str | None:
-        """Return the day (`2024-03-14`), or what is told of it (`2024-03`, `--03-14`); None where it is no date."""
+        """Return the day (`2024-03-14`), or what is known of it (`2024-03`, `--03-14`); None where it is no date."""
         found = [value.text for value in readings("date", text)]
         if len(found) < 2:
             return found[0] if found else None
@@ -170,3 +166,18 @@ def _make_automaton(forms: Mapping[tuple[str, bool], list[int]]) -> Any:
         automaton.add_word(form, (len(form), pieces[form], tuple(sorted(all_numbers))))
     automaton.make_automaton()
     return automaton
+
+
+def places_of(wanted: Collection[str], text: str) -> Iterator[tuple[str, int]]:
+    """Yield where each of some texts stands in another, in one pass for all of them."""
+    if not wanted:
+        return
+    import ahocorasick
+
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_LENGTH)
+    for written in wanted:
+        automaton.add_word(written)
+    automaton.make_automaton()
+    for last, length in automaton.iter(text):
+        start = last - length + 1
+        yield text[start : last + 1], start

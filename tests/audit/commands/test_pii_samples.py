@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
-from clinaudit.audit.pii.benchmark.samples.sample_file import iter_samples
-from clinaudit.audit.pii.benchmark.samples.validation import check_sample
+from clinaudit.audit.pii.benchmark.sample import Sample
+from clinaudit.audit.pii.benchmark.sample_file import iter_samples
+from clinaudit.audit.pii.benchmark.validation import check_sample
 
 
 def make(out: Path, *options: str) -> int:

@@ -4,8 +4,10 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 
+@pytest.mark.simulation
 def test_power_of_the_default_policy():
     # A small run of benchmarks/gate_power.py, where 300 repetitions are reported.
     path = Path(__file__).parents[3] / "benchmarks" / "gate_power.py"

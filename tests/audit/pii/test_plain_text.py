@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
-from clinaudit.audit.pii.detectors.plainly import PlainReadingDetector
+from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.plain_text import decoded_stretches, read_joined, read_past_leaders, read_plainly
+from clinaudit.audit.pii.plain_text import decoded_stretches, normalize_text, read_joined, read_past_leaders
 
 DETECTOR = PlainReadingDetector(RuleDetector())
 ENCODED = base64.b64encode(b"Patient: John Smith DOB 03/14/1950").decode()
@@ -38,7 +38,7 @@ ENCODED = base64.b64encode(b"Patient: John Smith DOB 03/14/1950").decode()
     ],
 )
 def test_a_text_is_read_as_it_looks(text, plain):
-    assert read_plainly(text).text == plain
+    assert normalize_text(text).text == plain
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_text_is_read_as_it_looks(text, plain):
     ],
 )
 def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
-    assert read_joined(read_plainly(text)).text == joined
+    assert read_joined(normalize_text(text)).text == joined
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
     ],
 )
 def test_what_leads_from_a_label_to_its_value_is_a_colon(text, read):
-    assert read_past_leaders(read_plainly(text)).text == read
+    assert read_past_leaders(normalize_text(text)).text == read
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_hexadecimal_text_is_read():
 
 @given(st.text(max_size=60) | st.text(alphabet="aN1.:_… \n", max_size=30))
 def test_every_plain_character_stands_for_characters_of_the_original(text):
-    read = read_plainly(text)
+    read = normalize_text(text)
     for plain in (read, read_joined(read), read_past_leaders(read)):
         assert len(plain.text) == len(plain.starts) == len(plain.ends)
         assert list(plain.starts) == sorted(plain.starts)
@@ -130,7 +130,7 @@ def test_every_plain_character_stands_for_characters_of_the_original(text):
 
 @given(st.text(alphabet="abc 123-\u200b\n", min_size=1, max_size=30))
 def test_a_span_of_the_whole_reading_covers_all_that_is_read(text):
-    plain = read_plainly(text)
+    plain = normalize_text(text)
     if plain.text:
         span = plain.original_span(EntitySpan(0, len(plain.text), "mrn", "x"))
         assert text[span.start : span.end].replace("\u200b", "") == text.replace("\u200b", "")

@@ -70,8 +70,7 @@ def test_a_name_in_the_order_of_speech_is_planted(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["", "[**Known lastname 12**]", "<NAME>", "___", "Ada", "A.", "N/A", "Ada L.", "MD", "Lund, Ada", "x" * 300],
+    "name", ["", "[**Known lastname 12**]", "<NAME>", "___", "Ada", "A.", "N/A", "Ada L.", "MD", "Lund, Ada", "x" * 300]
 )
 def test_what_is_no_name_in_the_order_of_speech_is_not_planted(name: str) -> None:
     assert not can_be_planted(name)

@@ -1,7 +1,7 @@
 """What a detector or a recognizer finds in a text, as (category, text) pairs in the order of the text."""
 
+from clinaudit.audit.pii.detectors.rule import Recognizer, Source
 from clinaudit.audit.pii.entity_span import Detector, resolve_overlaps
-from clinaudit.audit.pii.recognizers.rule import Recognizer, Source
 
 
 def found_by(detector: Detector, text: str) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import re
 
-from clinaudit.audit.pii.benchmark.samples.sample import Entity, NeededEntity, Sample, Subject
+from clinaudit.audit.pii.benchmark.sample import Entity, NeededEntity, Sample, Subject
 from clinaudit.audit.pii.review.review_file import Review, ReviewedEntity, SampleReview
 from clinaudit.audit.pii.taxonomy import categories
 
@@ -19,12 +19,7 @@ def sample_of(marked: str, *, key: str = "s1", query: str = "What should be done
         known = sum(entity.text == words for entity in entities.get(subject, []))
         entities.setdefault(subject, []).append(
             Entity(
-                text=words,
-                type=categories()[category].type,
-                category=category,
-                start=start,
-                end=end,
-                occurrence=known,
+                text=words, type=categories()[category].type, category=category, start=start, end=end, occurrence=known
             )
         )
         if is_needed:

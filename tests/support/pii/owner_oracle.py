@@ -16,33 +16,12 @@ from clinaudit.reports.schema.identifiers import IdentifierOwner
 
 _GIVEN = (
     *("Adela", "Bertram", "Cosima", "Dorian", "Elspeth", "Florian", "Gwendolyn", "Horatio", "Isolde", "Jasper"),
-    *(
-        "Kerensa",
-        "Leopold",
-        "Marigold",
-        "Nathaniel",
-        "Ottoline",
-        "Peregrine",
-        "Quentin",
-        "Rosalind",
-        "Sylvester",
-        "Tabitha",
-    ),
+    *("Kerensa", "Leopold", "Marigold", "Nathaniel", "Ottoline", "Peregrine", "Quentin", "Rosalind"),
+    *("Sylvester", "Tabitha"),
 )
 _FIRST_PARTS = ("Ash", "Bram", "Cald", "Dun", "Elm", "Fen", "Gar", "Holm", "Ing", "Kel", "Lang", "Mar", "Nor", "Ork")
 _SECOND_PARTS = (
-    "bury",
-    "combe",
-    "dale",
-    "field",
-    "grove",
-    "hurst",
-    "leigh",
-    "mere",
-    "stead",
-    "wick",
-    "worth",
-    "thorpe",
+    *("bury", "combe", "dale", "field", "grove", "hurst", "leigh", "mere", "stead", "wick", "worth", "thorpe"),
 )
 _STREETS = ("Linden", "Harbor", "Chapel", "Orchard", "Quarry", "Juniper", "Foundry", "Meadow")
 
@@ -101,14 +80,8 @@ WAYS: dict[str, tuple[Way, ...]] = {
     ),
     "email": (lambda p: f"email: {p.email}", lambda p: f"write to {p.email.upper()}"),
     "record": (lambda p: f"mrn: {p.record}", lambda p: f"MRN {p.record[:3]}-{p.record[3:]}"),
-    "social": (
-        lambda p: f"ssn: {p.social[:3]}-{p.social[3:5]}-{p.social[5:]}",
-        lambda p: f"SSN {p.social}",
-    ),
-    "address": (
-        lambda p: f"lives at {p.house} {p.street} Street",
-        lambda p: f"address: {p.house} {p.street} St.",
-    ),
+    "social": (lambda p: f"ssn: {p.social[:3]}-{p.social[3:5]}-{p.social[5:]}", lambda p: f"SSN {p.social}"),
+    "address": (lambda p: f"lives at {p.house} {p.street} Street", lambda p: f"address: {p.house} {p.street} St."),
 }
 
 

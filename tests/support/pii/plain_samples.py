@@ -3,17 +3,17 @@
 from collections.abc import Iterable
 from typing import Any
 
-from clinaudit.audit.pii.benchmark.samples.sample import (
+from clinaudit.audit.pii.benchmark.sample import (
     Entity,
     NeededEntity,
     PredictedEntity,
     PredictedSubject,
     Prediction,
     Sample,
-    Subset,
 )
-from clinaudit.audit.pii.benchmark.samples.statistics import SampleCounter, SubsetStatistics
+from clinaudit.audit.pii.benchmark.statistics import SampleCounter
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.reports.schema.pii_bench import BenchStatistics, BenchSubset
 
 
 def sample_of(description: str, *subjects: dict[str, str], needed: tuple[str, ...] = (), sample: str = "q1") -> Sample:
@@ -62,9 +62,9 @@ def prediction_of(
     )
 
 
-def statistics_of(samples: Iterable[Sample]) -> dict[Subset, SubsetStatistics]:
-    """What a counter makes of samples."""
+def statistics_of(samples: Iterable[Sample]) -> dict[BenchSubset, BenchStatistics]:
+    """What a counter makes of samples of one domain."""
     counter = SampleCounter()
     for sample in samples:
         counter.add(sample)
-    return counter.statistics()
+    return {row.subset: row for row in counter.statistics()}

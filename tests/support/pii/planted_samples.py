@@ -2,7 +2,7 @@
 
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
+from clinaudit.audit.pii.benchmark.sample import Sample
 
 _FIRST = (
     "😀 [A full_name|Mae Ott], [A age|34], of [A city|Bern] asks Dr. [B full_name|Ivo Lang] <b>again</b> about her "

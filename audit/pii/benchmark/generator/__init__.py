@@ -1,1 +1,1 @@
-"""The generator of samples: invented subjects, descriptions of them, and questions that need part of what is told."""
+"""The generator of samples: invented subjects, descriptions of them, and questions that need part of what they say."""

@@ -11,7 +11,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Relation
+from clinaudit.audit.pii.benchmark.sample import Domain, Relation
 
 Register = Literal["formal", "casual"]
 #: Who a subject is in its encounter.

@@ -1,8 +1,8 @@
 """What the facts of one person, and of two, must have to do with each other, and how a conflict is repaired.
 
 Owns the constraints (PII-Bench, C.1 and C.2: time, profession, geography, money; shared attributes, ranks, ages). A
-repair changes a value and never what is told: the number and the categories of the entities stay. The paper asks a
-language model for this; here each constraint is a test and a repair, so that it holds by construction.
+repair changes a value and never which facts are given: the number and the categories of the entities stay. The paper
+asks a language model for this; here each constraint is a test and a repair, so that it holds by construction.
 """
 
 import random
@@ -13,8 +13,7 @@ from datetime import date, timedelta
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.invented_names import draw_organization
-from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person
+from clinaudit.audit.pii.benchmark.generator.person import DAYS_A_YEAR, OLDEST, YOUNGEST, Person, draw_organization
 
 #: A parent is at least this much older than the child, in years (C.2).
 PARENT_GAP_YEARS: Final = 18

@@ -1,10 +1,11 @@
 """Descriptions of one subject in a scene, and of two in an encounter (PII-Bench, 3.2.2).
 
-Owns which facts are told, and the grammar of sentences and turns. Knows nothing of questions. The numbers of entities
-and of characters follow Tables 3 and 10.
+Owns which facts are given, the grammar of sentences and turns, and the place of every value: entities are known by
+construction. The numbers of entities and of characters follow Tables 3 and 10.
 """
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +24,85 @@ from clinaudit.audit.pii.benchmark.generator.catalog import (
     turns,
 )
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
-from clinaudit.audit.pii.benchmark.generator.invented_names import Names
-from clinaudit.audit.pii.benchmark.generator.passage import Passage, Value, fill, join
-from clinaudit.audit.pii.benchmark.generator.person import Person, draw_person
+from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
 from clinaudit.audit.pii.benchmark.generator.values import Writer
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Relation
+from clinaudit.audit.pii.benchmark.sample import Domain, Relation
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
+
+_SLOT: Final = re.compile(r"\{([A-Za-z]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An entity to be written: who it belongs to, what it is of them, and its text."""
+
+    #: Numbers of the subjects to whom it belongs; two where they share it.
+    owners: tuple[int, ...]
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where a value stands in a passage: characters `start` to `end`, half-open."""
+
+    start: int
+    end: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text and the values in it, by start."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+    def shifted(self, by: int) -> tuple[Mark, ...]:
+        """Return the marks as they stand `by` characters further on."""
+        return tuple(Mark(mark.start + by, mark.end + by, mark.value) for mark in self.marks)
+
+    def capitalized(self) -> "Passage":
+        """Return the passage with a capital first letter; a value that stands first is left as it is."""
+        if not self.text or (self.marks and self.marks[0].start == 0):
+            return self
+        return Passage(self.text[0].upper() + self.text[1:], self.marks)
+
+
+def fill(template: str, words: Mapping[str, str], parts: Mapping[str, Value | Passage]) -> Passage:
+    """Fill a template: a slot takes a word, a value (which is marked), or a passage with its marks.
+
+    Raises `KeyError` for a slot that nothing fills.
+    """
+    pieces: list[Passage] = []
+    at = 0
+    for slot in _SLOT.finditer(template):
+        pieces.append(Passage(template[at : slot.start()]))
+        at = slot.end()
+        name = slot[1]
+        if name in parts:
+            part = parts[name]
+            pieces.append(part if isinstance(part, Passage) else _marked(part))
+        else:
+            pieces.append(Passage(words[name]))
+    pieces.append(Passage(template[at:]))
+    return join(pieces, "")
+
+
+def join(passages: Sequence[Passage], separator: str) -> Passage:
+    """Return the passages as one, with `separator` between them."""
+    text, marks = "", list[Mark]()
+    for number, passage in enumerate(passages):
+        if number:
+            text += separator
+        marks += passage.shifted(len(text))
+        text += passage.text
+    return Passage(text, tuple(marks))
+
+
+def _marked(value: Value) -> Passage:
+    return Passage(value.text, (Mark(0, len(value.text), value),))
+
 
 #: Of 4 to 16 entities a subject: 4 and a binomial of 12 with these chances, which give the means of Table 3.
 _LEAST, _SPREAD = 4, 12
@@ -50,7 +124,7 @@ _TYPES_CLINICAL: Final[Mapping[PiiType, int]] = MappingProxyType(
     {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300}
 )
 _NAMINGS: Final[Mapping[str, float]] = MappingProxyType({"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13})
-#: What a clinician tells of the own person.
+#: What clinicians say of themselves.
 _OF_CLINICIANS: Final = frozenset(
     {
         "licence_number", "phone", "fax", "email", "url", "employee_id", "street_address", "city", "county", "zip_code",
@@ -67,7 +141,7 @@ _REPLY_SHARE: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A subject of a description: who it is, what is told of it, and how a question may call it."""
+    """A subject of a description: who it is, which facts are given, and how a question may call it."""
 
     person: Person
     kind: Kind
@@ -148,18 +222,18 @@ class Describer:
         weights: Mapping[PiiType, int],
         shared: str | None = None,
     ) -> list[str]:
-        """Draw which facts are told: types by their weights, then one of the type's facts not yet told."""
+        """Draw which facts are given: types by their weights, then one of the type's facts not yet drawn."""
         number = _LEAST + sum(rng.random() < chance for _ in range(_SPREAD)) - 1
-        told = [shared] if shared else []
+        drawn_keys = [shared] if shared else []
         left = {
             pii_type: [key for key in of_type if key != shared] for pii_type, of_type in self._keys_of(kind).items()
         }
-        while len(told) < number:
+        while len(drawn_keys) < number:
             types = [pii_type for pii_type in left if left[pii_type]]
             (drawn,) = rng.choices(types, [weights[pii_type] for pii_type in types])
-            told.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
-        rng.shuffle(told)
-        return told
+            drawn_keys.append(left[drawn].pop(rng.randrange(len(left[drawn]))))
+        rng.shuffle(drawn_keys)
+        return drawn_keys
 
     def _keys_of(self, kind: Kind) -> dict[PiiType, list[str]]:
         by_type: dict[PiiType, list[str]] = {pii_type: [] for pii_type in PII_TYPES if pii_type != "PER"}

@@ -1,15 +1,116 @@
-"""An invented person: the facts that its values are written from, each drawn by itself.
+"""An invented person: the facts that its values are written from, each drawn by itself; names by origin, from Faker.
 
-Owns the record and the draw. Knows nothing of what facts must have to do with each other: see `consistency.py`.
+Towns and organizations are put together of parts. What facts must have to do with each other: `consistency.py`.
 """
 
 import random
+import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from clinaudit.audit.pii.benchmark.generator import invented_names
 from clinaudit.audit.pii.benchmark.generator.catalog import Kind, vocabulary
+
+if TYPE_CHECKING:
+    from faker import Faker
+
+#: Locales of names and their shares, so that recall can be reported by origin. All are written in Latin letters.
+ORIGINS: Final[Mapping[str, float]] = {
+    "en_US": 0.46,
+    "es_MX": 0.08,
+    "en_IN": 0.06,
+    "vi_VN": 0.06,
+    "zh_CN": 0.06,
+    "pl_PL": 0.06,
+    "tr_TR": 0.06,
+    "pt_BR": 0.05,
+    "yo_NG": 0.06,
+    "zu_ZA": 0.05,
+}
+_ROMANIZED: Final = frozenset({"zh_CN"})
+
+
+class Names:
+    """Draws names of persons; loads a locale when it is first needed."""
+
+    def __init__(self) -> None:
+        self._fakers: dict[str, Faker] = {}
+
+    def faker(self, locale: str, rng: random.Random) -> "Faker":
+        """Return the library's generator of a locale, drawing from `rng`."""
+        if locale not in self._fakers:
+            from faker import Faker
+
+            self._fakers[locale] = Faker(locale)
+        faker = self._fakers[locale]
+        faker.random = rng  # type: ignore[attr-defined]  # a property of the proxy, which its stubs leave out
+        return faker
+
+    def draw_name(self, rng: random.Random, gender: str) -> tuple[str, str, str]:
+        """Return the locale, a given name and a surname."""
+        (origin,) = rng.choices(list(ORIGINS), list(ORIGINS.values()))
+        return origin, *self.draw_name_of(rng, origin, gender)
+
+    def draw_name_of(self, rng: random.Random, origin: str, gender: str) -> tuple[str, str]:
+        """Return a given name and a surname of a locale, composed (NFC)."""
+        faker = self.faker(origin, rng)
+        if origin in _ROMANIZED:
+            pair = faker.first_romanized_name(), faker.last_romanized_name()
+        elif gender == "female":
+            pair = faker.first_name_female(), faker.last_name_female()
+        elif gender == "male":
+            pair = faker.first_name_male(), faker.last_name_male()
+        else:
+            pair = faker.first_name_nonbinary(), faker.last_name()
+        given, surname = (unicodedata.normalize("NFC", name) for name in pair)
+        return given, surname
+
+
+def draw_stem(rng: random.Random) -> str:
+    """Return the stem of an invented place."""
+    place = vocabulary()["place"]
+    middle = rng.choice(place["middles"]) if rng.random() < 0.5 else ""
+    return str(rng.choice(place["beginnings"]) + middle + rng.choice(place["endings"]))
+
+
+def draw_town(rng: random.Random) -> str:
+    """Return the name of an invented town."""
+    return str(rng.choice(vocabulary()["place"]["patterns"])).format(stem=draw_stem(rng))
+
+
+def draw_organization(rng: random.Random, kind: str) -> str:
+    """Return the name of an invented organization, landmark or ward, put together of the parts of its table."""
+    words = vocabulary()
+    table = words[kind]
+    pattern: str = rng.choice(table["patterns"])
+    parts = {
+        "stem": draw_stem(rng),
+        "stem2": draw_stem(rng),
+        "adjective": rng.choice(words["words"]["adjectives"]),
+        "animal": rng.choice(words["words"]["animals"]),
+        "n": str(rng.randint(1, 48)),
+        "letter": rng.choice("ABCDEFGH"),
+    }
+    for plural, singular in _PARTS.items():
+        if plural in table:
+            parts[singular] = rng.choice(table[plural])
+    return pattern.format(**parts)
+
+
+#: Lists of a table, and the slot that takes one of them.
+_PARTS: Final = {
+    "sectors": "sector",
+    "tails": "tail",
+    "matters": "matter",
+    "natures": "nature",
+    "verbs": "verb",
+    "causes": "cause",
+    "saints": "saint",
+    "specialties": "specialty",
+    "compass": "compass",
+}
+
 
 Gender = Literal["female", "male", "other"]
 #: Descriptions are written on some day of these years.
@@ -65,7 +166,7 @@ class Person:
     race: str
 
 
-def draw_person(rng: random.Random, names: invented_names.Names, *, kind: Kind = "person") -> Person:
+def draw_person(rng: random.Random, names: Names, *, kind: Kind = "person") -> Person:
     """Draw every fact by itself, as the entities of the paper are sampled; what conflicts is repaired afterwards."""
     oldest = OLDEST_PATIENT if kind == "patient" else OLDEST
     jobs = "clinicians" if kind == "clinician" else "names"
@@ -91,12 +192,12 @@ def draw_person(rng: random.Random, names: invented_names.Names, *, kind: Kind =
         hired=today - timedelta(days=rng.randrange(30, 9_000)),
         state=rng.randrange(states),
         work_state=rng.randrange(states),
-        city=invented_names.draw_town(rng),
-        work_city=invented_names.draw_town(rng),
-        company=invented_names.draw_organization(rng, "company"),
-        school=invented_names.draw_organization(rng, "school"),
-        ngo=invented_names.draw_organization(rng, "ngo"),
-        healthcare_facility=invented_names.draw_organization(rng, "healthcare_facility"),
+        city=draw_town(rng),
+        work_city=draw_town(rng),
+        company=draw_organization(rng, "company"),
+        school=draw_organization(rng, "school"),
+        ngo=draw_organization(rng, "ngo"),
+        healthcare_facility=draw_organization(rng, "healthcare_facility"),
         income=10 * rng.randint(150, 2_200),
         expenses=10 * rng.randint(60, 1_600),
         bonus=50 * rng.randint(4, 900),

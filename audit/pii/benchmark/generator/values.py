@@ -12,12 +12,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
-from clinaudit.audit.pii.benchmark.generator.invented_names import (
+from clinaudit.audit.pii.benchmark.generator.person import (
     Names,
+    Person,
     draw_organization,
     draw_stem,
 )
-from clinaudit.audit.pii.benchmark.generator.person import Person
 
 _FAKER: Final = "en_US"
 #: From this age on, an age is an identifier of its own (45 CFR 164.514(b)(2)(i)(C)).
@@ -37,6 +37,14 @@ class Writer:
             return _DRAWN_BY_LIBRARY[key](self._names.faker(_FAKER, rng), rng)
         if key in _OF_PERSON:
             return _OF_PERSON[key](person, rng)
+        if key in _AS_IT_IS:
+            return str(getattr(person, key))
+        if key in _AMOUNTS:
+            return write_amount(getattr(person, _AMOUNTS[key]), rng)
+        if key in _ORGANIZATIONS:
+            return draw_organization(rng, key)
+        if key in _LISTED:
+            return str(rng.choice(vocabulary()["demographics"][key]))
         return _BY_ITSELF[key](rng)
 
     def name_of(self, person: Person, form: str, rng: random.Random) -> str:
@@ -120,10 +128,6 @@ def _city(town: str, state: int, rng: random.Random) -> str:
     return rng.choice((town, town, f"{town}, {row['name']}", f"{town}, {row['short']}"))
 
 
-def _shared_city(person: Person, rng: random.Random) -> str:
-    return _city(person.city, person.state, rng)
-
-
 def _zip_code(person: Person, rng: random.Random) -> str:
     five = rng.choice(vocabulary()["place"]["states"][person.state]["zips"]) + _digits(rng, 2)
     return f"{five}-{_digits(rng, 4)}" if rng.random() < 0.2 else five
@@ -139,10 +143,6 @@ def _street_address(rng: random.Random) -> str:
 def _url(rng: random.Random) -> str:
     host = draw_stem(rng).lower() + rng.choice(("blog.com", "diary.net", "pages.org"))
     return f"https://www.{host}/{rng.choice(vocabulary()['words']['nouns'])}{_digits(rng, 3)}"
-
-
-def _gender(person: Person, rng: random.Random) -> str:
-    return str(rng.choice(vocabulary()["demographics"][f"genders_{person.gender}"]))
 
 
 def _sexual_orientation(person: Person, rng: random.Random) -> str:
@@ -165,10 +165,6 @@ def _weight(person: Person, rng: random.Random) -> str:
 def _degree(person: Person, rng: random.Random) -> str:
     row = vocabulary()["education"][person.schooling]
     return str(rng.choice(row["clinicians"] if person.is_clinician else row["degrees"]))
-
-
-def _education_level(person: Person, rng: random.Random) -> str:
-    return str(rng.choice(vocabulary()["education"][person.schooling]["levels"]))
 
 
 def _physical_features(rng: random.Random) -> str:
@@ -215,6 +211,24 @@ def _vehicle(faker: Any, rng: random.Random) -> str:
     return str(faker.vin()) if rng.random() < 0.3 else f"{_capitals(rng, 3)}-{_digits(rng, 4)}"
 
 
+#: Facts that are written as the person has them.
+_AS_IT_IS: Final = frozenset(
+    {"company", "school", "ngo", "healthcare_facility", "occupation", "age", "nationality", "ethnicity", "race"}
+)
+#: Amounts of money, by the fact of the person.
+_AMOUNTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "monthly_income": "income",
+        "monthly_expenses": "expenses",
+        "annual_bonus": "bonus",
+        "tax_payment": "tax",
+        "social_security_payment": "social_security",
+        "account_balance": "balance",
+    }
+)
+#: Drawn for nobody in particular: put together as organizations are, or of a list.
+_ORGANIZATIONS: Final = frozenset({"landmark", "ward", "government_agency", "clinic"})
+_LISTED: Final = frozenset({"blood_type", "religion", "politics"})
 #: Faker keeps the rules of issue and the check digits of these.
 _DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, random.Random], str]]] = MappingProxyType(
     {
@@ -232,34 +246,19 @@ _OF_PERSON: Final[Mapping[str, Callable[[Person, random.Random], str]]] = Mappin
         "fax": _phone,
         "email": _email,
         "zip_code": _zip_code,
-        "city": _shared_city,
+        "city": lambda p, rng: _city(p.city, p.state, rng),
         "work_city": lambda p, rng: _city(p.work_city, p.work_state, rng),
-        "company": lambda p, _rng: p.company,
-        "school": lambda p, _rng: p.school,
-        "ngo": lambda p, _rng: p.ngo,
-        "healthcare_facility": lambda p, _rng: p.healthcare_facility,
-        "occupation": lambda p, _rng: p.occupation,
-        "age": lambda p, _rng: str(p.age),
-        "gender": _gender,
+        "gender": lambda p, rng: str(rng.choice(vocabulary()["demographics"][f"genders_{p.gender}"])),
         "sexual_orientation": _sexual_orientation,
         "height": _height,
         "weight": _weight,
-        "nationality": lambda p, _rng: p.nationality,
-        "ethnicity": lambda p, _rng: p.ethnicity,
-        "race": lambda p, _rng: p.race,
         "degree": _degree,
-        "education_level": _education_level,
+        "education_level": lambda p, rng: str(rng.choice(vocabulary()["education"][p.schooling]["levels"])),
         "birth_date": lambda p, rng: write_date(p.birth, rng),
         "hire_date": lambda p, rng: write_date(p.hired, rng),
         "appointment_date": lambda p, rng: _near_day(p, rng, 2, 90),
         "admission_date": lambda p, rng: _near_day(p, rng, -60, -1),
         "work_years": lambda p, rng: write_years(p.work_years, rng),
-        "monthly_income": lambda p, rng: write_amount(p.income, rng),
-        "monthly_expenses": lambda p, rng: write_amount(p.expenses, rng),
-        "annual_bonus": lambda p, rng: write_amount(p.bonus, rng),
-        "tax_payment": lambda p, rng: write_amount(p.tax, rng),
-        "social_security_payment": lambda p, rng: write_amount(p.social_security, rng),
-        "account_balance": lambda p, rng: write_amount(p.balance, rng),
         "credit_limit": lambda p, rng: write_amount(500 * rng.randint(2, max(3, p.income // 150)), rng),
         "loan_amount": lambda p, rng: write_amount(500 * rng.randint(3, max(4, p.income // 12)), rng),
     }
@@ -283,14 +282,7 @@ _BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = MappingProxyTy
         "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",
         "other_code": lambda rng: f"{_capitals(rng, 4)}-{_digits(rng, 3)}-{_digits(rng, 4)}",
         "street_address": _street_address,
-        "landmark": lambda rng: draw_organization(rng, "landmark"),
         "county": lambda rng: f"{draw_stem(rng)} County",
-        "ward": lambda rng: draw_organization(rng, "ward"),
-        "government_agency": lambda rng: draw_organization(rng, "government_agency"),
-        "clinic": lambda rng: draw_organization(rng, "clinic"),
-        "blood_type": lambda rng: str(rng.choice(vocabulary()["demographics"]["blood_type"])),
-        "religion": lambda rng: str(rng.choice(vocabulary()["demographics"]["religion"])),
-        "politics": lambda rng: str(rng.choice(vocabulary()["demographics"]["politics"])),
         "physical_features": _physical_features,
         "medical_condition": _condition,
         "diagnosis": _condition,

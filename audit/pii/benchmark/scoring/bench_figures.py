@@ -1,22 +1,29 @@
-"""From answers to the figures of `bench.json`: results, differences, statistics, and F1 by what makes a sample hard.
+"""From answers to the figures of `bench.json`: results, differences, statistics, recall by group, the paper's own.
 
 Owns how scores of samples become means with intervals, and over which samples (PII-Bench, Tables 3 to 7 and 10, Figure
-4). Knows no system and no file.
+4). An entity is found by a system that names its text in the sample, whoever's it says it is.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
-from typing import Final
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
+from itertools import chain
+from typing import Any, Final, Literal
 
 import numpy as np
 
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Prediction, Sample
-from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
-from clinaudit.audit.pii.benchmark.scoring.score_summary import compare_systems
+from clinaudit.audit.pii.benchmark.sample import Domain, Entity, Prediction, Sample, comparable_text
+from clinaudit.audit.pii.benchmark.scoring.matching import Scores
+from clinaudit.audit.pii.benchmark.scoring.sample_means import (
+    Counts,
+    Values,
+    compare_systems,
+    mean_over_samples,
+    share_over_samples,
+)
 from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores, score_predictions
-from clinaudit.audit.pii.taxonomy import PII_TYPES
-from clinaudit.audit.statistics.intervals import holm
+from clinaudit.audit.pii.benchmark.statistics import FACTORS
+from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
@@ -28,9 +35,10 @@ from clinaudit.reports.schema.pii_bench import (
     BenchPoint,
     BenchResult,
     BenchScore,
-    BenchStatistics,
     BenchSubset,
     BenchTask,
+    GroupRecall,
+    PaperScore,
 )
 
 _METRICS: Final[Mapping[BenchTask, tuple[BenchMetric, ...]]] = {
@@ -46,12 +54,6 @@ _GROUPS: Final[Mapping[BenchFactor, tuple[int, ...]]] = {
     "description_chars": (500, 1000, 1500, 3000),
     "needed_entities": (1, 2, 3, 5),
 }
-_FACTORS: Final[Mapping[BenchFactor, Callable[[Sample], int]]] = {
-    "subjects": lambda sample: len(sample.subjects),
-    "entities": lambda sample: sum(_entities_by_type(sample).values()),
-    "description_chars": lambda sample: len(sample.description),
-    "needed_entities": lambda sample: len(sample.query_related),
-}
 #: Figure 4 has no line for task 3: it follows the first two.
 _POINT_TASKS: Final[tuple[BenchTask, ...]] = ("detection", "query_related")
 
@@ -62,7 +64,7 @@ class ScoredSystems:
     def __init__(self, samples: Sequence[Sample], predictions: Iterable[Prediction], *, seed: int) -> None:
         self._samples = {sample.id: sample for sample in samples}
         self._seed = seed
-        rows = score_predictions(samples, predictions, asked=_AllTasks())
+        rows = score_predictions(samples, predictions, asked=BENCH_TASKS)
         self._rows: dict[tuple[str, BenchTask, Domain], list[SampleScores]] = {}
         for row in rows:
             domain = self._samples[row.sample].domain
@@ -88,21 +90,16 @@ class ScoredSystems:
             samples=len(rows),
             unparsed=sum(row.answer != "given" for row in rows),
             metrics={metric: self._score(rows, metric) for metric in _METRICS[task]},
-            over_masking=self._mean([error.over_masking for error in errors]) if errors else None,
-            leak=self._mean([error.leak for error in errors]) if errors else None,
+            over_masking=self._mean(error.over_masking for error in errors) if errors else None,
+            leak=self._mean(error.leak for error in errors) if errors else None,
         )
 
     def _score(self, rows: Sequence[SampleScores], metric: BenchMetric) -> BenchScore:
         scores = [getattr(row.scores, metric) for row in rows]
-        return BenchScore(
-            precision=self._mean([score.precision for score in scores]),
-            recall=self._mean([score.recall for score in scores]),
-            f1=self._mean([score.f1 for score in scores]),
-        )
+        return BenchScore(**{part: self._mean(getattr(one, part) for one in scores) for part in Scores._fields})
 
     def _mean(self, values: Iterable[float | None]) -> BenchEstimate:
-        known = np.array([value for value in values if value is not None], dtype=np.float64)
-        return bench_estimate(mean_over_samples(known, seed=self._seed))
+        return bench_estimate(mean_over_samples(values, seed=self._seed))
 
     def differences(self) -> Iterator[BenchDifference]:
         """Yield the paired difference of every two systems, by task and domain; p-values are Holm's over the pairs."""
@@ -110,20 +107,17 @@ class ScoredSystems:
         for (system, task, domain), rows in self._rows.items():
             by_task.setdefault((task, domain), {})[system] = rows
         for (task, domain), by_system in by_task.items():
-            pairs = list(combinations(by_system.items(), 2))
-            compared = [compare_systems(first, second, seed=self._seed) for (_, first), (_, second) in pairs]
-            p_values = holm([comparison.p_value for comparison in compared])
-            for ((a, first), (b, _)), comparison, p_value in zip(pairs, compared, p_values, strict=True):
+            for one in compare_systems(by_system, seed=self._seed):
                 yield BenchDifference(
                     task=task,
                     domain=domain,
-                    a=a,
-                    b=b,
-                    samples=len(first),
-                    difference=bench_estimate(comparison.strict_f1),
-                    a_only=comparison.only_first_exact,
-                    b_only=comparison.only_second_exact,
-                    p_value=p_value,
+                    a=one.first,
+                    b=one.second,
+                    samples=one.samples,
+                    difference=bench_estimate(one.strict_f1),
+                    a_only=one.only_first_exact,
+                    b_only=one.only_second_exact,
+                    p_value=one.p_value_adjusted,
                 )
 
     def points(self) -> Iterator[BenchPoint]:
@@ -134,7 +128,7 @@ class ScoredSystems:
             for factor, ends in _GROUPS.items():
                 groups: dict[int, list[tuple[int, float]]] = {}
                 for row in rows:
-                    size = _FACTORS[factor](self._samples[row.sample])
+                    size = FACTORS[factor](self._samples[row.sample])
                     group = next((place for place, end in enumerate(ends) if size <= end), len(ends))
                     groups.setdefault(group, []).append((size, row.scores.strict_f1.f1))
                 for _, members in sorted(groups.items()):
@@ -151,54 +145,99 @@ class ScoredSystems:
                     )
 
 
-class _AllTasks(Mapping[str, Sequence[BenchTask]]):
-    """Every system was asked all tasks, whatever it answered."""
-
-    def __getitem__(self, system: str) -> Sequence[BenchTask]:
-        return BENCH_TASKS
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
-
-
-def describe_samples(samples: Sequence[Sample]) -> Iterator[BenchStatistics]:
-    """Yield the statistics of each domain and subset, and of all subsets together (Tables 3 and 10)."""
-    domains = dict.fromkeys(sample.domain for sample in samples)
-    for domain in domains:
-        of_domain = [sample for sample in samples if sample.domain == domain]
-        for subset in BENCH_SUBSETS:
-            chosen = [sample for sample in of_domain if subset in ("all", sample.subset)]
-            if chosen and (subset == "all" or len(chosen) < len(of_domain)):
-                yield _statistics(domain, subset, chosen)
-
-
 def bench_estimate(estimate: Estimate) -> BenchEstimate:
     """Return an estimate as `bench.json` holds it."""
     return BenchEstimate(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
-def _statistics(domain: Domain, subset: BenchSubset, samples: Sequence[Sample]) -> BenchStatistics:
-    types: Counter[str] = Counter(dict.fromkeys(PII_TYPES, 0))
-    for sample in samples:
-        types.update(_entities_by_type(sample))
-    means = {factor: float(np.mean([measure(sample) for sample in samples])) for factor, measure in _FACTORS.items()}
-    return BenchStatistics(
-        domain=domain,
-        subset=subset,
-        samples=len(samples),
-        query_chars=float(np.mean([len(sample.query) for sample in samples])),
-        types=dict(types),
-        **means,
-    )
+Grouping = Literal["name_origin", "vocabulary", "category", "hipaa"]
+SEEN: Final = "in the training samples"
+UNSEEN: Final = "not in the training samples"
 
 
-def _entities_by_type(sample: Sample) -> Counter[str]:
-    """Return how many entities there are of each type; one that occurs twice with a subject counts once."""
-    return Counter(
-        kind
-        for subject in sample.subjects
-        for _, kind in dict.fromkeys((entity.text, entity.type) for entity in subject.entities)
-    )
+def group_recalls(
+    samples: Sequence[Sample], predictions: Iterable[Prediction], *, seen: Collection[str], seed: int
+) -> Iterator[GroupRecall]:
+    """Yield each system's recall by domain and group; `seen` holds the texts of the training samples.
+
+    Without `seen` there is no group of what training held.
+    """
+    by_system: dict[str, dict[str, Prediction]] = {}
+    for prediction in predictions:
+        by_system.setdefault(prediction.system, {})[prediction.sample] = prediction
+    groupings: Mapping[Grouping, Callable[[Entity], str | None]] = {
+        "name_origin": lambda entity: entity.name_origin,
+        "vocabulary": lambda entity: (SEEN if comparable_text(entity.text) in seen else UNSEEN) if seen else None,
+        "category": lambda entity: categories()[entity.category].name,
+        "hipaa": lambda entity: categories()[entity.category].hipaa,
+    }
+    for domain in dict.fromkeys(sample.domain for sample in samples):
+        chosen = [sample for sample in samples if sample.domain == domain]
+        for system, answers in by_system.items():
+            found = {sample.id: _named(answers.get(sample.id)) for sample in chosen}
+            for grouping, group_of in groupings.items():
+                tallies = _tally(chosen, found, group_of)
+                for group, (hits, counts) in sorted(tallies.items()):
+                    recall = share_over_samples(hits, counts, seed=seed)
+                    yield GroupRecall(
+                        system=system,
+                        domain=domain,
+                        grouping=grouping,
+                        group=group,
+                        entities=int(counts.sum()),
+                        recall=bench_estimate(recall),
+                    )
+
+
+def _tally(
+    samples: Sequence[Sample], found: Mapping[str, Collection[str]], group_of: Callable[[Entity], str | None]
+) -> dict[str, tuple[Values, Counts]]:
+    """Return the hits and the entities of each group, one number a sample; a text counts once a subject."""
+    tallies: dict[str, tuple[list[float], list[int]]] = {}
+    for place, sample in enumerate(samples):
+        named = found[sample.id]
+        for subject in sample.subjects:
+            for text, entity in {comparable_text(one.text): one for one in subject.entities}.items():
+                group = group_of(entity)
+                if group is not None:
+                    hits, counts = tallies.setdefault(group, ([0.0] * len(samples), [0] * len(samples)))
+                    hits[place] += text in named
+                    counts[place] += 1
+    return {
+        group: (np.array(hits, dtype=np.float64), np.array(counts, dtype=np.int64))
+        for group, (hits, counts) in tallies.items()
+    }
+
+
+def _named(prediction: Prediction | None) -> frozenset[str]:
+    subjects = prediction.subjects if prediction is not None and prediction.subjects is not None else []
+    return frozenset(comparable_text(entity.text) for subject in subjects for entity in subject.entities)
+
+
+#: Of a table by strategy: each model has a column of F1 and one of RougeL-F.
+_BY_STRATEGY: Final[tuple[BenchMetric, ...]] = ("strict_f1", "rouge_l_f")
+
+
+def paper_scores() -> list[PaperScore]:
+    """Return every figure, table by table."""
+    tables: list[dict[str, Any]] = tomllib.loads(
+        files(__package__).joinpath("paper_scores.toml").read_text(encoding="utf-8")
+    )["table"]
+    return list(chain.from_iterable(map(_scores_of, tables)))
+
+
+def _scores_of(table: Mapping[str, Any]) -> Iterator[PaperScore]:
+    about = {"table": table["id"], "task": table["task"]}
+    if "columns" in table:
+        columns = [column.split("/") for column in table["columns"]]
+        deviations = table.get("deviations", [None] * len(columns))
+        for model, values in table["rows"].items():
+            for (subset, metric), value, deviation in zip(columns, values, deviations, strict=True):
+                yield PaperScore(**about, model=model, subset=subset, metric=metric, value=value, deviation=deviation)
+        return
+    columns = [(model, metric) for model in table["models"] for metric in _BY_STRATEGY]
+    for strategy, values in table["strategies"].items():
+        for (model, metric), value in zip(columns, values, strict=True):
+            yield PaperScore(
+                **about, model=model, subset=table["subset"], strategy=strategy, metric=metric, value=value
+            )

@@ -1,24 +1,78 @@
-"""The document that `clinaudit pii score` writes (docs/pii.md).
+"""The document that `clinaudit pii score` writes (docs/pii.md), and what it says of real texts (PII-Bench, F.4.2).
 
-Owns its shape; computes nothing. It holds the ids of samples and the names of systems, and no text.
+It holds the ids of samples and the names of systems, and no text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from itertools import combinations
-from typing import cast
+from typing import Any, Final, get_args
 
 from clinaudit.audit.pii.benchmark.scoring.matching import Scores
-from clinaudit.audit.pii.benchmark.scoring.real_texts import compare_with_real
-from clinaudit.audit.pii.benchmark.scoring.score_summary import MeanScores, compare_systems, summarize_task
-from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
-from clinaudit.audit.statistics.intervals import holm
+from clinaudit.audit.pii.benchmark.scoring.sample_means import compare_systems, mean_over_samples
+from clinaudit.audit.pii.benchmark.scoring.scores import Answer, SampleScores
 from clinaudit.errors import BadInputError
-from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import BENCH_METRICS, BENCH_TASKS, BenchTask
 
-Json = dict[str, object]
-_ByTask = dict[BenchTask, dict[str, list[SampleScores]]]
+Json = dict[str, Any]
+#: Systems below which their order says nothing: of three, one order in six is the very same by chance.
+FEWEST_SYSTEMS: Final = 4
+_TOO_FEW: Final = f"too few systems to say; at least {FEWEST_SYSTEMS} are needed that were scored on both"
+_NO_ORDER: Final = "all systems score alike on one of the two: there is no order"
+
+
+def performance_consistency(on_samples: float, on_real: float) -> float:
+    """Return PCS, 1 less the two F1's difference in parts of the larger (Eq. 21); of two zeros 1 **[choice]**."""
+    largest = max(on_samples, on_real)
+    return 1 - abs(on_samples - on_real) / largest if largest else 1.0
+
+
+def ranking_consistency(on_samples: Sequence[float], on_real: Sequence[float]) -> float | None:
+    """Return Spearman's rho of the systems' F1 on samples and on real texts, in one order.
+
+    None where all score alike on a side: there is no ranking then. Raises `ValueError` where the lengths differ.
+    """
+    if len(on_samples) != len(on_real):
+        raise ValueError("every system has a score on both sides")
+    if len(set(on_samples)) < 2 or len(set(on_real)) < 2:
+        return None
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(on_samples, on_real).statistic)
+
+
+def compare_with_real(on_samples: Mapping[str, Json], on_real: Mapping[str, Json]) -> dict[BenchTask, Json]:
+    """Return for each task what samples and real texts tell of the systems scored on both, by metric.
+
+    Both hold `systems` of a document of scores. A task that no system was asked on both sides is not there.
+    """
+    compared: dict[BenchTask, Json] = {}
+    for task in BENCH_TASKS:
+        pairs = {
+            system: (on_samples[system][task], on_real[system][task])
+            for system in on_samples
+            if on_samples[system][task] is not None and on_real.get(system, {}).get(task) is not None
+        }
+        if pairs:
+            f1 = {
+                metric: [(here[metric]["f1"], there[metric]["f1"]) for here, there in pairs.values()]
+                for metric in BENCH_METRICS
+            }
+            compared[task] = {
+                "performance": {
+                    system: {metric: performance_consistency(*f1[metric][place]) for metric in BENCH_METRICS}
+                    for place, system in enumerate(pairs)
+                },
+                "ranking": {metric: _rank(f1[metric]) for metric in BENCH_METRICS},
+            }
+    return compared
+
+
+def _rank(pairs: Sequence[tuple[float, float]]) -> Json:
+    ranked: Json = {"rho": None, "systems": len(pairs), "reason": _TOO_FEW}
+    if len(pairs) < FEWEST_SYSTEMS:
+        return ranked
+    rho = ranking_consistency([here for here, _ in pairs], [there for _, there in pairs])
+    return ranked | {"rho": rho, "reason": _NO_ORDER if rho is None else None}
 
 
 def describe_scores(rows: Sequence[SampleScores], *, samples: int, seed: int) -> Json:
@@ -47,9 +101,8 @@ def describe_real(document: Json, rows: Sequence[SampleScores], *, samples: int,
 
     `rows` are those of the real texts. Raises `BadInputError` where no system was scored on both.
     """
-    systems = _describe_systems(rows, seed=seed)
-    here = cast("dict[str, Json]", document["systems"])
-    compared = compare_with_real(here, cast("dict[str, Json]", systems))
+    systems, here = _describe_systems(rows, seed=seed), document["systems"]
+    compared = compare_with_real(here, systems)
     if not compared:
         raise BadInputError(
             "no system has predictions of one task on both the samples and the real texts; name a system alike in both"
@@ -63,8 +116,8 @@ def describe_real(document: Json, rows: Sequence[SampleScores], *, samples: int,
     }
 
 
-def _by_task(rows: Sequence[SampleScores]) -> _ByTask:
-    by_task: _ByTask = {task: {} for task in BENCH_TASKS}
+def _by_task(rows: Sequence[SampleScores]) -> dict[BenchTask, dict[str, list[SampleScores]]]:
+    by_task: dict[BenchTask, dict[str, list[SampleScores]]] = {task: {} for task in BENCH_TASKS}
     for row in rows:
         by_task[row.task].setdefault(row.system, []).append(row)
     return by_task
@@ -82,51 +135,49 @@ def _describe_systems(rows: Sequence[SampleScores], *, seed: int) -> Json:
 
 
 def _describe_task(rows: Sequence[SampleScores], *, seed: int) -> Json:
-    summary = summarize_task(rows, seed=seed)
-    described: Json = {metric: _values(summary.metrics[metric]) for metric in BENCH_METRICS}
-    described["intervals"] = {metric: _intervals(summary.metrics[metric]) for metric in BENCH_METRICS}
-    described["exact"] = _describe_estimate(summary.exact)
-    if summary.over_masking is not None and summary.leak is not None:
-        described["over_masking"] = _describe_estimate(summary.over_masking)
-        described["leak"] = _describe_estimate(summary.leak)
-    described["answers"] = dict(summary.answers)
+    means = {
+        metric: {
+            part: mean_over_samples((getattr(getattr(row.scores, metric), part) for row in rows), seed=seed)
+            for part in Scores._fields
+        }
+        for metric in BENCH_METRICS
+    }
+    described: Json = {
+        metric: {part: mean.value for part, mean in of_metric.items()} for metric, of_metric in means.items()
+    }
+    described["intervals"] = {
+        metric: {part: [mean.low, mean.high] for part, mean in of_metric.items()} for metric, of_metric in means.items()
+    }
+    described["exact"] = _describe_mean((float(row.scores.is_exact) for row in rows), seed=seed)
+    if errors := [row.errors for row in rows if row.errors is not None]:
+        described["over_masking"] = _describe_mean((error.over_masking for error in errors), seed=seed)
+        described["leak"] = _describe_mean((error.leak for error in errors), seed=seed)
+    described["answers"] = {answer: sum(row.answer == answer for row in rows) for answer in get_args(Answer)}
     return described
 
 
-def _values(means: MeanScores) -> Json:
-    return {part: getattr(means, part).value for part in Scores._fields}
-
-
-def _intervals(means: MeanScores) -> Json:
-    return {part: [getattr(means, part).low, getattr(means, part).high] for part in Scores._fields}
-
-
-def _describe_estimate(estimate: Estimate) -> Json:
-    return {"value": estimate.value, "interval": [estimate.low, estimate.high], "samples": estimate.n}
+def _describe_mean(values: Iterable[float | None], *, seed: int) -> Json:
+    mean = mean_over_samples(values, seed=seed)
+    return {"value": mean.value, "interval": [mean.low, mean.high], "samples": mean.n}
 
 
 def _describe_differences(rows: Sequence[SampleScores], *, seed: int) -> list[Json]:
-    """Return the difference of each pair of systems in each task; p-values are adjusted over a task's pairs (Holm)."""
-    described: list[Json] = []
-    for task, by_system in _by_task(rows).items():
-        pairs = list(combinations(by_system, 2))
-        compared = [compare_systems(by_system[first], by_system[second], seed=seed) for first, second in pairs]
-        adjusted = holm([comparison.p_value for comparison in compared])
-        described.extend(
-            {
-                "task": task,
-                "first": first,
-                "second": second,
-                "strict_f1": comparison.strict_f1.value,
-                "interval": [comparison.strict_f1.low, comparison.strict_f1.high],
-                "only_first_exact": comparison.only_first_exact,
-                "only_second_exact": comparison.only_second_exact,
-                "p_value": comparison.p_value,
-                "p_value_adjusted": p_value,
-            }
-            for (first, second), comparison, p_value in zip(pairs, compared, adjusted, strict=True)
-        )
-    return described
+    """Return the difference of each pair of systems in each task."""
+    return [
+        {
+            "task": task,
+            "first": one.first,
+            "second": one.second,
+            "strict_f1": one.strict_f1.value,
+            "interval": [one.strict_f1.low, one.strict_f1.high],
+            "only_first_exact": one.only_first_exact,
+            "only_second_exact": one.only_second_exact,
+            "p_value": one.p_value,
+            "p_value_adjusted": one.p_value_adjusted,
+        }
+        for task, by_system in _by_task(rows).items()
+        for one in compare_systems(by_system, seed=seed)
+    ]
 
 
 def _describe_samples(rows: Sequence[SampleScores]) -> list[Json]:

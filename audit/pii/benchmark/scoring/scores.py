@@ -1,7 +1,7 @@
 """The scores of one sample in the three tasks (PII-Bench, F.1), and of all predictions of some systems.
 
-Owns what is compared in each task, and that a sample without an answer scores 0 and is counted. Knows nothing of
-files, means and intervals. Texts are compared after Unicode NFKC and trimming, case kept; duplicates collapse.
+Owns the gold sets of a sample, what is compared in each task, and that a sample without an answer scores 0 and is
+counted. Texts are compared after Unicode NFKC and trimming, case kept; duplicates collapse.
 
 PII-Bench gives an F1 of task 3 in Table 4 and no formula **[choice]**: here it is that of the set of masked texts
 against all texts less those needed. Over-masking and leak stand apart, since they hurt different people.
@@ -10,22 +10,127 @@ Tasks 2 and 3 have one set of texts and no types, so that their strict and entit
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
 
-from clinaudit.audit.pii.benchmark.samples.sample import PredictedSubject, Prediction, Sample
-from clinaudit.audit.pii.benchmark.scoring.gold_answers import GoldAnswers, gold_of, typed_texts
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
+
+from clinaudit.audit.pii.benchmark.sample import (
+    CHECKED,
+    Entity,
+    PredictedEntity,
+    PredictedSubject,
+    Prediction,
+    Sample,
+    SampleRow,
+    Subset,
+    comparable_text,
+)
 from clinaudit.audit.pii.benchmark.scoring.matching import (
+    CHARACTER_TYPES,
     NOTHING_RIGHT,
     Scores,
+    TypedText,
     average_over_subjects,
-    comparable_text,
     match_subjects,
+    rouge_l,
+    score_overlap,
     score_sets,
     texts_of,
+    typed_similarity,
 )
-from clinaudit.audit.pii.benchmark.scoring.text_overlap import CHARACTER_TYPES, rouge_l, score_overlap, typed_similarity
+from clinaudit.audit.pii.taxonomy import PiiType
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
+from clinaudit.reports.schema.record import Record
+
+
+def _not_blank(text: str) -> str:
+    if not comparable_text(text):
+        raise PydanticCustomError(CHECKED, "is blank")
+    return text
+
+
+class _GoldEntity(PredictedEntity):
+    text: Annotated[str, AfterValidator(_not_blank)]
+    start: int | None = None
+    end: int | None = None
+
+
+class _GoldSubject(Record, extra="ignore"):
+    entities: list[_GoldEntity]
+
+
+class _NeededText(Record, extra="ignore"):
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoldAnswers:
+    """The gold sets of one sample."""
+
+    sample: str
+    #: `single`, `multi`, `hard` or `distract`; None where the sample does not say.
+    subset: str | None
+    #: The entities of each subject: task 1.
+    subjects: tuple[frozenset[TypedText], ...]
+    #: The texts without which the question cannot be answered, E_q: task 2.
+    needed: frozenset[str]
+    #: All texts, E, and the types that each has in some subject.
+    types: dict[str, frozenset[PiiType]] = field(default_factory=dict)
+
+    @property
+    def unneeded(self) -> frozenset[str]:
+        """The texts to be masked, E without E_q: task 3."""
+        return frozenset(self.types) - self.needed
+
+
+class AnsweredSample(SampleRow, extra="ignore"):
+    """What is read of a real text to score answers to it; whatever else stands there is not read."""
+
+    subset: Subset | None = None
+    #: With it, places are checked where they are given.
+    description: str | None = None
+    subjects: list[_GoldSubject]
+    query_related: list[_NeededText]
+
+
+def check_answers(sample: AnsweredSample) -> list[str]:
+    """Return what is wrong with the places that a real text gives of its entities, without content."""
+    if sample.description is None:
+        return []
+    wrong = []
+    for number, subject in enumerate(sample.subjects):
+        for place, entity in enumerate(subject.entities):
+            if entity.start is None or entity.end is None:
+                continue
+            if not 0 <= entity.start < entity.end <= len(sample.description):
+                wrong.append(f"subject {number}, entity {place}: offsets outside the description")
+            elif sample.description[entity.start : entity.end] != entity.text:
+                wrong.append(f"subject {number}, entity {place}: the text at its offsets is another")
+    return wrong
+
+
+def gold_of(sample: Sample | AnsweredSample | GoldAnswers) -> GoldAnswers:
+    """Return the gold sets of a sample; those that are given as such stand."""
+    if isinstance(sample, GoldAnswers):
+        return sample
+    sets = tuple(typed_texts(subject.entities) for subject in sample.subjects)
+    types: dict[str, set[PiiType]] = {}
+    for entity in (entity for entities in sets for entity in entities):
+        types.setdefault(entity.text, set()).add(entity.type)
+    return GoldAnswers(
+        sample=sample.id,
+        subset=sample.subset,
+        subjects=sets,
+        needed=frozenset(comparable_text(entity.text) for entity in sample.query_related),
+        types={text: frozenset(of) for text, of in types.items()},
+    )
+
+
+def typed_texts(entities: Iterable[Entity | PredictedEntity]) -> frozenset[TypedText]:
+    """Return entities as strict scores compare them; duplicates collapse."""
+    return frozenset(TypedText(comparable_text(entity.text), entity.type) for entity in entities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +232,13 @@ def score_predictions(
     samples: Iterable[Sample | GoldAnswers],
     predictions: Iterable[Prediction],
     *,
-    asked: Mapping[str, Collection[BenchTask]] | None = None,
+    asked: Collection[BenchTask] | None = None,
 ) -> list[SampleScores]:
     """Return the scores of every system on every sample, in each task that it was asked.
 
-    By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` holds the
-    tasks of a system by its name. Where it says nothing of one, the tasks are those of which it answered some sample;
-    all three, where it answered none. Raises `ValueError` for a prediction of an unknown sample, and for two of one
-    system and sample.
+    By system (in order of first appearance), task and sample; a sample without an answer scores 0. `asked` are the
+    tasks that every system was asked. None: those of which it answered some sample; all three, where it answered none.
+    Raises `ValueError` for a prediction of an unknown sample, and for two of one system and sample.
     """
     gold = {answers.sample: answers for answers in map(gold_of, samples)}
     found: dict[str, dict[str, dict[BenchTask, SampleScores]]] = {}
@@ -145,10 +249,10 @@ def score_predictions(
         of_system[prediction.sample] = {row.task: row for row in _score_prediction(prediction, gold[prediction.sample])}
     rows: list[SampleScores] = []
     for system, by_sample in found.items():
-        tasks = (asked or {}).get(system) or _answered_tasks(by_sample.values()) or BENCH_TASKS
+        tasks = asked or _answered_tasks(by_sample.values()) or BENCH_TASKS
         for task in (task for task in BENCH_TASKS if task in tasks):
             rows.extend(
-                by_sample[sample][task] if sample in by_sample else _missing(system, task, answers)
+                by_sample[sample][task] if sample in by_sample else _row(system, task, answers)
                 for sample, answers in gold.items()
             )
     return rows
@@ -166,24 +270,19 @@ def _score_prediction(prediction: Prediction, gold: GoldAnswers) -> Iterator[Sam
         "masking": None if masked is None else score_masking(masked, gold),
     }
     for task, scores in scored.items():
-        yield SampleScores(
-            system=prediction.system,
-            sample=gold.sample,
-            subset=gold.subset,
-            task=task,
-            answer="unparsed" if scores is None else "given",
-            scores=scores or NO_ANSWER,
-            errors=measure_masking_errors(masked, gold) if task == "masking" else None,
-        )
+        answer: Answer = "unparsed" if scores is None else "given"
+        yield _row(prediction.system, task, gold, answer, scores or NO_ANSWER, masked)
 
 
-def _missing(system: str, task: BenchTask, gold: GoldAnswers) -> SampleScores:
+def _row(
+    system: str,
+    task: BenchTask,
+    gold: GoldAnswers,
+    answer: Answer = "missing",
+    scores: TaskScores = NO_ANSWER,
+    masked: Collection[str] | None = None,
+) -> SampleScores:
+    errors = measure_masking_errors(masked, gold) if task == "masking" else None
     return SampleScores(
-        system=system,
-        sample=gold.sample,
-        subset=gold.subset,
-        task=task,
-        answer="missing",
-        scores=NO_ANSWER,
-        errors=measure_masking_errors(None, gold) if task == "masking" else None,
+        system=system, sample=gold.sample, subset=gold.subset, task=task, answer=answer, scores=scores, errors=errors
     )

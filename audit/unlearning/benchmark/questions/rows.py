@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from clinaudit.audit.pii.detectors.combined import UnionDetector
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.detectors.union import UnionDetector
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionOrigin

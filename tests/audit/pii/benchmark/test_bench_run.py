@@ -10,22 +10,13 @@ from support.pii import identifier_server
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.samples.sample import Sample
-from clinaudit.audit.pii.systems.served_wording import STRATEGIES
+from clinaudit.audit.pii.benchmark.sample import Sample
+from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
 
 FEW = (
-    "--samples",
-    "3",
-    "--subset",
-    "single",
-    "--subset",
-    "multi",
-    "--domain",
-    "clinical",
-    "--training-samples",
-    "8",
-    "--quiet",
+    *("--samples", "3", "--subset", "single", "--subset", "multi", "--domain", "clinical", "--training-samples"),
+    *("8", "--quiet"),
 )
 
 

@@ -9,8 +9,8 @@ import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.answers.system_answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.files import BenchFiles
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.errors import IntegrityError, UsageError
 

@@ -177,13 +177,7 @@ def test_the_command_keeps_places_in_the_evidence_alone(tmp_path, capsys) -> Non
         assert not any(surname in text for surname in SURNAMES)
     places = pl.read_parquet(out / "evidence" / EVIDENCE_FILE)
     assert places.columns == [
-        "patient_id",
-        "note",
-        "start",
-        "end",
-        "category",
-        "found_by_rules",
-        "found_by_clinaudit_mask",
+        *("patient_id", "note", "start", "end", "category", "found_by_rules", "found_by_clinaudit_mask")
     ]
     assert places.height >= 40
     assert FILTER in said.out

@@ -3,7 +3,7 @@
 import pytest
 
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking.agreed_names import AgreedNames
+from clinaudit.audit.pii.masking.named_people import AgreedNames
 
 
 @pytest.mark.parametrize(

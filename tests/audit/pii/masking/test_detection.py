@@ -3,10 +3,10 @@
 import pytest
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.named_people import NamedPeople
 
-DETECTOR = EverySpan([PatternDetector()])
+DETECTOR = EnsembleDetector([PatternDetector()])
 
 
 def found_in(text: str) -> list[tuple[str, str]]:
@@ -37,14 +37,17 @@ def test_other_readings_find_what_is_spelled_out_or_runs_on(text: str, found: li
 def test_a_name_at_the_end_of_a_line_does_not_take_the_next_word() -> None:
     patterns = PatternDetector({"patient_name": r"Ada \w+"})
     text = "seen by Ada Lund\nreports wheezing"
-    assert [text[span.start : span.end] for span in EverySpan([patterns]).detect(text)] == ["Ada Lund"]
+    assert [text[span.start : span.end] for span in EnsembleDetector([patterns]).detect(text)] == ["Ada Lund"]
 
 
 def test_spans_that_overlap_all_stand() -> None:
     patterns = [PatternDetector({"patient_name": "Ada Lund"}), PatternDetector({"city": "Lund of Aarhus"})]
     text = "Ada Lund of Aarhus"
-    assert [text[span.start : span.end] for span in EverySpan(patterns).detect(text)] == ["Ada Lund", "Lund of Aarhus"]
-    assert EverySpan(patterns).name == "patterns + patterns"
+    assert [text[span.start : span.end] for span in EnsembleDetector(patterns).detect(text)] == [
+        "Ada Lund",
+        "Lund of Aarhus",
+    ]
+    assert EnsembleDetector(patterns).name == "patterns + patterns"
 
 
 @pytest.mark.parametrize(

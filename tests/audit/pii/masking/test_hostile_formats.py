@@ -16,7 +16,14 @@ COUNT_WITH_NER = 250
 TOGETHER = 5
 
 
-@pytest.mark.parametrize(("option", "count"), [("--no-ner", COUNT), ("--ner", COUNT_WITH_NER)])
+@pytest.mark.parametrize(
+    ("option", "count"),
+    [
+        ("--no-ner", 100),
+        pytest.param("--no-ner", COUNT, marks=pytest.mark.simulation),
+        pytest.param("--ner", COUNT_WITH_NER, marks=pytest.mark.simulation),
+    ],
+)
 def test_no_planted_identifier_is_left_in_what_is_given_out(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], option: str, count: int
 ) -> None:

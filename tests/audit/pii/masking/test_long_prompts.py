@@ -15,19 +15,14 @@ from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import mask_prompt
-from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 
 _FILLER = "She was seen for a cough.\n"
 #: What each other reading of a text changes.
 _READ_OTHERWISE = (
-    "Z o r a  Q u e x",
-    "DOB1950-11-11",
-    "<b>Zora</b> Quex",
-    "Zora\nQuex",
-    "five five five 0 1 3 4",
-    "Zo\nra",
+    *("Z o r a  Q u e x", "DOB1950-11-11", "<b>Zora</b> Quex", "Zora\nQuex", "five five five 0 1 3 4", "Zo\nra"),
 )
 
 
@@ -49,7 +44,7 @@ class Counting:
 def test_what_one_place_changes_makes_no_detector_read_the_whole_text_again() -> None:
     counting = Counting()
     text = (_FILLER * 4_000).join(["", *_READ_OTHERWISE, ""])
-    EverySpan([counting]).detect(text)
+    EnsembleDetector([counting]).detect(text)
     assert counting.chars < 1.2 * len(text)
 
 
@@ -58,9 +53,9 @@ def test_in_pieces_the_same_is_found_as_in_the_whole(monkeypatch: pytest.MonkeyP
     parts = [rng.choice((_FILLER, "no change ", "\n", *_READ_OTHERWISE, "&#90;ora")) + " " for _ in range(2_000)]
     text = "".join(parts)
     assert len(text) > 20_000
-    in_pieces = EverySpan([Counting()]).detect(text)
+    in_pieces = EnsembleDetector([Counting()]).detect(text)
     monkeypatch.setattr(plain_text, "_PIECE_CHARS", len(text))
-    assert in_pieces == EverySpan([Counting()]).detect(text) != []
+    assert in_pieces == EnsembleDetector([Counting()]).detect(text) != []
 
 
 @pytest.mark.parametrize(

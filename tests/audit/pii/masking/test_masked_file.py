@@ -14,7 +14,7 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
-from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskRequest, check_request, mask_file, rules_for_all
+from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file, rules_for_all
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
@@ -43,11 +43,13 @@ def write_prompts(folder: Path, *, rows: int = ROWS) -> Path:
     return path
 
 
-def mask(folder: Path, prompts: Path, detector: Detector, **identity: str) -> MaskedFile:
+def mask(
+    folder: Path, prompts: Path, detector: Detector, *, map_file: Path | None = None, **identity: str
+) -> MaskedFile:
     masker = PromptMasker(detector, second=PatternDetector())
-    request = MaskRequest(prompts, folder / "masked.jsonl")
+    request = MaskOptions(prompts, folder / "masked.jsonl", map_file=map_file)
     return mask_file(
-        request, check_request(request), masker, rules_for_all, identity=identity, progress=Progress(quiet=True)
+        request, check_prompts(request), masker, rules_for_all, identity=identity, progress=Progress(quiet=True)
     )
 
 
@@ -206,7 +208,7 @@ def test_an_error_on_the_way_leaves_no_output(tmp_path: Path) -> None:
 
 
 def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
-    prompts, masker = write_prompts(tmp_path, rows=3), PromptMasker(PatternDetector())
+    prompts = write_prompts(tmp_path, rows=3)
     text, other = tmp_path / "text", tmp_path / "other.sqlite"
     text.write_text("mine")
     connection = sqlite3.connect(other)
@@ -214,11 +216,8 @@ def test_a_map_is_never_written_into_another_file(tmp_path: Path) -> None:
     connection.close()
     for place in (text, other):
         before, mode = place.read_bytes(), place.stat().st_mode
-        request = MaskRequest(prompts, tmp_path / "masked.jsonl", place)
         with pytest.raises(BadInputError, match="name a new file with --map"):
-            mask_file(
-                request, check_request(request), masker, rules_for_all, identity={}, progress=Progress(quiet=True)
-            )
+            mask(tmp_path, prompts, PatternDetector(), map_file=place)
         assert place == other or (place.read_bytes(), place.stat().st_mode) == (before, mode)
     assert not (tmp_path / "masked.jsonl").exists()
 
@@ -253,12 +252,8 @@ def test_two_maskings_to_one_place_with_maps_of_their_own_are_refused(tmp_path: 
     refused: list[str] = []
 
     def again() -> None:
-        request = MaskRequest(prompts, tmp_path / "masked.jsonl", tmp_path / "other.sqlite")
-        masker = PromptMasker(PatternDetector(), second=PatternDetector())
         with pytest.raises(StorageError) as error:
-            mask_file(
-                request, check_request(request), masker, rules_for_all, identity={}, progress=Progress(quiet=True)
-            )
+            mask(tmp_path, prompts, PatternDetector(), map_file=tmp_path / "other.sqlite")
         refused.append(error.value.message)
 
     mask(tmp_path, prompts, InterruptedDetector(1, again))

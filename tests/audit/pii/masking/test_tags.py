@@ -1,4 +1,6 @@
-"""Tags: which occurrences share one, the intervals of dates, and the way back."""
+"""Tags: which occurrences share one, the intervals of dates, the way back; where a masked value stands again."""
+
+import random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -6,8 +8,9 @@ from support.pii.pattern_detector import PatternDetector
 
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.masking import mask_prompt, unmask_text
-from clinaudit.audit.pii.masking.detection import EverySpan
+from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.named_people import NamedPeople
+from clinaudit.audit.pii.masking.repeated import FoldedText, find_values, fold_value
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import find_written_tags
 from clinaudit.audit.pii.taxonomy import categories
@@ -81,22 +84,8 @@ def test_an_answer_gets_its_values_back_and_keeps_tags_that_nobody_gave() -> Non
 PIECES = [
     *("Ada Lund", "Lund, Ada", "Kari Lund", "ADA", "01/02/2024", "January 2, 2024", "born 03/04/1990", "555-0143"),
     *("123-45-6789", "1 2 3 4 5 6 7 8 9", "93-year-old", "34-year-old nurse", "Aarhus", "asthma", "<DATE_1>", "<", ">"),
-    *(
-        "PATIENT_1",
-        "[patient_1",
-        "]",
-        "&lt;",
-        "&gt;",
-        "<PATIENT_1 ",
-        "DATE_1",
-        "+1",
-        "4d",
-        "\\_1",
-        "＜",
-        "＞",
-        "{",
-        "DATE",
-    ),
+    *("PATIENT_1", "[patient_1", "]", "&lt;", "&gt;", "<PATIENT_1 ", "DATE_1", "+1", "4d", "\\_1", "＜", "＞"),
+    *("{", "DATE"),
     *("<PATIENT_", "_1>", "\r\n", "\t", "🩺", "e\u0301", "\u202e", "\u200b", "\0", " ", ".", "\u2028", "ß", "ﬁ"),
 ]
 
@@ -121,10 +110,61 @@ def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))))
 def test_unmask_gives_back_what_the_command_s_own_detectors_find(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    result = mask_prompt(text, "How old is she?", EverySpan([RuleDetector(), NamedPeople()]))
+    result = mask_prompt(text, "How old is she?", EnsembleDetector([RuleDetector(), NamedPeople()]))
     assert result.text is None or unmask_text(result.text, result.forms) == (text, 0)
 
 
 def test_what_overlaps_is_masked_whole_and_goes_by_the_direct_identifier() -> None:
     found = [Hidden(0, 8, "city"), Hidden(5, 9, "ssn"), Hidden(20, 25, "age"), Hidden(9, 10, "age")]
     assert merge_hidden(found) == [Hidden(0, 9, "ssn"), Hidden(9, 10, "age"), Hidden(20, 25, "age")]
+
+
+LETTERS = "ab1 -\né"
+
+
+def places_one_by_one(text: str, hidden: list[Hidden], values: list[str]) -> set[tuple[int, int]]:
+    """Every stretch between hidden ones that folds to a value and is of whole words."""
+    covered = {place for one in hidden for place in range(one.start, one.end)}
+    wanted = {fold_value(value) for value in values}
+    found = set()
+    for start in range(len(text)):
+        for end in range(start + 1, len(text) + 1):
+            stretch = text[start:end]
+            if covered & set(range(start, end)) or not (stretch[0].isalnum() and stretch[-1].isalnum()):
+                continue
+            edges = text[start - 1 : start] + text[end : end + 1]
+            if fold_value(stretch) in wanted and not any(map(str.isalnum, edges)):
+                found.add((start, end))
+    return found
+
+
+def test_one_pass_finds_what_one_search_a_value_does() -> None:
+    rng = random.Random(7)
+    some = 0
+    for _ in range(300):
+        text = "".join(rng.choice(LETTERS) for _ in range(30))
+        at = rng.randrange(28)
+        hidden = [Hidden(at, at + 2, "mrn")]
+        values = ["".join(rng.choice("ab1") for _ in range(rng.randint(4, 6))) for _ in range(30)]
+        found = find_values(FoldedText(text, hidden), [(value, Hidden(0, 1, "school")) for value in values])
+        long_enough = [value for value in values if len(value) >= (5 if value.isdecimal() else 4)]
+        assert {(one.start, one.end) for one in found} == places_one_by_one(text, hidden, long_enough)
+        some += bool(found)
+    assert some > 20
+
+
+def test_the_text_is_read_once_however_many_values_there_are(monkeypatch) -> None:
+    import ahocorasick
+
+    made = []
+    real = ahocorasick.Automaton
+
+    def counted(*arguments):
+        made.append(arguments)
+        return real(*arguments)
+
+    monkeypatch.setattr(ahocorasick, "Automaton", counted)
+    values = [(f"Name{number:04d}x", Hidden(0, 1, "school")) for number in range(2000)]
+    found = find_values(FoldedText("of Name1234x and Name0007x"), values)
+    assert len(found) == 2
+    assert len(made) == 1

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.pii.masked_by_rules import masked
 
-from clinaudit.audit.pii.masking.later_dates import write_later
-from clinaudit.audit.pii.masking.written_tags import unmask_text
+from clinaudit.audit.pii.masking.written_tags import unmask_text, write_later
 from clinaudit.audit.pii.values.dates_in_text import read_written_date
 
 FORMS = {

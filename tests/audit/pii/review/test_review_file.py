@@ -3,12 +3,12 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.pii.marked_samples import review, review_of, sample_of
 
-from clinaudit.audit.pii.review.review_file import Review, read_reviews
-from clinaudit.audit.pii.review.sample_file import read_sample_file
+from clinaudit.audit.pii.review.review_file import Review, read_reviews, read_sample_file
 from clinaudit.errors import BadInputError
 
 MARKED = "[A full_name|Mae Ott] is [A age|34]."
@@ -27,6 +27,24 @@ def problems_of(paths: list[Path]) -> tuple[str, ...]:
     return error.value.problems
 
 
+def changed(folder: Path, *entities: dict[str, Any]) -> Path:
+    """A review with other entities."""
+    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
+    document["reviews"][0]["entities"] = list(entities)
+    path = folder / "a.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def sample_problems(folder: Path, *rows: str) -> tuple[str, ...]:
+    path = folder / "samples.jsonl"
+    path.write_text("\n".join(rows))
+    with pytest.raises(BadInputError) as error:
+        read_sample_file(path)
+    assert "Ott" not in error.value.render()
+    return error.value.problems
+
+
 def test_a_review_is_read_as_it_was_written(tmp_path: Path) -> None:
     given = review("Ann", review_of(MARKED))
     assert read_reviews([write(tmp_path, "a.json", given)], SAMPLES, digest="d") == [given]
@@ -36,40 +54,21 @@ def test_it_holds_places_and_no_words() -> None:
     assert "Ott" not in review("Ann", review_of(MARKED)).model_dump_json()
 
 
+OUTSIDE = ("a.json, row 1, column entities: marks places that overlap or lie outside the text",)
+
+
 def test_a_place_may_be_shared_in_one_category_alone(tmp_path: Path) -> None:
     entity = {"start": 0, "end": 4, "category": "company", "subject": "A"}
-    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
-    path = tmp_path / "a.json"
-    what = "a.json, row 1, column entities: marks places that overlap or lie outside the text"
-    for other, found in (
-        ({"subject": "B"}, ()),
-        ({"subject": "B", "category": "school"}, (what,)),
-        ({}, (what,)),
-    ):
-        document["reviews"][0]["entities"] = [entity, {**entity, **other}]
-        path.write_text(json.dumps(document))
-        if found:
-            assert problems_of([path]) == found
-        else:
-            assert len(read_reviews([path], SAMPLES, digest="d")[0].reviews[0].entities) == 2
+    shared = changed(tmp_path, entity, {**entity, "subject": "B"})
+    assert len(read_reviews([shared], SAMPLES, digest="d")[0].reviews[0].entities) == 2
+    for other in ({"subject": "B", "category": "school"}, {}):
+        assert problems_of([changed(tmp_path, entity, {**entity, **other})]) == OUTSIDE
 
 
-@pytest.mark.parametrize(
-    ("places", "what"),
-    [
-        ([(0, 7), (5, 8)], "marks places that overlap or lie outside the text"),
-        ([(0, 99)], "marks places that overlap or lie outside the text"),
-        ([(4, 4)], "marks places that overlap or lie outside the text"),
-    ],
-)
-def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[int, int]], what: str) -> None:
-    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
-    document["reviews"][0]["entities"] = [
-        {"start": start, "end": end, "category": "age", "subject": "A", "needed": False} for start, end in places
-    ]
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(document))
-    assert problems_of([path]) == (f"a.json, row 1, column entities: {what}",)
+@pytest.mark.parametrize("places", [[(0, 7), (5, 8)], [(0, 99)], [(4, 4)]])
+def test_places_that_do_not_fit_are_refused(tmp_path: Path, places: list[tuple[int, int]]) -> None:
+    given = [{"start": start, "end": end, "category": "age", "subject": "A"} for start, end in places]
+    assert problems_of([changed(tmp_path, *given)]) == OUTSIDE
 
 
 def test_what_is_no_review_or_another_samples_or_nobodys_is_refused(tmp_path: Path) -> None:
@@ -107,17 +106,10 @@ def test_one_entity_both_needed_and_not_is_refused(tmp_path: Path) -> None:
 def test_a_subject_that_no_review_can_name_is_refused_before_anybody_works(tmp_path: Path, subject: str) -> None:
     sample = json.loads(sample_of(MARKED).model_dump_json())
     sample["subjects"][0]["id"] = subject
-    path = tmp_path / "samples.jsonl"
-    path.write_text(json.dumps(sample))
-    with pytest.raises(BadInputError) as error:
-        read_sample_file(path)
     what = "is blank, longer than 20 characters, or holds a comma"
-    assert error.value.problems == (f"samples.jsonl, row 1: a subject's id {what}",)
-    document = json.loads(review("Ann", review_of(MARKED)).model_dump_json())
-    document["reviews"][0]["entities"][0]["subject"] = subject
-    path = tmp_path / "a.json"
-    path.write_text(json.dumps(document))
-    assert problems_of([path]) == (
+    assert sample_problems(tmp_path, json.dumps(sample)) == (f"samples.jsonl, row 1: a subject's id {what}",)
+    entity = {"start": 0, "end": 4, "category": "company", "subject": subject}
+    assert problems_of([changed(tmp_path, entity)]) == (
         f"a.json, column reviews: reviews[0].entities[0].subject {what}; download the review again from the page",
     )
 
@@ -129,21 +121,14 @@ def test_a_place_that_is_none_of_the_text_is_refused(tmp_path: Path, place: tupl
     sample["subjects"][0]["entities"].append(
         {"text": sample["description"][start:end], "type": "PER", "category": "nickname", "start": start, "end": end}
     )
-    path = tmp_path / "samples.jsonl"
-    path.write_text(json.dumps(sample))
-    with pytest.raises(BadInputError) as error:
-        read_sample_file(path)
-    assert "an entity's place lies outside the text, or is empty" in error.value.problems[0]
+    (problem,) = sample_problems(tmp_path, json.dumps(sample))
+    assert "an entity's place lies outside the text, or is empty" in problem
 
 
 def test_two_subjects_of_one_id_are_refused(tmp_path: Path) -> None:
     sample = json.loads(sample_of(MARKED).model_dump_json())
     sample["subjects"] *= 2
-    path = tmp_path / "samples.jsonl"
-    path.write_text(json.dumps(sample))
-    with pytest.raises(BadInputError) as error:
-        read_sample_file(path)
-    assert error.value.problems == ("samples.jsonl, row 1: two subjects have one id",)
+    assert sample_problems(tmp_path, json.dumps(sample)) == ("samples.jsonl, row 1: two subjects have one id",)
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "other ending"])
@@ -174,13 +159,9 @@ def test_samples_that_are_not_sound_are_named_by_row_without_content(tmp_path: P
     good = sample_of(MARKED)
     moved = json.loads(sample_of(MARKED, key="s2").model_dump_json())
     moved["subjects"][0]["entities"][0]["start"] = 1
-    path = tmp_path / "samples.jsonl"
-    path.write_text(f"{good.model_dump_json()}\n{json.dumps(moved)}\n{good.model_dump_json()}\nnothing\n")
-    with pytest.raises(BadInputError) as error:
-        read_sample_file(path)
-    assert error.value.problems == (
+    good_row = good.model_dump_json()
+    assert sample_problems(tmp_path, good_row, json.dumps(moved), good_row, "nothing") == (
         "samples.jsonl, row 2: the text at an entity's place is another",
         "samples.jsonl, row 3, column id: stood in row 1 already",
         "samples.jsonl, row 4: is not a JSON object on one line (a line a record, no list around them)",
     )
-    assert "Ott" not in error.value.render()

@@ -9,11 +9,11 @@ from support.pii.plain_samples import statistics_of
 
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-from clinaudit.audit.pii.benchmark.generator.invented_names import ORIGINS
-from clinaudit.audit.pii.benchmark.samples.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.samples.statistics import PAPER_STATISTICS
-from clinaudit.audit.pii.benchmark.samples.validation import check_sample
+from clinaudit.audit.pii.benchmark.generator.person import ORIGINS
+from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
+from clinaudit.audit.pii.benchmark.validation import check_sample
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
 
 COUNTS: dict[Subset, int] = {"single": 260, "multi": 260, "hard": 20, "distract": 20}
 DOMAINS: tuple[Domain, ...] = ("general", "clinical")
@@ -88,13 +88,13 @@ def test_what_is_needed_is_of_one_subject_alone() -> None:
 @pytest.mark.parametrize("subset", ["single", "multi"])
 def test_sizes_are_within_a_tenth_of_the_papers(domain: Domain, subset: Subset) -> None:
     found, paper = statistics_of(drawn(domain))[subset], PAPER_STATISTICS[subset]
-    for name in ("subjects", "description_chars", "entities", "query_chars", "needed"):
+    for name in ("subjects", "description_chars", "entities", "query_chars", "needed_entities"):
         assert getattr(found, name) == pytest.approx(getattr(paper, name), rel=0.1), name
 
 
 @pytest.mark.parametrize("subset", ["single", "multi", "distract"])
 def test_types_are_within_two_points_of_the_papers(subset: Subset) -> None:
-    found, paper = statistics_of(drawn("general"))[subset].types, PAPER_STATISTICS[subset].types
+    found, paper = statistics_of(drawn("general"))[subset].types, PAPER_TYPES[subset]
     for pii_type, number in paper.items():
         assert found[pii_type] / sum(found.values()) == pytest.approx(number / sum(paper.values()), abs=0.025), pii_type
 

@@ -6,7 +6,7 @@ import pytest
 from nervaluate.evaluator import Evaluator
 from support.pii.plain_samples import prediction_of, sample_of
 
-from clinaudit.audit.pii.benchmark.samples.sample import PredictedEntity, PredictedSubject, Sample
+from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Sample
 from clinaudit.audit.pii.benchmark.scoring.scores import (
     NO_ANSWER,
     MaskingErrors,
@@ -101,7 +101,7 @@ def test_a_system_that_answers_nothing_scores_zero_in_all_it_was_asked() -> None
     assert {row.task: row.scores for row in score_predictions([SAMPLE], [silent])} == dict.fromkeys(
         ("detection", "query_related", "masking"), NO_ANSWER
     )
-    (row,) = score_predictions([SAMPLE], [silent], asked={"rules": ["detection"]})
+    (row,) = score_predictions([SAMPLE], [silent], asked=["detection"])
     assert row.task == "detection"
 
 

@@ -1,1 +1,0 @@
-"""What each system says of a sample in the three tasks."""

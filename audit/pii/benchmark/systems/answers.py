@@ -1,0 +1,199 @@
+"""What each system says of a sample in the three tasks; which entity is whose, where a system does not say it itself.
+
+The rule. A text is split into turns: a line that opens with a speaker (`Name:`, `Nurse:` or `[PER_1]:`) begins one, and
+so does a post of a thread (`[Member A]`, `Member A asks:`); an empty line ends one. An entity belongs to the nearest
+name that stands before it in its turn; where none does, to the turn's speaker; where the turn has none, to the name met
+last, or else to the next one. A name that follows "I'm", "my name is", "me" or "it's" is the speaker's own. Two names
+are one person's where one holds all words of the other. A text without names and speakers is about one subject.
+
+Relevance is decided by rules, and task 3 is task 1 less task 2.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject, Prediction, Sample, less
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.relevance import needed_spans
+from clinaudit.audit.pii.taxonomy import PiiType, categories
+from clinaudit.reports.schema.pii_bench import BenchTask
+
+_LABEL = r"[^\W\d_][\w.'’-]*(?:[ \t]+[\w.'’()-]+){0,4}"
+#: The head of a line: a post of a thread, a speaker, or one after the other.
+_HEAD = re.compile(
+    rf"^[ \t>*-]*(?:(?P<post>\[[^\]\n]{{1,40}}\]|(?i:post of |reply of )?(?i:member|user|guest)[ \t]+\w+"
+    rf"(?:[ \t]+[a-z]+)?)(?P<mark>[ \t]*:)?(?=\s)[ \t]*)?(?:(?P<speaker>{_LABEL})[ \t]*:(?=\s))?",
+    re.M,
+)
+_POSTER = re.compile(r"(?i:member|user|guest)[ \t]+(\w+)")
+_TURN_ENDS = re.compile(r"\n[ \t]*\n")
+_WORD = re.compile(r"\w+")
+#: Before a name that speakers give for themselves, in the same sentence.
+_OWN_NAME = re.compile(r"\b(?:I['’]m|I am|me|my name|it['’]s|this is|my nickname|myself)\b[^.!?:;\n]{0,24}$", re.I)
+_OWN_NAME_CHARS = 48
+#: Of these categories an entity is a person's name. A clinician's is nobody's but the clinician's own.
+_NAMES = frozenset({"full_name", "nickname", "social_handle", "patient_name", "relative_name", "clinician_name"})
+
+
+@dataclass(slots=True)
+class _Person:
+    #: Words of each name; of a speaker without a name, the label.
+    names: list[frozenset[str]] = field(default_factory=list)
+    spans: list[EntitySpan] = field(default_factory=list)
+
+    def is_called(self, words: frozenset[str]) -> bool:
+        return any(words <= name or name <= words for name in self.names)
+
+
+class _People:
+    def __init__(self) -> None:
+        self.all: list[_Person] = []
+
+    def called(self, words: frozenset[str]) -> _Person:
+        """Return who is called by a name, somebody new where nobody is."""
+        found = next((person for person in self.all if person.is_called(words)), None)
+        if found is None:
+            found = _Person()
+            self.all.append(found)
+        if words not in found.names:
+            found.names.append(words)
+        return found
+
+    def join(self, first: _Person, second: _Person) -> _Person:
+        """Return two that turned out to be one."""
+        if first is not second:
+            first.names += second.names
+            first.spans += second.spans
+            self.all.remove(second)
+        return first
+
+
+def assign_subjects(text: str, spans: Sequence[EntitySpan]) -> list[list[EntitySpan]]:
+    """Return the spans of each subject, subjects by their first span."""
+    ordered = sorted(spans)
+    heads = _heads(text, [span for span in ordered if span.category in _NAMES])
+    people = _People()
+    waiting: list[EntitySpan] = []
+    last: _Person | None = None
+    bounds = sorted({0, len(text), *heads, *(match.end() for match in _TURN_ENDS.finditer(text))})
+    for start, end in pairwise(bounds):
+        speaker = None
+        if start in heads:
+            label = heads[start]
+            speaker = last = None if label is None else people.called(label)
+        for span in (span for span in ordered if start <= span.start < end):
+            if span.category in _NAMES:
+                named = people.called(_words(text[span.start : span.end]))
+                before = text[max(start, span.start - _OWN_NAME_CHARS) : span.start]
+                if speaker is not None and _OWN_NAME.search(before):
+                    named = speaker = people.join(speaker, named)
+                last = named
+                last.spans += waiting
+                waiting = []
+            (waiting if last is None else last.spans).append(span)
+    if waiting:
+        # No name follows: the last person's, or everything is about one subject.
+        (people.all[-1] if people.all else people.called(frozenset())).spans.extend(waiting)
+    return sorted((sorted(person.spans) for person in people.all if person.spans), key=lambda found: found[0])
+
+
+def _heads(text: str, named: Sequence[EntitySpan]) -> dict[int, frozenset[str] | None]:
+    """Return who speaks from where on, by the words of the label; None where a post begins that names no speaker.
+
+    A label is a speaker where a name was found in it, or where it opens two lines or more: `Address:` opens one.
+    """
+    found = [match for match in _HEAD.finditer(text) if match["post"] or match["speaker"]]
+    times: dict[str, int] = {}
+    for match in found:
+        if match["speaker"]:
+            times[match["speaker"]] = times.get(match["speaker"], 0) + 1
+    heads: dict[int, frozenset[str] | None] = {}
+    post = ""
+    for match in found:
+        label = match["speaker"]
+        if match["post"]:
+            poster = _POSTER.search(match["post"])
+            if poster is None and match["mark"]:
+                # `[PER_1]:` is a speaker and no thread.
+                label = match["post"]
+                times[label] = 2
+            else:
+                post = match["post"] if poster is None else poster[1]
+                heads[match.start()] = None
+        if label is None:
+            continue
+        begin, end = match.span("speaker") if match["speaker"] else match.span("post")
+        if any(begin <= span.start < end for span in named):
+            heads[match.start()] = _words(label)
+        elif times[label] > 1:
+            # The same part may be played by others in another post.
+            heads[match.start()] = frozenset({f"{post}: {label}"})
+    return heads
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(word.casefold() for word in _WORD.findall(name)) or frozenset({name.casefold()})
+
+
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class SampleAnswers:
+    """A system's answers on one sample."""
+
+    prediction: Prediction
+    #: A model's own words.
+    raw: dict[BenchTask, str] = field(default_factory=dict)
+    #: Why an answer could not be used, in fixed words.
+    reasons: dict[BenchTask, str] = field(default_factory=dict)
+
+
+def answer_by_detector(
+    system: str, detector: Detector, samples: Iterable[Sample], advance: Advance
+) -> Iterator[SampleAnswers]:
+    """Yield the answers of a system that gives spans: subjects and relevance are decided by rules."""
+    for sample in samples:
+        text, spans = sample.description, detector.detect(sample.description)
+        subjects = [
+            _subject((text[span.start : span.end], categories()[span.category].type) for span in found)
+            for found in assign_subjects(text, spans)
+        ]
+        yield _answers(system, sample, subjects, spans)
+        advance(1)
+
+
+def answer_by_gold(
+    system: str, samples: Iterable[Sample], advance: Advance, *, mask_all: bool = False
+) -> Iterator[SampleAnswers]:
+    """Yield the answers of an oracle that is given every entity, as with-choice is of a model.
+
+    Relevance is decided by rules; with `mask_all` nothing is needed.
+    """
+    for sample in samples:
+        subjects = [_subject((one.text, one.type) for one in subject.entities) for subject in sample.subjects]
+        yield _answers(system, sample, subjects, sample.gold_spans(), mask_all=mask_all)
+        advance(1)
+
+
+def _subject(entities: Iterable[tuple[str, PiiType]]) -> PredictedSubject:
+    return PredictedSubject(entities=[PredictedEntity(text=text, type=kind) for text, kind in dict.fromkeys(entities)])
+
+
+def _answers(
+    system: str,
+    sample: Sample,
+    subjects: list[PredictedSubject],
+    spans: Sequence[EntitySpan],
+    *,
+    mask_all: bool = False,
+) -> SampleAnswers:
+    text = sample.description
+    related = [] if mask_all else needed_spans(text, spans, sample.query)
+    needed = list(dict.fromkeys(text[span.start : span.end] for span in related))
+    masked = less((text[span.start : span.end] for span in spans), needed)
+    return SampleAnswers(
+        Prediction(sample=sample.id, system=system, subjects=subjects, query_related=needed, masked=masked)
+    )

@@ -1,0 +1,89 @@
+"""Detectors made of others: several as one, and one that also looks through what a text hides."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
+from clinaudit.audit.pii.plain_text import decoded_stretches, normalize_text, read_joined
+
+
+class UnionDetector:
+    """Finds what any of some detectors does; where one errs, so does this one."""
+
+    def __init__(self, detectors: Iterable[Detector]) -> None:
+        """Join some detectors, those that are to be trusted more first; raises ValueError for none."""
+        self.detectors = tuple(detectors)
+        if not self.detectors:
+            raise ValueError("a union of no detectors finds nothing")
+        self.name = " + ".join(detector.name for detector in self.detectors)
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another.
+
+        The longer one stands; of two at the same place, that of the earlier detector.
+        """
+        found: dict[tuple[int, int], EntitySpan] = {}
+        for detector in self.detectors:
+            for span in detector.detect(text):
+                found.setdefault((span.start, span.end), span)
+        return resolve_overlaps(found.values())
+
+
+#: A line end between two figures, with no mark beside it that says that the number goes on.
+_LINE_END: Final = re.compile(r"(?<=\d)[ \t]*\r?\n[ \t]*(?=\d)")
+#: What begins a line of its own: a house number before its street.
+_HOUSE: Final = re.compile(r"\d{1,5}[A-Z]?[ \t]{1,2}[A-Z]")
+#: So does a count before what it counts, where the number above is too long for a part of one.
+_COUNT: Final = re.compile(r"\d{1,2}[ \t]{1,2}[a-z]")
+_FEWEST_DIGITS_WHOLE: Final = 7
+
+
+class PlainReadingDetector:
+    """Finds what a detector does in a text as given, in its plain reading, and in what it hides encoded."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = detector
+        self.name = detector.name
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of the original text by start, none of them overlapping another; the longer one stands.
+
+        An encoded stretch in which anything is found is one span, of the category that is found first in it.
+        """
+        found = list(self._detector.detect(text))
+        for piece in normalize_text(text).pieces():
+            seen = {text[piece.starts[0] : piece.ends[-1]] if piece.text else ""}
+            for reading in (piece, read_joined(piece)):
+                if reading.text not in seen:
+                    seen.add(reading.text)
+                    spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
+                    ends = {span.end for span in found}
+                    found += [
+                        part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)
+                    ]
+        for stretch in decoded_stretches(text):
+            # It may hide another one, which is shorter.
+            hidden = self.detect(stretch.text)
+            if hidden:
+                found.append(EntitySpan(stretch.start, stretch.end, hidden[0].category, hidden[0].found_by))
+        return resolve_overlaps(found)
+
+
+def _is_column(text: str, span: EntitySpan) -> bool:
+    """Whether a code without a label runs over lines: values one below the other, read as one number."""
+    return span.category == "other_code" and "\n" in text[span.start : span.end]
+
+
+def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:
+    """Yield a span, or what is left of one that runs over a line end at which another found span ends already.
+
+    "NHS No 350 313 1201" over "747 High Street" is a number and an address.
+    """
+    found = _LINE_END.search(text, span.start, span.end)
+    if found is None or found.start() not in ends:
+        yield span
+        return
+    is_whole = sum(map(str.isdigit, text[span.start : found.start()])) >= _FEWEST_DIGITS_WHOLE
+    if not (_HOUSE.match(text, found.end()) or (is_whole and _COUNT.match(text, found.end()))):
+        yield EntitySpan(found.end(), span.end, span.category, span.found_by)

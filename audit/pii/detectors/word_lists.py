@@ -1,0 +1,186 @@
+"""Words and names: the lists that stand beside this module as text files, and what they say of a word.
+
+Owns their reading, the words for relatives, and what distinguishes a name from an eponym, a drug, a finding and a word
+of the language.
+"""
+
+import re
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Final
+
+from clinaudit.audit.pii.values.normal_form import fold_words
+from clinaudit.priors.clinical_terms import drug_words
+
+
+@cache
+def read_lines(name: str) -> tuple[str, ...]:
+    """Return the entries of a list that has one on each line, in its order."""
+    lines = files(__package__).joinpath(f"{name}.txt").read_text("utf-8").splitlines()
+    entries = (line.partition("#")[0].strip() for line in lines)
+    return tuple(entry for entry in entries if entry)
+
+
+@cache
+def read_words(name: str) -> frozenset[str]:
+    """Return the words of a list that has several on each line."""
+    return frozenset(word for line in read_lines(name) for word in line.split())
+
+
+#: One step further than father and mother: "great-grandson", "step-sister", "godmother"; none begins a family history.
+FURTHER_KIN: Final = (
+    r"(?:(?:great-?){1,2}(?:aunt|uncle|niece|nephew)|(?:great-?){0,2}grand(?:child|parent|ma|pa)|(?:step-?|god)(?:child|parent)"
+    r"|(?:(?:great-?){0,2}grand|step-?|god|half-?|foster\s)(?:mother|father|mom|mum|dad|son|daughter|sister|brother))"
+)
+#: By blood, marriage or upbringing.
+KIN: Final = (
+    rf"(?:{FURTHER_KIN}|(?:mother|father|sister|brother|son|daughter)(?:-in-law)?|mom|mum|dad|aunt|uncle|niece|nephew|wife"
+    r"|husband|spouse|partner|cousin|parent|sibling|fianc[eé]e?)"
+)
+#: By choice or by care.
+CLOSE: Final = r"(?:friend|neighbou?r|caregiver|carer|roommate|girlfriend|boyfriend|guardian)"
+
+
+#: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
+_FINDING: Final = re.compile(
+    r"[a-z]{2,}(?:[a-z]{2}emia|itis|osis|ectomy|otomy|ostomy|oscopy|oscopic|algia|uria|penia|pnea|phagia|plegia|paresis|oplasty"
+    r"|pathy|pathic|ology|ologic|ological|ography|ographic|megaly|cephalic|cardia|cardial|cardiac|rrhea|rrhoea|rrhage"
+    r"|rrhagic|vascular|vascularly|thesia|plasia|trophy|trophic|stasis|static|sclerosis|sclerotic|arcinoma|denoma|ymphoma"
+    r"|elanoma|arcoma|ibroma|lioma|glycemic|iliac|thoracic|gastric|temporal|lateral|laterally|axial|itic|otic)"
+)
+#: Names that end as findings do, of those that are known to.
+_NAMES_TOO: Final = frozenset({"anastasis", "euphemia", "kritis", "politis"})
+#: The stems by which nonproprietary names of drugs are made (USAN), for those that no list has yet.
+_DRUG_STEM: Final = re.compile(
+    r"[a-z]{2,}(?:mycin|micin|cillin|cycline|floxacin|statin|opril|sartan|olol|prazole|conazole|dipine|tidine|gliptin"
+    r"|gliflozin|glutide|tinib|[zx]umab|ximab|lukast|triptan|oxetine|azepam|azolam|barbital|heparin|xaban|thiazide|semide"
+    r"|metasone|olone|steride|terone|setron|profen|ciclovir|navir|tegravir|buvir|azine|azole|amide|oxacin|phylline|formin"
+    r"|triptyline|gabalin|bactam|mab|nib|ciclib|parib|rafenib|limus|gepant|orexant)"
+)
+_DOSE: Final = re.compile(
+    r"[ ,]{1,2}(?:(?:[A-Z]{2}|to|at|of|dose)[ ])?\d+(?:[.,]\d+)?\s?(?:mg|mcg|µg|μg|g|ml|units?|iu|mEq|%|tab|cap"
+    r"|puff|drop)",
+    re.IGNORECASE,
+)
+
+
+@cache
+def allowed_terms() -> frozenset[str]:
+    """Return the terms, folded: in lower case, without accents and apostrophes."""
+    return frozenset(map(fold_words, (*read_lines("allowed_terms"), *drug_words())))
+
+
+@lru_cache(maxsize=100_000)
+def is_allowed(text: str) -> bool:
+    """Whether a text is one of the terms, or a word that ends as findings do; "Parkinson's" is one.
+
+    An abbreviation is one only as it is written: "MS", and no "Ms".
+    """
+    if text.strip(".,;:()").removesuffix("s") in read_words("clinical_shorthand"):
+        return True
+    folded = fold_words(text)
+    alone = folded.removesuffix("s")
+    if folded in allowed_terms() or alone in allowed_terms():
+        return True
+    return folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, (folded, alone)))
+
+
+def is_dosed_drug(text: str, start: int, end: int) -> bool:
+    """Whether a stretch ends with a word made as names of drugs are, and a dose follows it: "Zerlinib 5 mg"."""
+    last = text[start:end].rpartition(" ")[2].lower()
+    return _DRUG_STEM.fullmatch(last) is not None and _DOSE.match(text, end) is not None
+
+
+#: Before an eponym that stands alone ("a Foley", "the Holter"), and before no name.
+_ARTICLES: Final = frozenset(
+    {"a", "an", "the", "no", "any", "another", "each", "every", "indwelling", "suprapubic", "new"}
+)
+_FAMILY: Final = frozenset(
+    {"family", "household", "home", "residence", "twins", "boy", "girl", "boys", "girls", "kids"}
+)
+#: Participles that say what became of a device; whoever did it stands before an object.
+_OF_A_DEVICE: Final = re.compile(
+    r"\s(?:was\s|is\s|remains\s)?(?:removed|inserted|placed|exchanged|changed|replaced|draining|discontinued|dc['’]?d|d/c['’]?d"
+    r"|intact|patent|in\splace|in\ssitu|to\sgravity|positive|negative)\b(?=\s?(?:[.,;:)]|$|\n)|\s(?:and|with|without|today"
+    r"|yesterday|at|on|for|this)\b)",
+    re.IGNORECASE,
+)
+#: How no name ends.
+_ABSTRACT: Final = re.compile(
+    r"\w{3,}(?:tions?|sions?|ments?|ness|ology|ologist|ician|apist|apy|ics|ity|ated|ented)(?!\w)", re.IGNORECASE
+)
+_LAST_WORD: Final = re.compile(r"[ ,]+([A-Za-z.]+)$")
+_VALUE_AFTER: Final = re.compile(r"\s?(?:[:#=(]|(?:no|number|is|of)\b|[A-Z]{0,3}-?\d)")
+_WORD_BEFORE: Final = re.compile(r"([\w/'’-]+)[ \t\n]{1,2}$")
+_WORD_AFTER: Final = re.compile(r"(?:['’]s)?[ \t\n]{1,2}([\w-]+)")
+_CHARS: Final = 30
+_HYPHENATED: Final = re.compile(r"[\w'’]*(?:-[\w'’]+)*$")
+_HYPHENATED_ON: Final = re.compile(r"(?:['’]?\w)*(?:-[\w'’]+)*")
+
+
+def is_name_again(text: str, start: int, end: int) -> bool:
+    """Whether a word of a name that was found elsewhere is that name here.
+
+    In small letters it is none where it is a word of the language or of medicine, or stands after an article.
+    """
+    before = _WORD_BEFORE.search(text, max(0, start - _CHARS), start)
+    after = _WORD_AFTER.match(text, end)
+    follows = after[1].lower() if after else ""
+    after_article = before is not None and before[1].lower() in _ARTICLES and follows not in _FAMILY
+    if text[start].islower():
+        return not after_article and not is_word(text[start:end])
+    return not _is_eponym(text, start, end, follows, after_article=after_article)
+
+
+def without_labels(text: str, start: int, end: int) -> int:
+    """Return where a name ends without the labels after it: "John Smith SSN" is "John Smith".
+
+    A label is in capitals where the name is not, or a value follows it.
+    """
+    while (last := _LAST_WORD.search(text[start:end])) is not None:
+        name, word = text[start : start + last.start()], last[1]
+        is_loud = word.isupper() and len(word) > 1 and not name.isupper()
+        if word.replace(".", "").lower() not in read_words("labels") or not (is_loud or _VALUE_AFTER.match(text, end)):
+            break
+        end = start + last.start()
+    return end
+
+
+@lru_cache(maxsize=100_000)
+def is_word(written: str) -> bool:
+    """Whether a word in small letters may be one of the language, of notes or of medicine rather than a name."""
+    small = written.lower()
+    return small in read_words("words_and_names") or small in read_words("no_names") or is_allowed(small)
+
+
+def is_known_name(word: str) -> bool:
+    """Whether a word is a first or last name, of those that are words too, or common."""
+    small = word.lower()
+    is_also_word = small in read_words("words_and_names") and small not in read_words("no_names")
+    return is_also_word or small in read_words("given_words") or word.title() in read_words("given_names")
+
+
+def is_abstract(word: str) -> bool:
+    """Whether a word ends as no name does: "radiology", "weakness"."""
+    return _ABSTRACT.match(word) is not None
+
+
+def is_eponym(text: str, start: int, end: int) -> bool:
+    """Whether a word stands for what bears somebody's name by the word after it: "Baker cyst", "Thomas test"."""
+    after = _WORD_AFTER.match(text, end)
+    return after is not None and (
+        after[1].lower() in read_words("described") or is_allowed(f"{text[start:end]} {after[1]}")
+    )
+
+
+def _is_eponym(text: str, start: int, end: int, follows: str, *, after_article: bool) -> bool:
+    written = text[start:end]
+    if follows and (follows in read_words("described") or is_allowed(f"{written} {follows}")):
+        return True
+    joined = _HYPHENATED.search(text, max(0, start - _CHARS), start)
+    whole = f"{joined[0] if joined else ''}{written}{(_HYPHENATED_ON.match(text, end) or [''])[0]}"
+    if "-" in whole and is_allowed(whole):
+        return True
+    if not is_allowed(written):
+        return False
+    return follows in read_words("named_after") or after_article or _OF_A_DEVICE.match(text, end) is not None

@@ -1,0 +1,155 @@
+"""What detectors find and a filter leaves: clinical words, facilities' names, states, the course of an illness.
+
+Owns as well the count of clinical terms that were masked nevertheless: a sample of what is lost, no total.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from typing import Final
+
+from clinaudit.audit.pii.detectors.places import SAFE_STATE_CODE
+from clinaudit.audit.pii.detectors.rule import words
+from clinaudit.audit.pii.detectors.word_lists import is_eponym, is_known_name, read_lines, read_words
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking.written_tags import Forms
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import STATES
+from clinaudit.priors.clinical_terms import clinical_terms
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.templates.boilerplate import TermFinder
+
+_FACILITIES: Final = frozenset({"healthcare_facility", "clinic", "school"})
+#: Of a name with a title, a label or a list beside it more is known.
+_GENERIC: Final = "full_name"
+#: "Ada Lund Hospital day 3": the word belongs to what follows.
+_NO_FACILITY: Final = re.compile(r"[ ](?i:day|course|stay|visit|note|number|no\b|id\b)|[ ]?[#:]")
+
+
+def without_facilities(text: str, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
+    """Return spans without the names that a facility's name begins with."""
+    facilities = [span for span in spans if span.category in _FACILITIES and not _NO_FACILITY.match(text, span.end)]
+    ends = {span.start: span.end for span in facilities}
+    return [span for span in spans if span.category != _GENERIC or span.end >= ends.get(span.start, span.end)]
+
+
+#: Names of a town, or of a person, as well.
+_OTHERS_TOO: Final = frozenset(
+    {"new york", "washington", "virginia", "georgia", "chad", "jordan", "israel", "kenya", "asia"}
+)
+_STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
+#: Without a comma by its letters alone: "Port Washington" and "West New York" are towns.
+_AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}))$")
+
+_SAFE_CODE: Final = re.compile(rf"(?<=[a-z])[ ]{SAFE_STATE_CODE}$")
+_IN: Final = re.compile(r"\b(?:in|near|from|to|outside|around) $")
+_A_STATE: Final = re.compile(_STATE)
+#: A town, or its tag, and a comma.
+_BESIDE_TOWN: Final = re.compile(r"(?:\b[A-Z][\w'’-]*|<[A-Z_]+_\d+>),[ ]$")
+_BEFORE_CHARS: Final = 40
+
+
+def without_larger_places(text: str, span: EntitySpan) -> EntitySpan | None:
+    """Return a span of a town without the state after it; None for a state or a country alone."""
+    written = text[span.start : span.end]
+    if categories()[span.category].type == "PER":
+        # "In Gilbert AZ": a town, whatever its detector called it.
+        code = _SAFE_CODE.search(written)
+        if code is None or not _IN.search(text, max(0, span.start - _BEFORE_CHARS), span.start):
+            return span
+        return EntitySpan(span.start, span.start + code.start(), "city", span.found_by)
+    if span.category != "city":
+        return span
+    if _plain(written) in _larger() or (
+        _A_STATE.fullmatch(written) and _BESIDE_TOWN.search(text, max(0, span.start - _BEFORE_CHARS), span.start)
+    ):
+        return None
+    state = _AFTER_TOWN.search(written)
+    if state is None or not state.start():
+        return span
+    return EntitySpan(span.start, span.start + state.start(), span.category, span.found_by)
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.lower().removeprefix("the ").replace(".", "").split())
+
+
+@cache
+def _larger() -> frozenset[str]:
+    states = {name.lower() for name in STATES.values()} | {"england", "scotland", "wales"}
+    return frozenset(states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO
+
+
+#: After these a clinical word is somebody's name: "Mr. Lyme".
+_TITLE: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam)\.? $")
+_TITLE_CHARS: Final = 12
+#: "AK is a 45-year-old": initials, which may be an abbreviation as well.
+_IS_SOMEBODY: Final = re.compile(r",? (?:is|was) an? ")
+#: "Ex-smoker": what somebody is no more, or is not.
+_NO_LONGER: Final = re.compile(r"(?i:ex|non|pre|post|anti|semi)-[a-z]+")
+_FEW_LETTERS: Final = 3
+_WORD: Final = re.compile(r"[^\s,;:()]+")
+
+
+def count_clinical_terms(forms: Forms) -> int:
+    """Return how many clinical terms stand in what the tags of a record stand for."""
+    written = {form for found in forms.values() for form in found}
+    return sum(len(set(_terms()(form))) for form in written)
+
+
+def names_nobody(text: str, start: int, end: int) -> bool:
+    """Whether what was found as a name is of medicine: clinical words, "CVA LAS", "Thompson test", "Ex-smoker"."""
+    if _TITLE.search(text, max(0, start - _TITLE_CHARS), start) or _IS_SOMEBODY.match(text, end):
+        return False
+    words = _WORD.findall(text, start, end)
+    if not words or (len(words) == 1 and is_eponym(text, start, end)):
+        return True
+    # Of a few letters, what stands beside an abbreviation is one too.
+    shorthand = read_words("clinical_shorthand")
+    is_shorthand = words[0] in shorthand and all(
+        word in shorthand or (word.isupper() and len(word) <= _FEW_LETTERS and not is_known_name(word))
+        for word in words
+    )
+    is_name = any(map(is_known_name, words))
+    return (is_shorthand and not is_name) or any(map(_NO_LONGER.fullmatch, words)) or all(map(is_clinical, words))
+
+
+@lru_cache(maxsize=100_000)
+def is_clinical(word: str) -> bool:
+    """Whether a word is a clinical term, and no name that people have."""
+    bare = word.strip(".")
+    if is_known_name(bare):
+        return False
+    if bare in read_words("clinical_shorthand") or _NO_LONGER.fullmatch(bare):
+        return True
+    return any(span.end - span.start == len(bare) for span in _terms()(bare))
+
+
+@cache
+def _terms() -> TermFinder:
+    return clinical_terms(load_panel())
+
+
+_OF_A_LIFE: Final = words(
+    r"\b(?:works|worked|jobs?|careers?|employ\w*|experience|profession(?:al)?|business|tenure|retired|married|marriage|divorced"
+    r"|widow\w*|separated|relationship|engaged|liv(?:es?|ed|ing)\s(?:in|at|with|here|there|alone)|resid(?:es?|ed|ing|ent)"
+    r"|moved\s(?:to|from|here|back)|neighbou?rhood|homeless|school|college|university|taught|teach\w*|stud(?:y|ied|ies|ying)"
+    r"|degree|served|army|navy|veteran|military|stationed|deployed|prison|jail|incarcerated|abroad|immigrated|emigrated|leave"
+    r"|notice|contract|trip|travel\w*|vacation|holiday|waiting|stay(?:s|ed)?|sober|wife|husband|spouse)\b"
+)
+_RATE: Final = words(r"(?:a|an|per|each|every)\s")
+_LONG: Final = (" for", " in", " after", " about", " of", " within")
+_RATE_CHARS: Final = 40
+#: How far around a duration its sentence is read, in characters.
+_SENTENCE_CHARS: Final = 160
+_SENTENCE_END: Final = re.compile(r"[.!?;](?=\s)|\n")
+
+
+def tells_of_a_life(text: str, start: int, end: int) -> bool:
+    """Whether the sentence around a duration is about a life rather than an illness, and the duration is no rate."""
+    before = text[max(0, start - _RATE_CHARS) : start].rstrip().lower()
+    if _RATE.match(text, start, end) and not before.endswith(_LONG):
+        return False
+    sentence_before = _SENTENCE_END.split(text[max(0, start - _SENTENCE_CHARS) : start])[-1]
+    sentence_after = _SENTENCE_END.split(text[end : end + _SENTENCE_CHARS])[0]
+    return _OF_A_LIFE.search(f"{sentence_before} {sentence_after}") is not None

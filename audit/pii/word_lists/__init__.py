@@ -1,1 +1,0 @@
-"""Lists of words, as text files, and their reading."""

@@ -1,0 +1,171 @@
+"""Files of samples and predictions, read; and what a set of samples holds, counted by hand."""
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.pii import plain_samples
+from support.pii.marked_samples import sample_of
+
+from clinaudit.audit.pii.benchmark.sample import Entity, Sample
+from clinaudit.audit.pii.benchmark.sample_file import iter_samples
+from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample
+from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.errors import BadInputError
+
+MARKED = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
+READERS = (Sample, AnsweredSample)
+Change = Callable[[dict[str, Any]], object]
+
+
+def row_of(key: str = "s1") -> dict[str, Any]:
+    row: dict[str, Any] = json.loads(sample_of(MARKED, key=key).model_dump_json())
+    return row
+
+
+def changed(change: Change) -> str:
+    row = row_of("s2")
+    change(row)
+    return json.dumps(row)
+
+
+def problems_of(path: Path, row_type: type[Sample | AnsweredSample]) -> tuple[str, ...]:
+    with pytest.raises(BadInputError) as error:
+        list(iter_samples(path, row_type))
+    for secret in ("Mae", "Ott", "Bern", "Secret"):
+        assert secret not in error.value.render()
+    return error.value.problems
+
+
+@pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"], ids=["plain", "byte-order mark"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\n\n"], ids=["LF", "CRLF", "blank lines"])
+@pytest.mark.parametrize("name", ["s.jsonl", "s.jsonl.gz"])
+def test_samples_are_read_back(tmp_path: Path, name: str, end: bytes, begin: bytes) -> None:
+    content = begin + b"".join(json.dumps(row_of(key)).encode() + end for key in ("s1", "s2"))
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert list(iter_samples(path, Sample, check=check_sample)) == [sample_of(MARKED, key=key) for key in ("s1", "s2")]
+    assert [sample.id for sample in iter_samples(path, AnsweredSample)] == ["s1", "s2"]
+
+
+@pytest.mark.parametrize("row_type", READERS)
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("Mae Ott", ": is not a JSON object on one line (a line a record, no list around them)"),
+        ("[1]", ": is not a JSON object on one line (a line a record, no list around them)"),
+        (json.dumps(row_of("s1")), ", column id: stood in row 1 already"),
+        (changed(lambda row: row.pop("id")), ", column id: is missing"),
+        (changed(lambda row: row.update(id=["Secret"])), ", column id: is not text"),
+        (changed(lambda row: row.update(id=" ")), ", column id: is blank, longer than 200 characters, or holds one"),
+        (changed(lambda row: row.update(id="x" * 201)), ", column id: is blank, longer than 200 characters, or holds"),
+        (changed(lambda row: row.update(id="a\nb")), ", column id: is blank, longer than 200 characters, or holds one"),
+        (changed(lambda row: row.update(id="\ud800Secret")), ", column id: holds half a surrogate pair"),
+        (changed(lambda row: row.update(ID="Secret")), ", column id: is given more than once"),
+        ('{"id": "s2", "id": "Secret"}', ": gives one key twice"),
+        (changed(lambda row: row.update(subset=["Secret"])), ", column subset: is "),
+        (changed(lambda row: row.update(subjects={})), ", column subjects: is not a list"),
+        (changed(lambda row: row.update(subjects=["Secret"])), ", column subjects: subjects[0] is not an object"),
+        (changed(lambda row: row["subjects"][0].pop("entities")), ", column subjects: subjects[0].entities is missing"),
+        (
+            changed(lambda row: row["subjects"][0]["entities"][1].update(type="Secret")),
+            ", column subjects: subjects[0].entities[1].type is none of 'PER', 'CODE', 'LOC'",
+        ),
+        (
+            changed(lambda row: row["subjects"][0]["entities"][1].update(text=34)),
+            ", column subjects: subjects[0].entities[1].text is not text",
+        ),
+        (
+            changed(lambda row: row["subjects"][0]["entities"][1].update(text="\ud800")),
+            ", column subjects: holds half a surrogate pair",
+        ),
+        (changed(lambda row: row.update(query_related=None)), ", column query_related: is not a list"),
+        (
+            changed(lambda row: row.update(query_related=[{"subject": "A"}])),
+            ", column query_related: query_related[0].text is missing",
+        ),
+    ],
+)
+def test_both_readings_say_the_same_of_a_bad_row(
+    tmp_path: Path, row_type: type[Sample | AnsweredSample], line: str, what: str
+) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"{json.dumps(row_of())}\n{line}\n", encoding="utf-8")
+    (problem,) = problems_of(path, row_type)
+    assert problem.startswith(f"s.jsonl, row 2{what}")
+
+
+@pytest.mark.parametrize("row_type", READERS)
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("s.jsonl", b"", "is empty"),
+        ("s.jsonl", b"\n \n", "has no rows"),
+        ("s.txt", b"{}", "its name must end in one of .jsonl, .jsonl.gz, .jsonl.zst"),
+        ("s.jsonl.gz", gzip.compress(json.dumps(row_of()).encode() * 40)[:-20], "is damaged, cut off, or not gz data"),
+        ("s.jsonl", gzip.compress(b"{}", mtime=0), "is gz data; let its name end in .gz"),
+        ("s.jsonl", json.dumps(row_of()).encode("utf-16"), "is UTF-16; save it as UTF-8"),
+        ("none.jsonl", None, "does not exist"),
+        ("folder.jsonl", "folder", "is not a regular file"),
+        ("link.jsonl", "link", "is a link to nothing"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_said_alike(
+    tmp_path: Path, row_type: type[Sample | AnsweredSample], name: str, content: bytes | str | None, what: str
+) -> None:
+    path = tmp_path / name
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "folder":
+        path.mkdir()
+    elif content == "link":
+        path.symlink_to(tmp_path / "nowhere")
+    assert problems_of(path, row_type) == (f"{name}: {what}",)
+
+
+@pytest.mark.parametrize("within", ["the row", "an entity"])
+def test_keys_that_no_sample_has_are_refused_where_they_would_be_dropped(tmp_path: Path, within: str) -> None:
+    row = row_of()
+    (row if within == "the row" else row["subjects"][0]["entities"][0])["Secret"] = "Secret"
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(row))
+    assert "key" in problems_of(path, Sample)[0]
+    # Scores read no other keys, and write none.
+    assert len(list(iter_samples(path, AnsweredSample))) == 1
+
+
+def test_what_a_check_says_is_told_of_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({**row_of(), "query": "34?"}))
+    with pytest.raises(BadInputError) as error:
+        list(iter_samples(path, Sample, check=check_sample))
+    assert error.value.problems == ("s.jsonl, row 1: needed entity 0: the question names it",)
+
+
+def test_means_and_types_are_counted_by_hand() -> None:
+    one = plain_samples.sample_of(
+        "Ann Lee, 41, of Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
+    )
+    other = plain_samples.sample_of("Bo, Oslo.", {"Bo": "nickname", "Oslo": "city"}, needed=("Oslo",), sample="q2")
+    both = plain_samples.sample_of("A1 x B2", {"A1": "full_name"}, {"B2": "full_name"}, sample="q3")
+    found = plain_samples.statistics_of([one, other, both])
+    assert list(found) == ["all", "single", "multi"]
+    single = found["single"]
+    assert (single.samples, single.subjects, single.entities, single.needed_entities) == (2, 1.0, 2.5, 1.0)
+    assert (single.description_chars, single.query_chars) == ((21 + 9) / 2, len("What is advised?"))
+    assert {name: number for name, number in single.types.items() if number} == {"PER": 2, "DEM": 1, "LOC": 2}
+    assert (found["multi"].subjects, found["multi"].entities) == (2.0, 2.0)
+
+
+def test_an_entity_that_stands_twice_counts_once_a_subject() -> None:
+    sample = plain_samples.sample_of("Ann and Ann", {"Ann": "full_name"})
+    again = Entity(text="Ann", type="PER", category="full_name", start=8, end=11, occurrence=1, name_origin="en_US")
+    subject = sample.subjects[0].model_copy(update={"entities": [*sample.subjects[0].entities, again]})
+    counter = SampleCounter()
+    counter.add(sample.model_copy(update={"subjects": [subject, subject.model_copy(update={"id": "s9"})]}))
+    assert {row.subset: row.entities for row in counter.statistics()} == {"all": 2, "single": 2}
+    assert dict(counter.name_origins) == {"en_US": 2}

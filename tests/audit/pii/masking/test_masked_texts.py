@@ -1,0 +1,135 @@
+"""What the command's detectors mask and what they leave: tables of texts, names of common words, clinical words."""
+
+import json
+
+import pytest
+from support.aci_bench import ACI_BENCH
+from support.pii.masked_by_rules import FIRST, SECOND, masked
+from support.pii.masked_cases import KEPT, KEPT_BY_A_MODEL, MASKED
+
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
+from clinaudit.audit.pii.masking.named_people import NamedPeople
+from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
+from clinaudit.audit.pii.plain_text import decoded_stretches
+
+NAMES = (
+    *("Hope Rivers", "Joy Waters", "Rose Field", "April Day", "Summer Hill", "Grace Banks", "Will Stone", "Mark Wood"),
+    *("Faith Brooks", "Iris Lake", "Dawn Frost", "Ivy Marsh", "Art King", "Bill Rich", "Grant Young", "Stone Bishop"),
+)
+SENTENCES = (
+    *("Pt is {}.", "RE: {}", "Sister: {}", "Contact: {}", "Patient is {}, seen today.", "Subject: {} follow up"),
+    *("I saw {} in clinic today.", "Labs for {} are pending.", "{}: chest pain, resolved.", "{}'s wound is healing."),
+    *("Her brother, {}, drove her home.", "Patient ({}) has asthma.", "Discussed with {} by phone."),
+)
+NOTES = ACI_BENCH / "notes.jsonl"
+
+
+@pytest.mark.parametrize(("text", "expected"), [*MASKED, *((text, text) for text in KEPT)])
+def test_identifiers_are_masked_and_nothing_else(text: str, expected: str) -> None:
+    assert masked(text) == expected
+
+
+def test_an_occupation_beside_an_age_is_masked() -> None:
+    assert "crane operator" not in masked("55f, crane operator")
+    assert "stone mason" not in masked("She is 62, stone mason, with asthma.")
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        (
+            "Ada Lund was admitted to Mercy Ridge Hospital.",
+            "Which hospital was the patient admitted to?",
+            "<PERSON_1> was admitted to Mercy Ridge Hospital.",
+        ),
+        (
+            "Ada Lund | F | 58\n\n58-year-old with cough.",
+            "How old is the patient?",
+            "<PERSON_1> | <GENDER_1> | 58\n\n58-year-old with cough.",
+        ),
+    ],
+)
+def test_what_a_question_needs_stays(text: str, query: str, expected: str) -> None:
+    assert mask_prompt(text, query, FIRST, second=SECOND).text == expected
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_a_name_of_common_words_is_masked_whole(sentence: str) -> None:
+    texts = {name: masked(sentence.format(name)) for name in NAMES}
+    assert [name for name, text in texts.items() if any(part in text for part in name.split())] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Patient is Spanish Speaking.", "Pt is Full Code.", "Mother: Breast Cancer", "RE: Prior Authorization"),
+        *("Father: Multiple Sclerosis", "Today's labs. Patient's wounds. Parkinson's medications. Mom's surgery."),
+        *("PATIENT IS ALERT ORIENTED", "Contact: P T", "history of Major Depression", "Blood Pressure: 120/80"),
+        *("Will Follow up", "May Return to work", "Art Therapy", "Grace was said. A summer hill."),
+    ],
+)
+def test_words_of_notes_are_no_name(text: str) -> None:
+    assert NamedPeople().detect(text) == []
+
+
+@pytest.mark.skipif(not NOTES.exists(), reason="the notes of ACI-Bench are not here")
+def test_notes_that_others_wrote_lose_nothing_but_names() -> None:
+    texts = [json.loads(line)["text"] for line in NOTES.read_text(encoding="utf-8").splitlines()]
+    found = {text[span.start : span.end] for text in texts for span in NamedPeople().detect(text)}
+    # Whoever has two names begins their note, or is spoken of with a verb.
+    whole = {one for one in found if " " in one}
+    said = ("is a", "presents", "is here", "was seen", "returns", "came", "underwent")
+    assert {one for one in whole if not any(f"{one} {verb}" in text for text in texts for verb in said)} <= {
+        *("Ruth Sanchez", "Tyler Sanchez", "Henry Howard", "Betty Hill", "Alice Davis")
+    }
+    assert len(whole) > len(texts) // 3
+
+
+def test_a_town_that_a_model_takes_for_a_person_is_a_town_without_its_state() -> None:
+    text = "She is in Gilbert AZ."
+    assert without_larger_places(text, EntitySpan(10, 20, "full_name", "model")) == EntitySpan(10, 17, "city", "model")
+    name = EntitySpan(0, 7, "full_name", "model")
+    assert without_larger_places("Lund AZ is here.", name) == name
+
+
+def test_a_word_that_decodes_to_nothing_readable_is_no_encoding() -> None:
+    assert list(decoded_stretches("Hypertension Metronidazole1 Electrocardiogram")) == []
+    assert [one.text for one in decoded_stretches("NDEyLTU1LTY3ODk=")] == ["412-55-6789"]
+
+
+def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_is_not() -> None:
+    assert all(map(is_clinical, ("depression", "Anxiety", "HIV", "sertraline", "CVA", "FBC", "MSU", "Ex-smoker")))
+    # "Heather" and "Camila" are pills as well.
+    assert not any(map(is_clinical, ("Heather", "Camila", "Lund", "Lindqvist")))
+    assert count_clinical_terms({"PERSON_1": ("Ada sertraline",), "PERSON_2": ("Ada Lund",)}) == 1
+
+
+def masked_with_a_model(text: str) -> str | None:
+    first, second = filter_detectors(ner=True)
+    return mask_prompt(text, None, first, second=second).text
+
+
+@pytest.mark.parametrize("text", KEPT_BY_A_MODEL)
+def test_a_language_model_takes_no_clinical_shorthand_for_somebody(text: str) -> None:
+    assert masked_with_a_model(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MSU sent. Dx: Headaches.\nHypothyroid.\nPrediabetes.\nFBC, MSU, U&E, LFTs",
+        "Plan: FBC and MSU. Headaches reported since May day; hypothyroid, prediabetes.",
+    ],
+)
+def test_a_language_model_adds_no_clinical_word(text: str) -> None:
+    assert masked_with_a_model(text) == mask_prompt(text, None, FIRST, second=SECOND).text
+
+
+def test_a_language_model_sees_a_name_that_ends_as_drugs_do() -> None:
+    left = masked_with_a_model(
+        "We discussed this with Bartolone and his wife. Bartolone and Politis agreed. Robert Bartolone SSN 412-55-6789."
+    )
+    assert left is not None
+    assert not [name for name in ("Bartolone", "Politis") if name in left]
+    assert left.endswith(" SSN <SSN_1>.")

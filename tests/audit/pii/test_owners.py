@@ -1,0 +1,262 @@
+"""Whose identifiers are: planted, and against an oracle that reads every note."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+import pytest
+from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, generation
+from support.random_tables import read_drawn
+from support.tallies import inside
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners
+from clinaudit.audit.pii.site_index import index_values
+from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
+from clinaudit.audit.pii.values.normal_form import IdentifierValue
+from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
+from clinaudit.audit.statistics.pools import Pools, draw_pools
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.reports.schema.identifiers import IdentifierOwner
+from clinaudit.templates.profile import load_profile
+
+PEOPLE = 40
+OWNERS: tuple[IdentifierOwner, ...] = ("echo", "own", "other_train", "other_nontrain", "nobody")
+FILLER = ("cough is better.", "no fever, no chills.", "lungs are clear on both sides.", "rest and fluids.")
+
+
+def find(site: Site, generations: list[Generation], folder: Path) -> IdentifierFindings:
+    site.write(folder, Random(1))
+    corpus, profile = read_corpus(folder), load_profile()
+    return find_identifiers(generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True))
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory) -> tuple[list[Planted], IdentifierFindings, dict[str, Generation]]:
+    rng = Random(5)
+    drawn = draw_people(PEOPLE + 8, rng)
+    people, strangers = drawn[:PEOPLE], drawn[PEOPLE:]
+    planted: list[Planted] = []
+    generations: list[Generation] = []
+    for number, target in enumerate(people * 2):
+        others = {
+            "echo": target,
+            "own": target,
+            "other_train": rng.choice([p for p in people if p.train and p is not target]),
+            "other_nontrain": rng.choice([p for p in people if not p.train and p is not target]),
+            "nobody": rng.choice(strangers),
+        }
+        lines, prompts = [], ["patient note:"]
+        # Each kind once an answer, so that no value stands there twice; every way of writing in turn.
+        for at, (kind, ways) in enumerate(WAYS.items()):
+            owner = OWNERS[(number + at) % len(OWNERS)]
+            way, asked = ways[(number // 2) % len(ways)], ways[number % len(ways)]
+            words = way(others[owner])
+            planted.append(Planted(f"g{number}", kind, words, owner))
+            lines += [words, rng.choice(FILLER)]
+            if owner == "echo":
+                prompts.append(asked(target))
+        planted.append(Planted(f"g{number}", "provider", "signed by Milena Corvane, MD", "staff"))
+        lines.append("signed by Milena Corvane, MD")
+        generations.append(generation(number, target, "\n".join(lines), "\n".join(prompts)))
+    findings = find(Site(people), generations, tmp_path_factory.mktemp("oracle") / "corpus")
+    return planted, findings, {item.generation_id: item for item in generations}
+
+
+def owners_of(item: Planted, findings: IdentifierFindings, generations: dict[str, Generation]) -> set[str]:
+    start = generations[item.generation_id].text.index(item.words)
+    return {
+        str(row["owner"])
+        for row in findings.rows
+        if row["generation_id"] == item.generation_id
+        and start <= row["char_start"]
+        and row["char_end"] <= start + len(item.words)
+    }
+
+
+def test_at_least_98_of_100_are_found_with_the_right_owner(oracle) -> None:
+    planted, findings, generations = oracle
+    wrong = [item for item in planted if owners_of(item, findings, generations) != {item.owner}]
+    assert len(planted) > 700
+    assert {item.owner for item in planted} == {*OWNERS, "staff"}
+    assert len(wrong) <= 0.02 * len(planted), Counter((item.kind, item.owner) for item in wrong)
+
+
+def test_what_is_verified_is_the_own_and_other_trained_patients_alone(oracle) -> None:
+    _, findings, _ = oracle
+    assert {row["owner"] for row in findings.rows if row["verified"]} == {"own", "other_train"}
+    assert all(row["holder_count"] == 1 for row in findings.rows if row["verified"])
+    figures = findings.results[None].tiers["public"]
+    assert inside(figures["train"].evidence).verified == sum(
+        len(
+            {
+                (row["kind"], row["value"])
+                for row in findings.rows
+                if row["generation_id"] == f"g{n}" and row["verified"]
+            }
+        )
+        for n in range(0, 2 * PEOPLE, 2)
+    )
+
+
+def twins(**same: bool) -> tuple[Person, Person, Person]:
+    """Two patients trained on who have some value in common, and a third who is asked about."""
+    first, second, third = draw_people(3, Random(2))
+    second.train = True
+    for name in same:
+        setattr(second, name, getattr(first, name))
+    return first, second, third
+
+
+@pytest.mark.parametrize(
+    ("same", "words", "verified"),
+    [
+        ({"given": True, "last": True}, lambda p: f"patient: {p.name}", False),
+        ({"born": True}, lambda p: f"dob: {p.born:%m/%d/%Y}", False),
+        ({"phone": True}, lambda p: f"phone: {p.phone}", False),
+        ({}, lambda p: f"patient: {p.name}", True),
+        ({}, lambda p: f"dob: {p.born:%m/%d/%Y}", True),
+        ({}, lambda p: f"phone: {p.phone}", True),
+    ],
+)
+def test_what_two_patients_share_is_verified_of_neither(same, words, verified: bool, tmp_path: Path) -> None:
+    first, second, third = twins(**same)
+    generations = [generation(0, third, words(first)), generation(1, first, words(first))]
+    findings = find(Site([first, second, third]), generations, tmp_path / "corpus")
+    rows = {row["generation_id"]: row for row in findings.rows}
+    assert (rows["g0"]["owner"], rows["g0"]["verified"]) == ("other_train", verified)
+    assert (rows["g1"]["owner"], rows["g1"]["verified"]) == ("own", verified)
+    assert set(rows["g0"]["holders"]) == ({first.id} if verified else {first.id, second.id})
+
+
+def test_an_initial_that_may_be_two_patients_is_verified_of_neither(tmp_path: Path) -> None:
+    first, second, third = twins(last=True)
+    first.given, second.given = "Jasper", "Jocasta"
+    words = f"spoke with Mrs. J. {first.last} today"
+    findings = find(Site([first, second, third]), [generation(0, third, words)], tmp_path / "corpus")
+    (row,) = findings.rows
+    assert (row["owner"], row["verified"], row["holder_count"]) == ("other_train", False, 2)
+
+
+def test_a_first_or_last_name_alone_points_to_nobody_else_but_may_be_the_targets(tmp_path: Path) -> None:
+    first, second, third = twins()
+    words = f"Mrs. {first.last} is well."
+    generations = [generation(0, third, words), generation(1, first, words)]
+    findings = find(Site([first, second, third]), generations, tmp_path / "corpus")
+    rows = {row["generation_id"]: row for row in findings.rows}
+    assert rows["g0"]["owner"] == "nobody"
+    assert (rows["g1"]["owner"], rows["g1"]["verified"]) == ("own", True)
+
+
+def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
+    first, second, third = twins()
+    words = f"phone: {first.phone}\nno fever.\ncall {first.phone[:3]}-{first.phone[3:6]}-{first.phone[6:]}"
+    findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
+    assert len(findings.rows) == 2
+    figures = findings.results[None].tiers["public"]["train"]
+    measured = inside(figures.evidence)
+    assert (measured.values["own"], measured.verified) == (1, 1)
+    assert measured.verified_per_1000.value == 1000
+    by_kind = inside(findings.results[None].categories)
+    assert [inside(by_kind[kind]["train"].evidence).verified for kind in ("D", "A")] == [1, 0]
+
+
+CORPORA = 60
+PROFILE = load_profile()
+CODES = [f"{1_000_000 + 7_919 * number}" for number in range(9)]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    train: Sequence[bool]
+    patients: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Target:
+    id: str
+    train: bool
+
+
+def draw(rng: Random) -> Drawn:
+    count = rng.randint(2, 7)
+    held = [rng.sample(CODES, rng.randint(0, 4)) for _ in range(count)]
+    notes = [[f"cough {code[:3]}-{code[3:]} again" for code in own] or ["well"] for own in held]
+    return Drawn([rng.random() < 0.6 for _ in range(count)], notes)
+
+
+def expected(drawn: Drawn, code: str, target: int, prompt: str, pools: tuple[list[int], list[int]]) -> OwnedValue:
+    """The definition, patient by patient."""
+    place, hipaa = CODES.index(code), "H"
+    holders = [n for n, notes in enumerate(drawn.patients) if any(code in note.replace("-", "") for note in notes)]
+    if code in prompt:
+        return OwnedValue(place, hipaa, "echo", verified=False)  # type: ignore[arg-type]
+    if target in holders:
+        return OwnedValue(place, hipaa, "own", verified=holders == [target])  # type: ignore[arg-type]
+    train = [n for n in holders if drawn.train[n]]
+    owner = "other_train" if train else "other_nontrain" if holders else "nobody"
+    in_train, in_nontrain = (len(set(holders) & set(pool)) for pool in pools)
+    return OwnedValue(
+        place,
+        hipaa,  # type: ignore[arg-type]
+        owner,  # type: ignore[arg-type]
+        verified=len(holders) == len(train) == 1,
+        sampled=(in_train, in_nontrain) == (1, 0),
+        chance=(in_train, in_nontrain) == (0, 1),
+    )
+
+
+def pools_of(corpus: Corpus, pools: Pools, target: str) -> tuple[list[int], list[int]]:
+    """As many other patients of either split as the smaller one has, first in their drawn order."""
+    others = {
+        split: [order[place] for place in pools.drawn[split].tolist() if order[place] != target]
+        for split in ("train", "nontrain")
+        for order in [corpus.scan_order(split)]
+    }
+    size = min(sum(key != target for key in corpus.patient_ids(split)) for split in ("train", "nontrain"))
+    train, nontrain = ([int(key[1:]) for key in others[split][:size]] for split in ("train", "nontrain"))
+    assert len(train) == len(nontrain) == size
+    return train, nontrain
+
+
+def test_owners_are_those_of_the_definition(tmp_path: Path) -> None:
+    census: Counter[str] = Counter()
+    for seed in range(CORPORA):
+        rng = Random(seed)
+        drawn = draw(rng)
+        corpus = read_drawn(drawn, tmp_path / str(seed))
+        values = [IdentifierValue("code", code) for code in CODES]
+        scanner = ValueScanner(values, DateReader(PROFILE.date_formats))
+        index = index_values(values, scanner, corpus, PROFILE, progress=Progress(quiet=True))
+        pools = draw_pools({"train": sum(drawn.train), "nontrain": list(drawn.train).count(False)}, seed=seed)
+        owners = Owners(values, scanner, index, corpus, pools)
+        for number, trained in enumerate(drawn.train):
+            given, prompt = rng.sample(CODES, 6), " ".join(rng.sample(CODES, 1))
+            found = [
+                FoundIdentifier(at, at + 1, "mrn", "H", "test", CODES.index(code)) for at, code in enumerate(given)
+            ]
+            asked = generation(0, Target(f"p{number}", trained), "x" * 9, prompt)  # type: ignore[arg-type]
+            own_pools = pools_of(corpus, pools, f"p{number}")
+            wanted = [expected(drawn, code, number, prompt, own_pools) for code in given]
+            assert owners.of(asked, found) == wanted
+            census.update(item.owner for item in wanted)
+            census.update(
+                f"{name} {item.owner}"
+                for item in wanted
+                for name in ("verified", "sampled", "chance")
+                if getattr(item, name)
+            )
+    # Every kind that makes the decision hard was drawn.
+    assert (
+        min(
+            census[kind]
+            for kind in (
+                *("echo", "own", "other_train", "other_nontrain", "nobody", "verified own", "verified other_train"),
+                *("sampled other_train", "chance other_nontrain", "chance other_train"),
+            )
+        )
+        > 0
+    ), census
