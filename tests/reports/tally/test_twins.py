@@ -13,6 +13,7 @@ from support.results.drawn_worlds import draw_world
 from support.results.random_worlds import World
 from support.results.world_laws import laws
 from support.results.world_tally import count_world, decide
+from support.simulations import first_of
 from support.suppression_attack.integer_program import IntegerProgram
 from support.suppression_attack.published_bytes import write_published
 from support.suppression_attack.sex_balance import keep_shares
@@ -72,9 +73,9 @@ def test_a_leaf_that_the_attacks_do_not_read_is_found_out() -> None:
         counted.clues(changed, publishable(changed))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_twins_publish_the_same_bytes_in_every_file(seed: int, tmp_path: Path) -> None:
-    twins = twins_of(seed)
+@pytest.mark.parametrize("place", first_of(len(SEEDS), always=1))
+def test_twins_publish_the_same_bytes_in_every_file(place: int, tmp_path: Path) -> None:
+    twins = twins_of(SEEDS[place])
     assert twins.changed > 250
     assert differing_files(twins, tmp_path) == []
 
