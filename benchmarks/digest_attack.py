@@ -234,12 +234,12 @@ def small_runs(place: Path, number: int) -> list[Path]:
     sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
     import numpy as np
     from support.results.drawn_worlds import draw_world
-    from support.results.world_results import measure
+    from support.results.world_tally import tally_of
     from support.suppression_attack.published_bytes import write_published
 
     folders = [place / f"run-{seed}" for seed in range(number)]
     for seed, folder in enumerate(folders):
-        write_published(folder, measure(draw_world(np.random.default_rng(seed), diagnoses=1 if seed % 3 == 0 else 2)))
+        write_published(folder, tally_of(draw_world(np.random.default_rng(seed), diagnoses=1 if seed % 3 == 0 else 2)))
     return folders
 
 

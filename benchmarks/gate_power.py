@@ -36,7 +36,10 @@ from pathlib import Path
 import numpy as np
 
 from clinaudit.audit.choices import SHIPPED
+from clinaudit.audit.cohorts.balance import BalanceRow
+from clinaudit.audit.cohorts.cohort import CohortSummary, tally_cohort
 from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.stage import tally_pair
 from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.gate import evaluation
 from clinaudit.audit.gate.evaluation import Comparison
@@ -46,16 +49,14 @@ from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.exact.results import RenderedResults, Results
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.schema.disclosure import DisclosureResults, MeasuredPair, Outcome
+from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
 from clinaudit.reports.schema.memorization import PublishedMemorization
 from clinaudit.reports.schema.numbers import Estimate, PublishedEstimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.coarse import coarsen
 from clinaudit.reports.tally.classes import class_of
+from clinaudit.reports.tally.tally import DisclosureTally, PairTally, RenderingTally, Tally, publishable
 
 #: Table 1: average share of generations that mention the diagnosis.
 MENTION_RATES = {
@@ -89,11 +90,11 @@ def simulate_verdicts(
     policies = [_only_disclosure(load_policy(Path(name))) for name in SHIPPED]
     verdicts: dict[str, Counter[Status]] = {name: Counter() for name in SHIPPED}
     for _ in range(repetition_count):
-        results = simulate_results(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
-        published = publish_results(results, patients=patients)
-        given = {"": find_outcomes(results, published)}
+        tally = simulate_audit(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
+        published = publish_results(tally, patients=patients)
+        given = {"": find_outcomes(publish(tally), published)}
         if moved is not None:
-            given[" at exact thresholds"] = _plain_outcomes(results)
+            given[" at exact thresholds"] = _plain_outcomes(tally)
             moved.update(_count_moved(*given.values()))
         for (how, outcomes), policy in itertools.product(given.items(), policies):
             status = evaluation.decide(policy, published, outcomes).status
@@ -101,15 +102,15 @@ def simulate_verdicts(
     return verdicts
 
 
-def _plain_outcomes(results: Results) -> dict[Comparison, evaluation.Outcome]:
+def _plain_outcomes(tally: Tally) -> dict[Comparison, evaluation.Outcome]:
     """Return what the tests show at the policy's own thresholds, which would tell counts."""
-    views = {None: results.disclosure, **{name: other.disclosure for name, other in results.renderings.items()}}
+    views = {None: tally.disclosure, **{name: other.disclosure for name, other in tally.renderings.items()}}
     deltas = {
-        (diagnosis, tier, view): pair.delta.auroc_all
+        (diagnosis, tier, view): pair.evidence.value.delta.auroc_all
         for view, disclosure in views.items()
         for diagnosis, tiers in disclosure.by_diagnosis.items()
         for tier, pair in tiers.items()
-        if pair.delta is not None
+        if pair.evidence.value is not None and pair.evidence.value.delta is not None
     }
     adjusted = holm([delta.p_value or 0.0 for delta in deltas.values()])
     return {
@@ -138,9 +139,7 @@ def _only_disclosure(policy: Policy) -> Policy:
     return replace(policy, memorization=(), identifiers=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
 
 
-def simulate_results(
-    *, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False
-) -> Results:
+def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False) -> Tally:
     """Return the disclosure part of one audit with `patients` a cell."""
     pairs: dict[tuple[View, str, str], MeasuredPair] = {}
     for diagnosis, mention_rate in MENTION_RATES.items():
@@ -163,27 +162,27 @@ def simulate_results(
         balance=[BalanceRow(contrast="pos-train vs. pos-nontrain", covariate="age", smd=0.0, flag="balanced")],
         excluded={},
     )
-    return Results(
+    return Tally(
         disclosure=_of_view(adjusted, None),
-        renderings={"facts": RenderedResults(disclosure=_of_view(adjusted, "facts"))} if both_renderings else {},
-        cohorts=dict.fromkeys(MENTION_RATES, cohort),
+        renderings={"facts": RenderingTally(disclosure=_of_view(adjusted, "facts"))} if both_renderings else {},
+        cohorts=dict.fromkeys(MENTION_RATES, tally_cohort(cohort)),
     )
 
 
-def _of_view(pairs: Mapping[tuple[View, str, str], MeasuredPair], view: View) -> DisclosureResults:
-    by_diagnosis: dict[str, dict[str, MeasuredPair]] = {}
+def _of_view(pairs: Mapping[tuple[View, str, str], MeasuredPair], view: View) -> DisclosureTally:
+    by_diagnosis: dict[str, dict[str, PairTally]] = {}
     for (of_view, diagnosis, tier), pair in pairs.items():
         if of_view == view:
-            by_diagnosis.setdefault(diagnosis, {})[tier] = pair
-    return DisclosureResults(by_diagnosis=by_diagnosis)
+            by_diagnosis.setdefault(diagnosis, {})[tier] = tally_pair(pair)
+    return DisclosureTally(by_diagnosis=by_diagnosis)
 
 
-def publish_results(results: Results, *, patients: int) -> PublishedResults:
+def publish_results(tally: Tally, *, patients: int) -> PublishedResults:
     """Return what is published of an audit, on which the gate asks whether there is enough evidence; no short texts."""
     texts = PublishedMemorization.model_construct(
         patients=class_of(4 * patients), short_share=PublishedEstimate(low=0.0, high=0.0)
     )
-    published = publish(coarsen(results))
+    published = publish(publishable(tally))
     asked_again = {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS if tier.is_fragment}
     return published.model_copy(
         update={

@@ -30,15 +30,12 @@ from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.memorization import publish_fraction
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.identifiers import IdentifierFigures, Identifiers
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.memorization import FractionOfText
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
-from clinaudit.reports.suppression.coarse_table import CoarseFraction
-from clinaudit.reports.suppression.rules import Rules
-from clinaudit.reports.tally.classes import ARM_STEP, Interval
+from clinaudit.reports.tally.leaves import Count, Inside, Setting, coarsen
+from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
 Leak = Literal["text", "others' text", "identifiers", "others' identifiers"]
 #: The rule that each leak is looked for by.
@@ -76,7 +73,7 @@ def simulate(
         identifiers[tier] = {
             arm: _draw_identifiers(tier, arm, patients, leaks if arm == "train" else None, rng) for arm in ARMS
         }
-    coarse = coarsen_identifiers(Identifiers(tiers=identifiers), Rules(exact=False))
+    coarse = coarsen(IdentifiersTally(identifiers, Inside(None), Setting(()), {}))
     published = run.model_copy(update={"memorization": memorization, "identifiers": publish_identifiers(coarse)})
     return decide(policy, published, {})
 
@@ -108,16 +105,13 @@ def _given(rng: np.random.Generator, patients: int, chance: float) -> np.ndarray
 
 def _publish(fractions: np.ndarray) -> FractionOfText:
     """Return a fraction of each patient's text as it is published."""
-    rules, exact = Rules(exact=False), fraction_by_patient({str(i): [float(own)] for i, own in enumerate(fractions)})
-    edges = tuple(Interval(row.low, row.high) for row in exact.bins)
-    bins = tuple(rules.count(row.patients, step=ARM_STEP) for row in exact.bins)
-    mean = rules.mean(exact.mean.value or 0.0, list(zip(edges, bins, strict=True)), unit=0.01)
-    return publish_fraction(CoarseFraction(edges, bins, mean), rules.count(len(fractions), step=ARM_STEP))
+    exact = fraction_by_patient({str(i): [float(own)] for i, own in enumerate(fractions)})
+    return publish_fraction(coarsen(exact), coarsen(Count.of(len(fractions))).range)
 
 
 def _draw_identifiers(
     tier: str, arm: Arm, patients: int, leak: Leak | None, rng: np.random.Generator
-) -> IdentifierFigures:
+) -> IdentifierTally:
     chances = {
         "own": (CHANCE, LEAKED * (leak == "identifiers")),
         "sampled": (CHANCE, LEAKED * (leak == "others' identifiers")),

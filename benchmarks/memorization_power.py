@@ -30,10 +30,8 @@ from clinaudit.audit.memorization.other_patients_summary import summarize_other_
 from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
 from clinaudit.audit.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.exact.memorization import Memorization
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
 
 Leak = Literal["nothing", "verbatim", "edited"]
 TOKENS, MATCH_TOKENS, LEAKING_PATIENTS = 600, 30, 0.2
@@ -41,8 +39,8 @@ TOKENS, MATCH_TOKENS, LEAKING_PATIENTS = 600, 30, 0.2
 TIER: Final = "encounter"
 
 
-def simulate_arm(tier: str, arm: Arm, own_tokens: np.ndarray, *, verbatim: bool) -> Memorization:
-    """Return the summary of one tier and arm, of answers with so many tokens of the patient's own text."""
+def simulate_arm(tier: str, arm: Arm, own_tokens: np.ndarray, *, verbatim: bool) -> MemorizationTally:
+    """Return the tally of one tier and arm, of answers with so many tokens of the patient's own text."""
     rows = [
         GenerationMetrics(
             generation_id=str(place),
@@ -69,15 +67,16 @@ def simulate_arm(tier: str, arm: Arm, own_tokens: np.ndarray, *, verbatim: bool)
         for row, tokens in zip(rows, own_tokens.tolist(), strict=True)
     ]
     nobody = OtherPatientsText(0, None, None, frozenset(), ())
-    return summarize_memorization(counts, match_tokens=MATCH_TOKENS, seed=0).model_copy(
-        update={
-            "near_verbatim": summarize_near_verbatim(near, match_tokens=MATCH_TOKENS, seed=0),
-            "other_patients": summarize_other_patients([(row, nobody) for row in rows], seed=0),
-        }
+    tally = summarize_memorization(counts, match_tokens=MATCH_TOKENS, seed=0)
+    memorized = tally.fractions["memorized_fraction"]
+    return replace(
+        tally,
+        near_verbatim=summarize_near_verbatim(near, memorized=memorized, match_tokens=MATCH_TOKENS, seed=0),
+        other_patients=summarize_other_patients([(row, nobody) for row in rows], seed=0),
     )
 
 
-def simulate_audit(*, patients: int, leak: Leak, share: float, rng: np.random.Generator) -> Results:
+def simulate_audit(*, patients: int, leak: Leak, share: float, rng: np.random.Generator) -> Tally:
     """Return the memorization part of one audit."""
     nothing = np.zeros(patients, dtype=np.int64)
     silent = {arm: simulate_arm(TIER_IDS[0], arm, nothing, verbatim=True) for arm in ARMS}
@@ -86,7 +85,7 @@ def simulate_audit(*, patients: int, leak: Leak, share: float, rng: np.random.Ge
         leaks = rng.random(patients) < LEAKING_PATIENTS
         own = np.where(leaks, round(share * TOKENS), 0)
         memorization[TIER]["train"] = simulate_arm(TIER, "train", own, verbatim=leak == "verbatim")
-    return Results(memorization=memorization)
+    return Tally(memorization=memorization)
 
 
 def main() -> None:
@@ -105,8 +104,8 @@ def main() -> None:
         failed: dict[str, set[str]] = {policy.name: set() for policy in policies}
         repetitions = 1 if leak == "nothing" else given.repetitions
         for _ in range(repetitions):
-            results = simulate_audit(patients=given.patients, leak=leak, share=given.share, rng=rng)
-            published = publish(coarsen(results))
+            tally = simulate_audit(patients=given.patients, leak=leak, share=given.share, rng=rng)
+            published = publish(publishable(tally))
             for policy in policies:
                 decision = decide(policy, published, {})
                 verdicts[policy.name][decision.status] += 1

@@ -32,9 +32,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from support.results.drawn_worlds import draw_world
-from support.results.planted_identifiers import figures_of
 from support.results.random_worlds import World
-from support.results.world_results import measure
+from support.results.world_tally import tally_of
 from support.suppression_attack.verdict_search import (
     ENOUGH,
     SMALL,
@@ -47,6 +46,7 @@ from support.suppression_attack.verdict_search import (
 )
 
 from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.stage import tally_pair
 from clinaudit.audit.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.gate.evaluation import Comparison, decide
 from clinaudit.audit.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
@@ -56,15 +56,12 @@ from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
 from clinaudit.audit.ranges.tests import find_test_ranges
-from clinaudit.reports.exact.identifiers import Identifiers
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DisclosureResults
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults
-from clinaudit.reports.suppression.coarse import coarsen
-from clinaudit.reports.suppression.coarse_identifiers import coarsen_identifiers
-from clinaudit.reports.suppression.rules import Rules
-from clinaudit.reports.tally.classes import ARM_STEP
+from clinaudit.reports.tally.classes import ARM_STEP, Interval
+from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate, Setting, coarsen
+from clinaudit.reports.tally.tally import DisclosureTally, IdentifiersTally, IdentifierTally, Tally, publishable
 
 TIER, DIAGNOSIS = "public", "hiv"
 LARGEST_ARM = 500
@@ -101,12 +98,12 @@ def attack_lone_counts() -> int:
     words: dict[object, object] = {}
     counts: dict[object, set[int]] = defaultdict(set)
     sizes: dict[object, set[int]] = defaultdict(set)
-    rules = Rules(exact=False)
     for size in range(1, LARGEST_ARM + 1):
-        arm = rules.count(size, step=ARM_STEP)
+        arm = coarsen(Count.of(size)).range
         for count in range(size + 1):
-            shown = arm.low, rules.alone(count).low
-            is_end = size in (arm.low, arm.high) or count in (size, rules.alone(count).low, rules.alone(count).high)
+            alone = coarsen(Alone.of(count)).range
+            shown = arm.low, alone.low
+            is_end = size in (arm.low, arm.high) or count in (size, alone.low, alone.high)
             # The gate is asked at the ends of both classes, where its words would part.
             if is_end and (shown not in words or size in (arm.low, arm.high)) and count % ARM_STEP in (0, 1, 5, 6):
                 told = _words_on(size, count, policies)
@@ -145,19 +142,10 @@ def _text_policy(limit: float) -> Policy:
 
 def _words_on(size: int, count: int, policies: Sequence[Policy]) -> object:
     """Return the words of every rule where so many of an arm are counted by each: own, another's, any, and short."""
-    of_any = figures_of(size, 0, "train").by_patient
-    bins = [row.model_copy(update={"patients": count}) if row.high == 1.0 else row for row in of_any]
-    train = figures_of(size, 0, "train").model_copy(
-        update={
-            **dict.fromkeys(("own_patients", "other_patients", "sampled_patients", "verified_patients"), count),
-            "by_patient": bins,
-            "sampled_by_patient": bins,
-        }
-    )
-    never = figures_of(size, 0, "nontrain")
-    shown = coarsen_identifiers(Identifiers(tiers={TIER: {"train": train, "nontrain": never}}), Rules(exact=False))
+    arms = {"train": _identifiers(size, count), "nontrain": _identifiers(size, 0)}
+    shown = coarsen(IdentifiersTally({TIER: arms}, Inside(None), Setting(()), {}))  # type: ignore[dict-item]
     run = clean_run({TIER: (size, size)})
-    short = Rules(exact=False).alone(count)
+    short = coarsen(Alone.of(count)).range
     text = run.memorization[TIER]["train"].model_copy(update={"short": short})
     published = run.model_copy(
         update={
@@ -167,6 +155,24 @@ def _words_on(size: int, count: int, policies: Sequence[Policy]) -> object:
     )
     return tuple(
         tuple((rule.status, rule.reason) for rule in decide(policy, published, {}).rules) for policy in policies
+    )
+
+
+def _identifiers(size: int, count: int) -> IdentifierTally:
+    """Return the identifiers of an arm of whom so many have a value a query of each kind, and nobody one by chance."""
+    rate, none = (Rate.of([(Interval(0.5, 1.0), patients)]) for patients in (count, 0))
+    is_public = size > ARM_STEP
+    return IdentifierTally(
+        patients=Count.of(size),
+        own=Alone.of(count),
+        other=Alone.of(count),
+        sampled=Inside(Alone.of(count), is_public),
+        chance=Inside(Alone.of(0), is_public),
+        verified=Alone.of(count),
+        verified_rate=rate,
+        sampled_rate=Inside(rate, is_public),
+        chance_rate=Inside(none, is_public),
+        evidence=Inside(None),
     )
 
 
@@ -287,7 +293,7 @@ def _publish(table: Tables) -> PublishedResults:
         for i in range(count)
     ]
     pair = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
-    return publish(coarsen(Results(disclosure=DisclosureResults(by_diagnosis={DIAGNOSIS: {TIER: pair}}))))
+    return publish(publishable(Tally(disclosure=DisclosureTally(by_diagnosis={DIAGNOSIS: {TIER: tally_pair(pair)}}))))
 
 
 # Policies in a row
@@ -307,13 +313,13 @@ def attack_worlds(rng: np.random.Generator, *, worlds: int) -> int:
 
 
 def _attack_world(world: World, rng: np.random.Generator, found: Attacked) -> None:
-    results = measure(world)
-    published = publish(coarsen(results))
-    turns = _record_turns(results, published)
-    words = _words_of_all(results, published)
+    tally = tally_of(world)
+    published = publish(publishable(tally))
+    turns = _record_turns(tally, published)
+    words = _words_of_all(tally, published)
     for (diagnosis, tier, rendering), own in turns.items():
         pair = published.disclosure.by_diagnosis[diagnosis][tier]
-        table = _table_of(results, diagnosis, tier)
+        table = _table_of(tally, diagnosis, tier)
         word = int(own.read(*measure_tables(table[None]))[0])
         told = words[diagnosis, tier, rendering]
         expected = [
@@ -325,7 +331,7 @@ def _attack_world(world: World, rng: np.random.Generator, found: Attacked) -> No
         _attack(VerdictSearch(pair, rng), table, own, found)
 
 
-def _record_turns(results: Results, published: PublishedResults) -> Mapping[Comparison, Words]:
+def _record_turns(tally: Tally, published: PublishedResults) -> Mapping[Comparison, Words]:
     """Return where the words of each comparison turn beside those of the others, as the program finds it."""
     recorded: list[Words] = []
 
@@ -335,28 +341,27 @@ def _record_turns(results: Results, published: PublishedResults) -> Mapping[Comp
         return found
 
     with patch.object(exact_outcomes, "safe_limits", record):
-        outcomes = exact_outcomes.find_outcomes(results, published)
+        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
     return dict(zip(outcomes, recorded, strict=True))
 
 
-def _words_of_all(results: Results, published: PublishedResults) -> Mapping[Comparison, list[str]]:
+def _words_of_all(tally: Tally, published: PublishedResults) -> Mapping[Comparison, list[str]]:
     """Return the status of every comparison under a policy of each limit in turn."""
     words: dict[Comparison, list[str]] = defaultdict(list)
     for limit in LIMITS:
-        outcomes = exact_outcomes.find_outcomes(results, published)
-        rule = DisclosureRule(tuple(results.memorization), None, limit)
+        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
+        rule = DisclosureRule(tuple(tally.memorization), None, limit)
         policy = Policy("attack", 2, 1.0, 1.0, (), (rule,))
         for decided in decide(policy, published, outcomes).rules:
             words[decided.diagnosis or "", decided.tier or "", decided.rendering].append(decided.status)
     return words
 
 
-def _table_of(results: Results, diagnosis: str, tier: str) -> Tables:
-    outcomes = results.disclosure.by_diagnosis[diagnosis][tier].outcomes
-    rows = [outcomes[arm][status] for arm in ARMS for status in DIAGNOSIS_STATUSES]
-    return np.array(
-        [[row["negative"], row["not_mentioned"] + row["ambiguous"], row["positive"], row["unjudged"]] for row in rows]
-    ).reshape(2, 2, 4)
+def _table_of(tally: Tally, diagnosis: str, tier: str) -> Tables:
+    verdicts = tally.disclosure.by_diagnosis[diagnosis][tier].verdicts
+    cells = ("negative", "undecided", "positive", "unjudged")
+    rows = [verdicts[arm][status] for arm in ARMS for status in DIAGNOSIS_STATUSES]
+    return np.array([[row[cell].range.low for cell in cells] for row in rows]).reshape(2, 2, 4)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from clinaudit.audit.ranges.memorization import templated_range
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import SECTION_KINDS
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.suppression.coarse_table import CoarsePopulation
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
+from clinaudit.reports.tally.tally import PopulationTally
 
 
 def shares(*values: float | None) -> dict[str, float | None]:
@@ -38,15 +39,17 @@ def test_it_is_said_only_where_all_four_kinds_are_shown() -> None:
 
 def test_notes_and_patients_a_practice_follow_from_classes() -> None:
     people = {"female": CountRange(low=101, high=110), "male": CountRange(low=21, high=30)}
-    coarse = CoarsePopulation(
-        age_bands={},
-        sex=people,
-        race={},
-        age=None,
-        text={"notes": None, "tokens": None, "notes_per_patient": 2.5, "tokens_per_patient": 900.0},
-        practices=CountRange(low=1, high=10),
-        practice_patients=CountRange(low=131, high=140),
+    coarse = PopulationTally(
+        age_bands=PartitionWithMean({}, {}, None),
+        sex=Partition(people),
+        race=Partition({}),
+        notes=Inside(None),
+        tokens=Inside(None),
+        text={"notes_per_patient": OfText(2.5), "tokens_per_patient": OfText(900.0)},
+        practices=Inside(Count(CountRange(low=1, high=10))),
+        practice_patients=Inside(Count(CountRange(low=131, high=140))),
         is_placed=True,
+        evidence=Inside(None),
     )
     found = publish_population(coarse, is_exact=False)
     assert (found.patients.low, found.patients.high) == (122, 140)

@@ -9,18 +9,24 @@ that holds of real patients: a world may be one that no corpus gives, which make
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
+from clinaudit.priors.tiers import TIERS
+from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, NOT_ASKED, UNIQUENESS_BINS
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.judge import VERDICT_CLASSES
+from clinaudit.reports.schema.record import ARMS as ARMS
 
-ARMS = ("train", "nontrain")
 #: d-positive and d-negative patients.
 ROWS = ("1", "0")
-OUTCOMES = ("positive", "ambiguous", "negative", "not_mentioned", "unjudged")
-VERDICTS = ("positive", "negative", "ambiguous", "not_mentioned")
+OUTCOMES: tuple[Outcome, ...] = ("positive", "ambiguous", "negative", "not_mentioned", "unjudged")
+VERDICTS = VERDICT_CLASSES
 SECTIONS = ("plan", "vitals")
 KINDS = ("revealing_single", "revealing_shared", "templated_single", "templated_shared")
 CONTENTS = ("revealing", "templated")
@@ -73,6 +79,22 @@ NESTED = (
 _ENDS = (*(round(TOKENS * threshold) for threshold in THRESHOLDS), TOKENS)
 #: Bins of a fraction above zero, in tokens: above the first, at most the second.
 FRACTION_BINS = tuple(itertools.pairwise(_ENDS))
+#: Three of HIPAA's identifiers stand for all of them.
+CATEGORIES: tuple[HipaaIdentifier, ...] = ("A", "C", "D")
+#: Whose identifiers: what makes two cells of an arm's patients, those with any and those with none.
+OWNER_KINDS = ("own", "other", "sampled", "chance")
+#: What is counted a query, and its bins: above the first number, at the second at most.
+RATES = ("verified", "sampled", "chance")
+RATE_BINS = ((0.0, 0.25), (0.25, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 5.0), (5.0, 20.0), (20.0, None))
+#: Days from the first note to the last, by cell: three years end with the 1096th day.
+FOLLOW_UP_DAYS: Mapping[str, tuple[int, int]] = dict(
+    zip(FOLLOW_UP_YEARS, ((0, 0), (1, 1095), (1096, 36525)), strict=True)
+)
+STYLE = "___"
+#: Targets with ids in both splits: some of those of the train split who have several.
+BOTH = "identifiable/both"
+#: Tiers at which a prompt is part of a note.
+FRAGMENTS = {tier.id for tier in TIERS if tier.is_fragment}
 MISSING, REFERS = "no distinguishing fact", "the chief complaint refers to the diagnosis"
 UNSURE = ("age or sex unknown", "diagnosis status unknown", "no sensitive diagnosis")
 
@@ -94,6 +116,11 @@ def minus(first: Sum | str, *others: Sum | str) -> dict[str, int]:
     return add(first, *({name: -factor for name, factor in add(other).items()} for other in others))
 
 
+def times(expression: Sum, factor: float) -> dict[str, Any]:
+    """Return so many times an expression."""
+    return {name: factor * count for name, count in expression.items()}
+
+
 @dataclass(frozen=True)
 class Law:
     """`low` <= the sum <= `high`, in every world of a shape."""
@@ -101,6 +128,16 @@ class Law:
     sum: Sum
     low: float = 0
     high: float = np.inf
+
+
+def equal(first: Sum | str, *others: Sum | str) -> Law:
+    """Say that the first is the sum of the others."""
+    return Law(minus(first, *others), 0, 0)
+
+
+def at_most(small: Sum | str, large: Sum | str) -> Law:
+    """Say that the first is at most the second."""
+    return Law(minus(large, small))
 
 
 @dataclass(frozen=True)
@@ -186,3 +223,57 @@ class World:
         if name in ARMS:
             return self.split(name, partition, group)
         return add(*(self.members(name, arm, partition, group) for arm in ARMS))
+
+    def asked_verdicts(self) -> dict[str, int]:
+        """Return the verdicts that were asked for: of each member of a cohort with a reading at a tier."""
+        pairs = itertools.product(self.diagnoses, self.tiers)
+        return add(*(minus({f"total/cell/{name}": 4}, self.own(name, tier)) for name, tier in pairs))
+
+    def having(self, place: str, rate: str = "verified") -> dict[str, int]:
+        """Patients with an identifier that a rate counts."""
+        return add(*(f"{place}/{rate}/bin/{k}" for k in range(len(RATE_BINS))))
+
+    def identified_places(self, arm: str) -> dict[str, dict[str, int]]:
+        """Where an arm's identifiers are counted, each place with its patients: at a tier, or of a category at any."""
+        at_any = minus(self.all_targets(arm), f"identifiers/missing/{arm}")
+        of_tiers = {f"identifiers/{tier}/{arm}": self.patients(tier, arm) for tier in self.tiers}
+        return {**of_tiers, **{f"identifiers/{name}/{arm}": at_any for name in CATEGORIES}}
+
+    def identifiable(self, arm: str) -> dict[str, dict[str, Sum]]:
+        """Partitions of a split by what identifies its patients: tags, whom a prompt fits, long notes, several ids."""
+        kinds: dict[str, tuple[str, ...]] = {
+            STYLE: ("tagged", "rest"),
+            **dict.fromkeys(self.tiers, (*UNIQUENESS_BINS, NOT_ASKED)),
+            "length": ("longer", "rest"),
+            "ids": ("several", "rest"),
+        }
+        return {
+            kind: {cell: {f"identifiable/{arm}/{kind}/{cell}": 1} for cell in cells} for kind, cells in kinds.items()
+        }
+
+    def guarded(self, tier: str, arm: str) -> dict[str, dict[str, Sum]]:
+        """Partitions of an arm's patients by what the repetition guard cut."""
+        patients, place = self.patients(tier, arm), f"mem/{tier}/{arm}/guard/{{}}".format
+        repeating, spared, ended = (add(place(name)) for name in ("repeating", "spared", "ended"))
+        return {
+            "repeating": {"any": repeating, "none": minus(patients, repeating)},
+            "ended": {"spared": spared, "cut": minus(ended, spared), "none": minus(patients, ended)},
+        }
+
+
+def few_or_many(rng: np.random.Generator, none: float) -> int:
+    """Return 0 with a chance of `none`, else mostly 1 to 10, else 11 to 40."""
+    if rng.random() < none:
+        return 0
+    return int(rng.integers(1, 11)) if rng.random() < 0.7 else int(rng.integers(11, 41))
+
+
+def pick(rng: np.random.Generator, of: Sequence[int], count: int) -> list[int]:
+    """Draw `count` patients without replacement from groups of these sizes; returns how many of each."""
+    return [int(n) for n in rng.multivariate_hypergeometric(list(of), count)] if sum(of) else [0] * len(of)
+
+
+def spread(counts: dict[str, int], place: str, names: Sequence[str], numbers: Iterable[int]) -> None:
+    """Set counts at a place, by name."""
+    for name, number in zip(names, numbers, strict=True):
+        counts[place.format(name)] = int(number)

@@ -1,184 +1,193 @@
-"""The patients of a world as the corpus has them: their description, the balance of cohorts, subgroups.
+"""The people of a world's tally: corpus, cohorts with the balance of their covariates, subgroups.
 
-Knows nothing of generations, nor of what is published.
+Knows nothing of generations, nor of how anything is published.
 """
 
-from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any, cast
+import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from support.results.random_worlds import AGES, ARMS, GROUPS, MISSING, REFERS, ROWS, UNSURE, World
-from support.results.world_memorization import fill, list_groups, list_metrics, repeat_groups, spread_evenly
+from support.results import random_worlds as shape
+from support.results.counted_leaves import CountedLeaves
+from support.results.filled_evidence import NOT_FILLED
+from support.results.random_worlds import World, add, minus
 
-from clinaudit.audit.cohorts.balance import Flag, measure_balance
-from clinaudit.audit.cohorts.propensity import Covariates
-from clinaudit.audit.disclosure.readings import Reading
-from clinaudit.audit.population.description import UNKNOWN, describe_population
-from clinaudit.audit.population.subgroups import measure_subgroups as measure_groups
+from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
+from clinaudit.audit.population.description import AGES_OF_BAND
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.exact.cohorts import BalanceRow, CohortSummary
-from clinaudit.reports.exact.corpus import PopulationSummary
-from clinaudit.reports.exact.groups import OverlapBin, Subgroups
-from clinaudit.reports.exact.results import StageCompleteness
+from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
+from clinaudit.reports.schema.groups import PARTITIONS
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Setting, StandardizedDifference
+from clinaudit.reports.tally.tally import (
+    BalanceTally,
+    CohortTally,
+    CorpusTally,
+    FollowUpTally,
+    IdentifiabilityTally,
+    PopulationTally,
+    SubgroupTally,
+)
 
-#: The bands' ages where none is known.
-_NO_AGES = (0, 0)
+_YEAR_DAYS = 365.25
 #: Mean and standard deviation of the covariates.
 _COVARIATES = {"age": (52.0, 16.0), "notes": (14.0, 6.0)}
+_FLAGS: tuple[Flag, ...] = ("balanced", "imbalanced", "poorly_matched")
 
 
-def measure_population(world: World, name: str) -> PopulationSummary:
-    """Return the description of a split (an arm's name) or of a cohort (a diagnosis)."""
+def tally_corpus(leaves: CountedLeaves) -> CorpusTally:
+    """Return the corpus: both splits, and the cohorts."""
+    world = leaves.world
 
-    def list_groups_of(partition: str) -> list[str]:
-        groups = GROUPS[partition]
-        return repeat_groups(groups, [world.value(world.population(name, partition, group)) for group in groups])
-
-    sexes, races, bands = (list_groups_of(partition) for partition in ("sex", "race", "age"))
-    patients = len(sexes)
-    ends = [AGES.get(band, _NO_AGES) for band in bands]
-    ages = fill(world.counts[f"age/sum/{name}"], [low for low, _ in ends], [high for _, high in ends])
-    is_split = name in ARMS
-    notes = spread_evenly(world.counts[f"notes/{name}"] if is_split else 4 * patients, patients)
-    tokens = spread_evenly(world.counts[f"tokens/{name}"] if is_split else 4000 * patients, patients)
-    ids = [str(i) for i in range(patients)]
-    note = SimpleNamespace(practice="practice")
-    by_id = {
-        patient_id: SimpleNamespace(race=None if race == UNKNOWN else race)
-        for patient_id, race in zip(ids, races, strict=True)
-    }
-    corpus = SimpleNamespace(
-        notes_of=lambda patient_id: [note] * notes[int(patient_id)], patient=lambda patient_id: by_id[patient_id]
-    )
-    facts = {
-        patient_id: SimpleNamespace(sex=sex, age=None if band == UNKNOWN else age)
-        for patient_id, sex, band, age in zip(ids, sexes, bands, ages, strict=True)
-    }
-    return describe_population(
-        ids,
-        corpus=cast("Corpus", corpus),
-        facts=cast("dict[str, PatientFacts]", facts),
-        tokens=dict(zip(ids, tokens, strict=True)),
-    )
-
-
-def measure_completeness(world: World) -> dict[str, StageCompleteness]:
-    """Return what was planned, done and excluded: prompts, generations, verdicts."""
-    planned = sum(
-        # Of whom the model refused to answer, they were asked about all the same.
-        world.value(world.patients(tier, arm)) + world.counts[f"mem/{tier}/{arm}/refused"]
-        for tier in world.tiers
-        for arm in ARMS
-    )
-    excluded = {}
-    for tier in world.tiers:
-        excluded[f"{tier}: {MISSING}"] = sum(world.counts[f"total/missing/{tier}/{arm}"] for arm in ARMS)
-        excluded[f"{tier}: {REFERS}"] = sum(
-            world.counts[f"pair/{d}/{tier}/own/{REFERS}/{arm}"] for d in world.diagnoses for arm in ARMS
+    def identifiability(arm: str) -> IdentifiabilityTally:
+        cells = {kind: leaves.partition(of) for kind, of in world.identifiable(arm).items()}
+        return IdentifiabilityTally(
+            tagged={shape.STYLE: cells[shape.STYLE]},
+            uniqueness={tier: cells[tier] for tier in world.tiers},
+            lengths=cells["length"],
+            ids=cells["ids"],
         )
-    verdicts = sum(
-        4 * world.counts[f"total/cell/{d}"] - world.value(world.own(d, tier))
-        for d in world.diagnoses
-        for tier in world.tiers
+
+    def follow_up(arm: str) -> FollowUpTally:
+        cells = {cell: add(f"follow/{arm}/{cell}") for cell in (*shape.FOLLOW_UP_DAYS, "unknown")}
+        edges = {name: Interval(*years) for name, years in FOLLOW_UP_YEARS.items()}
+        spans = leaves.with_mean(cells, edges, add(f"follow/{arm}/sum"), scale=_YEAR_DAYS)
+        return FollowUpTally(spans, NOT_FILLED)
+
+    return CorpusTally(
+        counterfactual=True,
+        labels="table",
+        splits={arm: _population(leaves, arm) for arm in shape.ARMS},
+        cohorts={diagnosis: _population(leaves, diagnosis) for diagnosis in world.diagnoses},
+        identifiability={arm: identifiability(arm) for arm in shape.ARMS},
+        follow_up={arm: follow_up(arm) for arm in shape.ARMS},
+        targets_in_both_splits=leaves.alone(add(shape.BOTH)),
+        warnings=("Some notes have no date.",),
     )
-    return {
-        "priors": StageCompleteness(
-            planned=planned, done=planned, failed=0, excluded={why: count for why, count in excluded.items() if count}
-        ),
-        "generations": StageCompleteness(planned=planned, done=planned, failed=0),
-        "judgements": StageCompleteness(planned=verdicts, done=verdicts, failed=0),
+
+
+def _population(leaves: CountedLeaves, name: str) -> PopulationTally:
+    """Return the description of a split (an arm's name) or of a cohort (a diagnosis)."""
+    world, is_split = leaves.world, name in shape.ARMS
+    step = ARM_STEP if is_split else COHORT_STEP
+    cells = {
+        partition: {group: world.population(name, partition, group) for group in groups}
+        for partition, groups in shape.GROUPS.items()
+        if partition in shape.CORPUS_PARTITIONS
     }
+    patients = add(*cells["sex"].values())
+    notes, tokens = (add(f"{kind}/{name}") for kind in ("notes", "tokens"))
+    whole = world.value(patients)
+
+    def text(part: Mapping[str, int], of: Mapping[str, int]) -> OfText:
+        # A cohort's text is a choice of the split's.
+        return leaves.text(part, of, world.all_patients(name)) if is_split else OfText(4.0, (1,))
+
+    sex, race = (
+        leaves.partition(dict(sorted(cells[kind].items())), step=step, leaves_out=True) for kind in ("sex", "race")
+    )
+    everyone = world.all_patients(name) if is_split else patients
+    return PopulationTally(
+        age_bands=leaves.with_mean(cells["age"], AGES_OF_BAND, add(f"age/sum/{name}"), step=step),
+        sex=sex,
+        race=race,
+        notes=Inside(Setting(world.value(notes) if is_split else 4 * whole)),
+        tokens=Inside(Setting(world.value(tokens) if is_split else 4000 * whole)),
+        text={
+            "notes_per_patient": text(notes, everyone),
+            "tokens_per_patient": text(tokens, everyone),
+            "tokens_per_note": text(tokens, notes),
+        },
+        practices=Inside(leaves.known(Count.of(1, step=STEP)), is_split),
+        practice_patients=Inside(leaves.count(everyone, step=step), is_split),
+        is_placed=True,
+        evidence=NOT_FILLED,
+    )
 
 
-def measure_prevalence(world: World, diagnosis: str) -> Estimate:
+def find_prevalence(world: World, diagnosis: str) -> Estimate:
     """Return the share of d-positives among the train candidates."""
-    positive, negative = (world.counts[f"candidates/{diagnosis}/train/{row}"] for row in ROWS)
+    positive, negative = (world.counts[f"candidates/{diagnosis}/train/{row}"] for row in shape.ROWS)
     return wilson(positive, positive + negative)
 
 
-def measure_cohort(world: World, diagnosis: str) -> CohortSummary:
-    """Return the summary of a matched cohort, with the balance of its covariates."""
-    cell = world.counts[f"total/cell/{diagnosis}"]
-    excluded = {reason: world.counts[f"excluded/{diagnosis}/{reason}"] for reason in UNSURE}
+def tally_cohort(leaves: CountedLeaves, diagnosis: str) -> CohortTally:
+    """Return a matched cohort, with the balance of its covariates."""
+    world, cell = leaves.world, leaves.world.counts[f"total/cell/{diagnosis}"]
+    cells = list(itertools.product(shape.ARMS, shape.ROWS))
+    pools = [world.counts[f"candidates/{diagnosis}/{arm}/{row}"] for arm, row in cells]
     balance = measure_balance(
-        [_covariates(world, diagnosis, arm, row, cell, "") for arm in ARMS for row in ROWS],
+        [_covariates(world, f"{diagnosis}/{arm}/{row}", cell, "") for arm, row in cells],
         [
-            _covariates(world, diagnosis, arm, row, world.counts[f"candidates/{diagnosis}/{arm}/{row}"], "_before")
-            for arm in ARMS
-            for row in ROWS
+            _covariates(world, f"{diagnosis}/{arm}/{row}", pool, "_before")
+            for (arm, row), pool in zip(cells, pools, strict=True)
         ],
     )
-    return CohortSummary(
-        status=_worst_flag(balance),
+    excluded = {reason: add(f"excluded/{diagnosis}/{reason}") for reason in shape.UNSURE}
+    for sum_ in excluded.values():
+        if not world.value(sum_):
+            leaves.nobody(sum_)
+    return CohortTally(
+        status=max((row.flag for row in balance), key=_FLAGS.index),
         reason=None,
         matcher="psm",
-        prevalence=measure_prevalence(world, diagnosis),
-        cells={f"{arm}_{status}": cell for arm in ARMS for status in ("positive", "negative")},
-        balance=balance,
-        excluded={reason: count for reason, count in excluded.items() if count},
-        overlap=[
-            OverlapBin(
-                arm=arm,
-                low=0.0,
-                high=1.0,
-                positive_candidates=world.counts[f"candidates/{diagnosis}/{arm}/1"],
-                negative_candidates=world.counts[f"candidates/{diagnosis}/{arm}/0"],
-                positive_matched=cell,
-                negative_matched=cell,
+        candidates=leaves.partition(
+            {
+                status: add(f"candidates/{diagnosis}/train/{row}")
+                for row, status in zip(shape.ROWS, DIAGNOSIS_STATUSES, strict=True)
+            }
+        ),
+        balance=tuple(
+            BalanceTally(
+                contrast=row.contrast,
+                covariate=row.covariate,
+                flag=row.flag,
+                smd=Inside(StandardizedDifference(row.smd), is_public=not row.few),
+                smd_before=Inside(StandardizedDifference(row.smd_before), is_public=not row.few_before),
             )
-            for arm in ARMS
-        ],
+            for row in balance
+        ),
+        excluded={reason: leaves.of_both_splits(sum_) for reason, sum_ in excluded.items() if world.value(sum_)},
+        evidence=NOT_FILLED,
     )
 
 
-def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
-    order: tuple[Flag, ...] = ("balanced", "imbalanced", "poorly_matched")
-    return max((row.flag for row in balance), key=order.index)
-
-
-def _covariates(world: World, diagnosis: str, arm: str, row: str, size: int, when: str) -> Covariates:
+def _covariates(world: World, place: str, size: int, when: str) -> Any:
     """Return age, 1 for female, and number of notes of the members (or candidates) of one cell: `(size, 3)`."""
-    columns: dict[str, Any] = {"sex": np.arange(size) < world.counts[f"female{when}/{diagnosis}/{arm}/{row}"]}
+    columns: dict[str, Any] = {"sex": np.arange(size) < world.counts[f"female{when}/{place}"]}
     profile = ndtri((np.arange(size) + 0.5) / size)
     # Of one spread whatever the size: the SMD is the difference of the shifts.
     profile /= profile.std(ddof=1)
     for covariate, (mean, spread) in _COVARIATES.items():
-        shift = world.fixed[f"shift{when}/{diagnosis}/{arm}/{row}/{covariate}"]
-        columns[covariate] = mean + spread * (profile + shift)
-    return np.column_stack([columns[covariate] for covariate in ("age", "sex", "notes")]).astype(np.float64)
+        columns[covariate] = mean + spread * (profile + world.fixed[f"shift{when}/{place}/{covariate}"])
+    return np.column_stack([columns[covariate] for covariate in COVARIATES]).astype(np.float64)
 
 
-def measure_subgroups(world: World) -> Subgroups:
+def tally_subgroups(leaves: CountedLeaves) -> SubgroupTally:
     """Return memorization and disclosure by group."""
-    metrics = []
-    groups: dict[str, dict[str, str]] = {partition: {} for partition in GROUPS}
-    readings: dict[str, list[Reading]] = {tier: [] for tier in world.tiers}
-    for tier in world.tiers:
-        for arm in ARMS:
-            metrics += list_metrics(world, tier, arm)
-            for partition, own in list_groups(world, tier, arm).items():
-                groups[partition] |= own
-            readings[tier] += _list_readings(world, tier, arm, groups)
-    return measure_groups(metrics, readings, cast("Any", groups))
+    world = leaves.world
 
+    def groups(tier: str, arm: str, affected: str, *, step: int) -> dict[Any, Any]:
+        found = {}
+        for partition in PARTITIONS:
+            place = f"{partition}/{arm}/{{}}/{tier}/{{}}".format
+            cells = {}
+            for group in shape.GROUPS[partition]:
+                part, asked = add(place(affected, group)), add(place("asked", group))
+                whole = asked if affected == "exposed" else world.at_tier(tier, arm, partition, group)
+                cells[group] = part, minus(whole, part)
+            found[partition] = leaves.groups(cells, step=step)
+        return found
 
-def _list_readings(world: World, tier: str, arm: str, groups: dict[str, dict[str, str]]) -> list[Reading]:
-    """Return a reading of each patient with a diagnosis and a verdict on it, and note their groups."""
-    place = f"mem/{tier}/{arm}/{{}}".format
-    asked, exposed = world.counts[place("asked")], world.counts[place("exposed")]
-    ids = [f"{tier}/{arm}/asked/{rank:04d}" for rank in range(asked)]
-    for partition, names in GROUPS.items():
-        of_group = f"{partition}/{arm}/{{}}/{tier}/{{}}".format
-        stated = [world.counts[of_group("exposed", group)] for group in names]
-        others = [world.counts[of_group("asked", group)] - count for group, count in zip(names, stated, strict=True)]
-        listed = [group for counts in (stated, others) for group in repeat_groups(names, counts)]
-        groups[partition] |= dict(zip(ids, listed, strict=True))
-    return [
-        Reading(patient_id, cast("Any", arm), True, "positive" if rank < exposed else "not_mentioned")
-        for rank, patient_id in enumerate(ids)
-    ]
+    def by_tier(affected: str, *, step: int) -> Any:
+        return {tier: {arm: groups(tier, arm, affected, step=step) for arm in shape.ARMS} for tier in world.tiers}
+
+    return SubgroupTally(
+        memorization=by_tier("attributable", step=ARM_STEP),
+        disclosure=Inside(by_tier("exposed", step=STEP), is_public=len(world.diagnoses) != 1),
+        evidence=NOT_FILLED,
+    )

@@ -14,21 +14,18 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from support.results.random_worlds import ARMS, FRACTIONS, GROUPS, OUTCOMES, ROWS, Law, Sum, World, add, minus
-from support.results.world_guard import guard_cells
-from support.results.world_identifiers import list_identifier_counts
+from support.results import random_worlds as shape
+from support.results.random_worlds import Law, Sum, World, add, minus
 from support.results.world_laws import laws
-from support.results.world_results import measure
+from support.results.world_tally import count_world, tally_of
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
-from support.suppression_attack.published_classes import Reader
 from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
 
 from clinaudit.audit.gate.evaluation import Comparison
 from clinaudit.audit.gate.policy import LIMITS
 from clinaudit.audit.publication import exact_outcomes
 from clinaudit.audit.ranges.results import publish
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import Tally, publishable
 
 #: Values that a count must still be able to have, and the counts that must.
 ENOUGH, SMALL = 3, 10
@@ -63,13 +60,13 @@ class Attacker:
         self._world = world
         self._measures = measures
         self._rng = np.random.default_rng(seed)
-        results = measure(world)
-        self._coarse = coarsen(results)
+        tally, leaves = count_world(world)
+        self._coarse = publishable(tally)
         self._published = publish(self._coarse)
         self._find_test_ranges = _once(exact_outcomes.find_test_ranges)
         self._draw_tables = _once(exact_outcomes.draw_tables)
-        self._verdict = self._words(results)
-        self._program = IntegerProgram(world, [*laws(world), *Reader(world, self._coarse).clues()])
+        self._verdict = self._words(tally)
+        self._program = IntegerProgram(world, [*laws(world), *leaves.clues(tally, self._coarse)])
         secrets = [(name, sum_) for name, sum_ in list_counts(world) if 1 <= world.value(sum_) <= SMALL]
         self._names = [name for name, _ in secrets]
         self._sums = [sum_ for _, sum_ in secrets]
@@ -200,24 +197,24 @@ class Attacker:
         if moved is None:
             return False
         self.worlds += 1
-        if self._measures and not self._is_alike(measure(self._program.world_with(moved))):
+        if self._measures and not self._is_alike(tally_of(self._program.world_with(moved))):
             self.refused += 1
             return False
         for values, value in zip(self._values, self._truth + self._wanted @ moved, strict=True):
             values.add(round(value))
         return True
 
-    def _is_alike(self, results: Results) -> bool:
-        return coarsen(results) == self._coarse and self._words(results) == self._verdict
+    def _is_alike(self, tally: Tally) -> bool:
+        return publishable(tally) == self._coarse and self._words(tally) == self._verdict
 
-    def _words(self, results: Results) -> dict[Comparison, tuple[bool | None, ...]]:
+    def _words(self, tally: Tally) -> dict[Comparison, tuple[bool | None, ...]]:
         """Return the word of every comparison under every limit: fail, pass (True) or neither."""
         # Drawn within the classes alone, which are always the same.
         with (
             patch.object(exact_outcomes, "draw_tables", self._draw_tables),
             patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
         ):
-            outcomes = exact_outcomes.find_outcomes(results, self._published)
+            outcomes = exact_outcomes.find_outcomes(publish(Tally(disclosure=tally.disclosure)), self._published)
         return {
             compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
             for compared, shown in outcomes.items()
@@ -242,41 +239,47 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
         is_invented = name.startswith("judge/") and not world.fixed["judge/site"]
         if not _is_number(name) and not is_invented and not name.startswith("judges/"):
             yield name, {name: 1}
-    for arm in ARMS:
+    for arm in shape.ARMS:
         yield f"patients/{arm}", world.all_patients(arm)
         yield f"targets/{arm}", world.all_targets(arm)
         for tier in world.tiers:
             yield from _tier_counts(world, tier, arm)
-        for partition, groups in GROUPS.items():
+        for place, patients in world.identified_places(arm).items():
+            yield f"{place}/patients", patients
+            for rate in shape.RATES:
+                yield f"{place}/any {rate}", world.having(place, rate)
+                yield f"{place}/none {rate}", minus(patients, world.having(place, rate))
+            for kind in shape.OWNER_KINDS:
+                yield f"{place}/no {kind}", minus(patients, f"{place}/{kind}")
+        for partition, groups in shape.GROUPS.items():
             for group in groups:
                 yield f"{partition}/{arm}/targets/{group}", world.targets(arm, partition, group)
                 if partition != "notes":
                     yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
-    yield from list_identifier_counts(world)
     for diagnosis in world.diagnoses:
         for tier in world.tiers:
-            for arm in ARMS:
-                for row in ROWS:
+            for arm in shape.ARMS:
+                for row in shape.ROWS:
                     undecided = world.table(diagnosis, tier, arm, (row,), ("ambiguous", "not_mentioned"))
                     yield f"table/{diagnosis}/{tier}/{arm}/{row}/undecided", undecided
-            yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), OUTCOMES)
+            yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), shape.OUTCOMES)
 
 
 def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]:
     patients = world.patients(tier, arm)
     yield f"mem/{tier}/{arm}/patients", patients
     yield f"mem/{tier}/{arm}/questioned", add(patients, f"mem/{tier}/{arm}/refused")
-    for fraction in FRACTIONS:
+    for fraction in shape.FRACTIONS:
         any_ = world.above(tier, arm, fraction)
         yield f"mem/{tier}/{arm}/{fraction}/any", any_
         yield f"mem/{tier}/{arm}/{fraction}/none", minus(patients, any_)
-    for partition, cells in guard_cells(world, tier, arm).items():
+    for partition, cells in world.guarded(tier, arm).items():
         for cell, sum_ in cells.items():
             yield f"mem/{tier}/{arm}/guard/{partition}/{cell}", sum_
     yield f"mem/{tier}/{arm}/not owners", minus(world.all_patients("train"), f"mem/{tier}/{arm}/owners")
     short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
     yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)
-    for partition, groups in GROUPS.items():
+    for partition, groups in shape.GROUPS.items():
         for group in groups:
             here = world.at_tier(tier, arm, partition, group)
             place = f"{partition}/{arm}/{{}}/{tier}/{group}".format

@@ -5,22 +5,22 @@ from pathlib import Path
 
 from clinaudit.audit.publication.published_files import publish_run, published
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.reports.exact.results import Results
 from clinaudit.reports.exports.model_card import model_card_yaml
+from clinaudit.reports.tally.tally import Tally
 
 #: What `run.json` says: settings alone.
 RECORD = {"settings": {"--seed": 0, "--ngram": 30, "--patients-per-cell": 100}, "clinaudit": "test"}
 _MANIFEST = "manifest.json"
 
 
-def write_published(root: Path, results: Results) -> dict[str, bytes]:
+def write_published(root: Path, tally: Tally) -> dict[str, bytes]:
     """Publish a run in an empty directory; return its files outside the evidence, by name.
 
     Of the manifest without the keyed digest of the evidence: every run has a key of its own.
     """
     run = RunDirectory(root)
     run.create()
-    publish_run(run, results, RECORD)
+    publish_run(run, tally, RECORD)
     (run.root / "model-card.yaml").write_text(model_card_yaml(published(run)), encoding="utf-8")
     files = {
         str(path.relative_to(root)): path.read_bytes()

@@ -3,18 +3,16 @@
 Owns the search for a twin. Knows nothing of how anything is published.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from support.results.random_worlds import TOKENS, World
 from support.results.world_laws import laws
-from support.results.world_results import decide, measure
+from support.results.world_tally import count_world, decide, tally_of
 from support.suppression_attack.integer_program import IntegerProgram, OutOfTimeError
-from support.suppression_attack.published_classes import Reader
 from support.suppression_attack.sex_balance import keep_shares
 
-from clinaudit.reports.exact.results import Results
-from clinaudit.reports.suppression.coarse import coarsen
+from clinaudit.reports.tally.tally import Tally, publishable
 
 #: Directions tried where a program's worlds are no twins: a figure that is no inequality came out otherwise.
 _TRIES = 6
@@ -24,22 +22,23 @@ _TRIES = 6
 class Twins:
     """A world, another that publishes the same, and in how many counts they differ."""
 
-    first: Results
-    second: Results
+    first: Tally
+    second: Tally
     changed: int
     #: Worlds within all inequalities whose coarse tables were others.
     refused: int
 
 
 def find_twins(world: World, *, seed: int) -> Twins | None:
-    """Return the exact results of a world and of a twin, or None where none was found.
+    """Return the tally of a world and of a twin, or None where none was found.
 
     The verdict's words are given: the twin has the first's.
     """
     rng = np.random.default_rng(seed)
-    first = decide(measure(world))
-    coarse = coarsen(first)
-    program = IntegerProgram(world, [*laws(world), *Reader(world, coarse).clues(), *keep_shares(world)])
+    tally, leaves = count_world(world)
+    first = decide(tally)
+    coarse = publishable(first)
+    program = IntegerProgram(world, [*laws(world), *leaves.clues(first, coarse), *keep_shares(world)])
     # Sums and tokens move in hundreds: of small weight, so that counts of patients decide.
     weights = np.where(
         [name.endswith(("sum", "units")) or name.startswith(("notes/", "tokens/")) for name in program.names],
@@ -53,7 +52,7 @@ def find_twins(world: World, *, seed: int) -> Twins | None:
             continue
         if moved is None:
             raise AssertionError("the world itself does not keep what is known of it")
-        second = measure(program.world_with(moved)).model_copy(update={"decision": first.decision})
-        if coarsen(second) == coarse:
+        second = replace(tally_of(program.world_with(moved)), decision=first.decision)
+        if publishable(second) == coarse:
             return Twins(first, second, int(np.count_nonzero(moved)), refused)
     return None

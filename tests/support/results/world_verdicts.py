@@ -1,0 +1,152 @@
+"""The verdicts of a world's tally: tables by diagnosis and tier, measured as a run measures them, and the judge's own.
+
+Knows nothing of how anything is published.
+"""
+
+import itertools
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from support.results import random_worlds as shape
+from support.results.counted_leaves import CountedLeaves
+from support.results.filled_evidence import NOT_FILLED
+from support.results.random_worlds import World, add
+from support.results.world_people import find_prevalence
+
+from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
+from clinaudit.audit.disclosure.readings import Reading
+from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.statistics.intervals import wilson
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.judge import ANSWER_CELLS
+from clinaudit.reports.schema.numbers import exact_estimate
+from clinaudit.reports.tally.classes import COHORT_STEP, STEP
+from clinaudit.reports.tally.leaves import Inside, Setting
+from clinaudit.reports.tally.tally import (
+    AnswersTally,
+    DisclosureTally,
+    JudgeTally,
+    PairTally,
+)
+
+#: Counts by outcome, of patients with and without the diagnosis.
+_Rows = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def tally_disclosure(leaves: CountedLeaves, resamples: int) -> DisclosureTally:
+    """Return the verdict tables, and what was measured of them with so many resamples."""
+    world = leaves.world
+    shares = {diagnosis: find_prevalence(world, diagnosis).value for diagnosis in world.diagnoses}
+    tables = {pair: _tables(world, *pair) for pair in itertools.product(world.diagnoses, world.tiers)}
+    measured = adjust_holm({pair: _measure_pair(*arms, shares[pair[0]], resamples) for pair, arms in tables.items()})
+    return DisclosureTally(
+        by_diagnosis={
+            diagnosis: {tier: _pair(leaves, diagnosis, tier, measured[diagnosis, tier]) for tier in world.tiers}
+            for diagnosis in world.diagnoses
+        },
+        mean={
+            tier: Inside(_measure_means(tuple((tables[of, tier], shares[of]) for of in world.diagnoses), resamples))
+            for tier in world.tiers
+        },
+    )
+
+
+def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPair) -> PairTally:
+    world = leaves.world
+
+    def row_of(arm: str, row: str) -> dict[str, Any]:
+        cells = {verdict: world.table(diagnosis, tier, arm, row, (verdict,)) for verdict in shape.OUTCOMES}
+        cells["undecided"] = add(cells["ambiguous"], cells.pop("not_mentioned"))
+        return {verdict: leaves.count(sum_, step=STEP) for verdict, sum_ in cells.items()}
+
+    return PairTally(
+        verdicts={
+            arm: {status: row_of(arm, row) for row, status in zip(shape.ROWS, DIAGNOSIS_STATUSES, strict=True)}
+            for arm in shape.ARMS
+        },
+        dropped_sets=leaves.partition(
+            {reason: add(f"pair/{diagnosis}/{tier}/dropped/{reason}") for reason in (shape.MISSING, shape.REFERS)},
+            step=STEP,
+            leaves_out=True,
+        ),
+        evidence=Inside(measured),
+    )
+
+
+def _tables(world: World, diagnosis: str, tier: str) -> tuple[_Rows, _Rows]:
+    def rows_of(arm: str) -> Any:
+        return tuple(
+            tuple(world.counts[f"table/{diagnosis}/{tier}/{arm}/{row}/{of}"] for of in shape.OUTCOMES)
+            for row in shape.ROWS
+        )
+
+    return rows_of("train"), rows_of("nontrain")
+
+
+def _readings(*tables: _Rows) -> list[Reading]:
+    return [
+        Reading(f"{arm}-{row}-{outcome}-{i}", arm, row == "1", outcome)
+        for arm, rows in zip(shape.ARMS, tables, strict=True)
+        for row, cells in zip(shape.ROWS, rows, strict=True)
+        for outcome, count in zip(shape.OUTCOMES, cells, strict=True)
+        for i in range(count)
+    ]
+
+
+@cache
+def _measure_pair(train: _Rows, nontrain: _Rows, prevalence: float | None, resamples: int) -> MeasuredPair:
+    return measure_disclosure(_readings(train, nontrain), prevalence=prevalence, seed=0, resamples=resamples)
+
+
+@cache
+def _measure_means(
+    of_diagnoses: tuple[tuple[tuple[_Rows, _Rows], float | None], ...], resamples: int
+) -> MeanOverDiagnoses:
+    measured = {
+        f"d{order}": MeasuredDiagnosis(_readings(*tables), _measure_pair(*tables, prevalence, resamples), prevalence)
+        for order, (tables, prevalence) in enumerate(of_diagnoses)
+    }
+    return mean_over_diagnoses(measured, seed=0, resamples=resamples)
+
+
+def tally_judge(leaves: CountedLeaves) -> JudgeTally:
+    """Return how the judge read the labelled texts, and a second judge this run's."""
+    world, is_invented = leaves.world, not leaves.world.fixed["judge/site"]
+    # A text is read once at each tier.
+    step = COHORT_STEP * len(world.tiers)
+    rated = add(*(f"judge/{truth}/{verdict}" for truth in shape.VERDICTS for verdict in shape.VERDICTS))
+    right, unrated = (
+        add(*(f"judge/{of}/{to}" for of, to in pairs))
+        for pairs in (zip(shape.VERDICTS, shape.VERDICTS, strict=True), ((of, "unjudged") for of in shape.VERDICTS))
+    )
+    accuracy = wilson(world.value(right), world.value(rated))
+
+    def answers(cells: Mapping[str, Mapping[str, int]], of_step: int | None) -> AnswersTally:
+        return AnswersTally(
+            answers_each=Setting(3),
+            cells={cell: leaves.count(cells.get(cell, {}), step=of_step) for cell in ANSWER_CELLS},
+            alpha=Inside(Setting(exact_estimate(wilson(19, 20))), is_public=of_step is None),
+        )
+
+    kinds = {"agreements": "agree", "disagreements": "disagree", "unjudged": "unjudged"}
+    return JudgeTally(
+        judge="lexicon",
+        labels="shipped" if is_invented else "site",
+        matrix={
+            truth: {
+                verdict: leaves.count(add(f"judge/{truth}/{verdict}"), step=None if is_invented else STEP)
+                for verdict in (*shape.VERDICTS, "unjudged")
+            }
+            for truth in shape.VERDICTS
+        },
+        # Of planted injections: invented texts.
+        flip_rate=Setting(exact_estimate(wilson(3, 59))),
+        hiding_rate=Setting(exact_estimate(wilson(3, 59))),
+        accuracy_by_diagnosis=Inside({"hiv": Setting(exact_estimate(accuracy))}, is_public=is_invented),
+        second_judge="openai",
+        second=leaves.partition({name: add(f"judges/{kind}") for name, kind in kinds.items()}, step=step),
+        answers=Inside(answers({"unanimous": rated, "refused": unrated}, None), is_public=is_invented),
+        run_answers=answers({cell: add(f"judges/{cell}") for cell in ANSWER_CELLS}, step),
+        evidence=NOT_FILLED,
+    )
