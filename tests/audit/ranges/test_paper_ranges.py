@@ -6,8 +6,8 @@ from typing import cast
 import pytest
 
 from clinaudit.audit.ranges.corpus import publish_population, publish_shares
-from clinaudit.audit.ranges.disclosure import average_over_tiers
 from clinaudit.audit.ranges.memorization import templated_range
+from clinaudit.audit.ranges.results import average_over_tiers
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import SECTION_KINDS
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
