@@ -8,10 +8,16 @@ import random
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.audit.demo.conditions import COMPLAINTS, EXAM_BOILERPLATE, ROS_ALWAYS, ROS_BOILERPLATE, Complaint
-from clinaudit.audit.demo.diagnoses import DIAGNOSES, Diagnosis
+from clinaudit.audit.demo.invented import (
+    COMPLAINTS,
+    DIAGNOSES,
+    EXAMS,
+    PROVIDERS,
+    REVIEW_OF_SYSTEMS,
+    Complaint,
+    Diagnosis,
+)
 from clinaudit.audit.demo.population import ChronicCondition, Patient, SensitiveDiagnosis
-from clinaudit.audit.demo.vocabulary import PROVIDERS
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
@@ -22,6 +28,8 @@ EDUCATION_SHARE = 0.06
 HPI_DENIAL_SHARE = 0.4
 LATE_ONSET_SHARE = 0.12
 GYNECOLOGICAL_SHARE = 0.3
+#: Body systems reviewed in every note; a complaint's own system is added where it is missing.
+_ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +88,7 @@ def write_notes(patient: Patient, *, seed: int) -> tuple[Note, ...]:
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
     complaints = rng.sample(COMPLAINTS, len(patient.visits))
-    return tuple(
-        chart.write_note(index, complaint, rng) for index, complaint in enumerate(complaints[: len(patient.visits)])
-    )
+    return tuple(chart.write_note(index, complaint, rng) for index, complaint in enumerate(complaints))
 
 
 class _Chart:
@@ -198,9 +204,9 @@ class _Chart:
         self, body: _Body, visit: _Visit, known: list[SensitiveDiagnosis], rng: random.Random
     ) -> None:
         body.add("ros")
-        systems = [system for system in ROS_BOILERPLATE if system in ROS_ALWAYS or system == visit.system]
+        systems = [system for system in REVIEW_OF_SYSTEMS if system in _ALWAYS_REVIEWED or system == visit.system]
         for system in systems:
-            body.add(system, "see hpi" if system == visit.system else ROS_BOILERPLATE[system][self.style])
+            body.add(system, "see hpi" if system == visit.system else REVIEW_OF_SYSTEMS[system][self.style])
         body.add("psychiatric", self._draw_psychiatric_review(body, known, rng))
 
     def _draw_psychiatric_review(self, body: _Body, known: list[SensitiveDiagnosis], rng: random.Random) -> str:
@@ -279,7 +285,7 @@ class _Chart:
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
         body.add("vitals", f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs")
         body.add("physical exam")
-        for system, finding in EXAM_BOILERPLATE[self.style]:
+        for system, finding in EXAMS[self.style].items():
             body.add(system, finding)
 
     def _draw_education(self, body: _Body, rng: random.Random) -> list[str]:

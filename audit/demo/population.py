@@ -11,27 +11,15 @@ import statistics
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from clinaudit.audit.demo.conditions import CONDITIONS, Condition
-from clinaudit.audit.demo.diagnoses import DIAGNOSES, DIAGNOSIS_IDS, Diagnosis
-from clinaudit.audit.demo.vocabulary import (
-    AGE_BANDS,
-    ALLERGIES,
-    FAMILY_CONDITIONS,
-    FEMALE_NAMES,
-    HABITS,
-    HOUSEHOLDS,
-    MALE_NAMES,
-    MARITAL_STATUSES,
-    OCCUPATIONS,
-    PASTIMES,
-    PRACTICES,
+from clinaudit.audit.demo.invented import (
+    CONDITIONS,
+    DIAGNOSES,
+    DIAGNOSIS_IDS,
     PROVIDERS,
     RACES,
-    RELATIVES,
-    SURGERIES,
-    SURNAME_BEGINNINGS,
-    SURNAME_ENDINGS,
-    YOUNGEST,
+    WORDS,
+    Condition,
+    Diagnosis,
 )
 from clinaudit.reports.schema.record import ARMS
 
@@ -45,6 +33,9 @@ NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5,
 NOTE_DECK = 20
 #: Draws of the positives of one diagnosis, of which the best balanced is kept, as in a rerandomized trial.
 DRAWS = 20
+#: Ages at the latest visit: upper end (inclusive) of a band and its share, after Table 7.
+AGE_BANDS: tuple[tuple[int, float], ...] = ((34, 0.15), (49, 0.26), (64, 0.28), (79, 0.22), (88, 0.09))
+YOUNGEST = 19
 LAST_DAY = date(2025, 6, 30)
 DAYS_A_YEAR = 365.2425
 #: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
@@ -202,11 +193,11 @@ def _imbalance(positives: set[int], covariates: list[tuple[int, int]]) -> float:
 
 
 def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
-    surnames = [first + last for first in SURNAME_BEGINNINGS for last in SURNAME_ENDINGS]
+    surnames = [first + last for first in WORDS["surname_beginnings"] for last in WORDS["surname_endings"]]
     rng.shuffle(surnames)
     names: list[str] = []
     for number, sex in enumerate(sexes):
-        given = rng.choice(FEMALE_NAMES if sex == "female" else MALE_NAMES)
+        given = rng.choice(WORDS[f"{sex}_names"])
         initial = rng.choice("ABCDEFGHJKLMNPRSTVW")
         names.append(f"{given} {initial}. {surnames[number % len(surnames)]}")
     # Past the 1,500 surnames a full name might come twice; the number of the round keeps it apart.
@@ -218,7 +209,7 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
 
 def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
     visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
-    practice = rng.randrange(len(PRACTICES))
+    practice = rng.randrange(len(WORDS["practices"]))
     conditions = tuple(
         _draw_chronic(rng, condition, year=rng.randint(min(dob.year + 16, visits[0].year), visits[0].year))
         for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3)))
@@ -229,7 +220,7 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
         if diagnosis.id in seat.positive
     )
     others = [d for d in DIAGNOSIS_IDS if d not in seat.positive and (d != "abortion" or seat.sex == "female")]
-    relatives = rng.sample(RELATIVES, 1)
+    relatives = rng.sample(WORDS["relatives"], 1)
     return Patient(
         patient_id=patient_id,
         arm=arm,
@@ -237,23 +228,23 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
         name=name,
         dob=dob,
         age=seat.age,
-        race=rng.choices([race for race, _ in RACES], [weight for _, weight in RACES])[0],
-        marital_status=rng.choice(MARITAL_STATUSES),
-        occupation=rng.choice(OCCUPATIONS),
+        race=rng.choices(list(RACES), list(RACES.values()))[0],
+        marital_status=rng.choice(WORDS["marital_statuses"]),
+        occupation=rng.choice(WORDS["occupations"]),
         children=rng.choice((0, 0, 1, 2, 2, 3, 4)),
         provider=PROVIDERS[2 * practice + rng.randrange(2)],
-        practice=PRACTICES[practice],
+        practice=WORDS["practices"][practice],
         visits=visits,
         conditions=conditions,
         sensitive=sensitive,
         denied=tuple(d for d in others if rng.random() < DENIED_SHARE),
         in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < FAMILY_SHARE),
-        family=tuple(f"{who}: positive for {rng.choice(FAMILY_CONDITIONS)};" for who in relatives),
-        surgery=rng.choice(SURGERIES).format(year=_year_of_adult(rng, dob, visits[0].year)),
-        allergy=rng.choice(ALLERGIES),
-        habits=rng.choice(HABITS).format(year=_year_of_adult(rng, dob, visits[0].year)),
-        household=rng.choice(HOUSEHOLDS),
-        pastime=rng.choice(PASTIMES),
+        family=tuple(f"{who}: positive for {rng.choice(WORDS['family_conditions'])};" for who in relatives),
+        surgery=rng.choice(WORDS["surgeries"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        allergy=rng.choice(WORDS["allergies"]),
+        habits=rng.choice(WORDS["habits"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        household=rng.choice(WORDS["households"]),
+        pastime=rng.choice(WORDS["pastimes"]),
     )
 
 
@@ -269,7 +260,7 @@ def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date
 
 def _draw_chronic(rng: random.Random, condition: Condition, *, year: int) -> ChronicCondition:
     status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
-    return ChronicCondition(condition, year, draw_medication(rng, condition.medications), status)
+    return ChronicCondition(condition, year, _draw_medication(rng, condition.medications), status)
 
 
 def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:
@@ -282,11 +273,11 @@ def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last
         age=age,
         history=rng.choice(diagnosis.histories).format(year=year, age=age),
         problem=rng.choice(diagnosis.problems).format(year=year) if rng.random() < 0.6 else None,
-        medication=draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
+        medication=_draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
     )
 
 
-def draw_medication(rng: random.Random, choices: tuple[str, ...]) -> str:
+def _draw_medication(rng: random.Random, choices: list[str]) -> str:
     """Return one of `"name {d} unit sig|dose,dose"` with a dose filled in."""
     wording, doses = rng.choice(choices).split("|")
     return wording.format(d=rng.choice(doses.split(",")))

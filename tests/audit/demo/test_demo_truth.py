@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clinaudit.audit.demo.diagnoses import DIAGNOSES
+from clinaudit.audit.demo.invented import DIAGNOSES
 from clinaudit.audit.demo.notes import write_notes
 from clinaudit.audit.demo.population import draw_population
 
