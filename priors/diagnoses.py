@@ -1,7 +1,7 @@
 """The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; docs/methods.md, section 1).
 
-Owns the panel (`diagnoses.toml`, and a site's own entries) and the dictionary matching of its terms. Knows nothing of
-negation, or of whom a mention is about.
+The panel is `diagnoses.toml` and a site's own entries; its terms and the drugs of `drug_names.txt` and `drug_brands.txt`
+(words, a number sign begins a comment) make a clause of a note clinical. Knows nothing of negation.
 """
 
 import bisect
@@ -9,14 +9,15 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.errors import BadInputError, UsageError
+from clinaudit.templates.note import TermFinder
 from clinaudit.templates.spans import Span
 
 PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
@@ -50,7 +51,7 @@ class Diagnosis:
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
-    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.codes`); no note is searched for them.
+    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.values`); no note is searched for them.
     snomed: tuple[str, ...] = ()
 
 
@@ -298,3 +299,30 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
         elif term not in terms:
             terms.append(term)
     return tuple(terms)
+
+
+_DRUG_LISTS = ("drug_names.txt", "drug_brands.txt")
+_WRITTEN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+@cache
+def drug_words() -> frozenset[str]:
+    """Return the words of drugs' names, in lower case."""
+    texts = (Path(__file__).with_name(name).read_text(encoding="utf-8").lower() for name in _DRUG_LISTS)
+    return frozenset(word for text in texts for line in text.splitlines() for word in line.partition("#")[0].split())
+
+
+def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
+    """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
+
+    def find(text: str) -> Iterator[Span]:
+        for diagnosis in panel:
+            for match in find_terms(text, diagnosis, tuple(TermKind)):
+                yield match.span
+        drugs = drug_words()
+        for word in _WRITTEN_WORD.finditer(text):
+            written = word[0].lower()
+            if written in drugs or ("-" in written and not drugs.isdisjoint(written.split("-"))):
+                yield Span(*word.span())
+
+    return find

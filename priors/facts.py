@@ -10,19 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 
-from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
-from clinaudit.priors.corpus.cells import CellError, parse_sex
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, age_on, parse_sex
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
-from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
-from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.markup import is_tag
 from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import SectionResolver, normalize_newlines, original_offsets
+from clinaudit.templates.sections import LayoutReader, SectionResolver, normalize_newlines, original_offsets
 from clinaudit.templates.spans import Span
 from clinaudit.templates.templated import TemplatedText
 

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.facts import FactReader, NoteField
 from clinaudit.priors.tiers import Fact
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import NoteProfile
 
 #: A longer value is no name of a person or place but a stretch of the note that the profile's place was taken for.

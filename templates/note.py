@@ -1,11 +1,111 @@
-"""A note as its template reads it: line feeds only, the section of each character, and what is templated of it."""
+"""A note as its template reads it: line feeds only, the section of each character, what is templated and boilerplate.
 
+Boilerplate is templated text that tells nothing of its patient (docs/methods.md, section 2, "Boilerplate"). The paper's
+rules describe notes and take whole lines, histories included; to call a leak none, less must do.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from clinaudit.templates.boilerplate import TermFinder, mask_boilerplate
+from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import Section, SectionResolver, normalize_newlines
-from clinaudit.templates.templated import TemplatedText, mask_spans
+from clinaudit.templates.spans import Span
+from clinaudit.templates.templated import Rule, TemplatedText, mask_spans
+
+#: Finds the clinical terms of a text.
+TermFinder = Callable[[str], Iterable[Span]]
+
+#: A clause ends as the rules' do, at `.`, `;` and a line break; no point within a number, after a title or after a
+#: single letter ("37.5", "dr. roe", "10 a.m.") ends one: the longer clause tells more.
+_CLAUSE_END = re.compile(
+    r"[;\n]|(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bmiss)(?<!\bprof)\.(?!\d)", re.IGNORECASE
+)
+#: What ends the list of a "negative for": it denies no more after it.
+_CONTRAST = re.compile(
+    r"\b(?:but|except|positive|whereas|although|though|however|yet|while|because|since|until|after|when)\b",
+    re.IGNORECASE,
+)
+#: A subject or verb of its own: an item of the list that holds one tells something.
+_TELLS = re.compile(
+    r"\b(?:i|he|she|they|it|we|you|his|hers?|theirs?|him|them|my|our|who|whose|which|that|is|are|was|were|be|been|has|had"
+    r"|have|does|did|do|will|would|can|could|may|might|says?|said|told|tells|reports?|reported|admits?|admitted|states?"
+    r"|stated|endorse[sd]?|confide[sd]?|disclose[sd]?|diagnosed|confirmed|came)\b",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"[^\n]*?\bnegative[ \t]+for\b", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[^,]|,(?=\d))+?(?:,(?!\d)|\b(?:and|or|nor)\b|\Z)", re.IGNORECASE)
+#: Words of one item at most: what is longer tells something.
+_LONGEST_ITEM = 6
+_CUE = re.compile(r"\b(?:positive|diagnosed|history\s{1,9}of)\b", re.IGNORECASE)
+#: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
+_NEGATION = re.compile(
+    r"(?:\b(?:no|not|never|neither|nor|none|non|denie[sd]|denying|negative|without|absent)|n['’]t)\b", re.IGNORECASE
+)
+_TIME = r"(?:,?[ \t]{1,9}(?:at[ \t]{1,9})?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[ap]\.?m\b\.?)?)?"
+#: The stamp at the head of what these rules take. A name after it is boilerplate by the rule of its own.
+_STAMPS: Mapping[Rule, re.Pattern[str]] = {
+    Rule.LAST_REVIEWED: re.compile(
+        r"[ \t]*last[ \t]+reviewed\b(?:[ \t]{1,9}on\b)?(?:[ \t]{1,9}\d{1,4}[/.-]\d{1,2}(?:[/.-]\d{2,4})?)?" + _TIME,
+        re.IGNORECASE,
+    ),
+    Rule.DATE_TIME_LINE: re.compile(rf"[ \t]*\d{{1,2}}([/-])\d{{1,2}}\1\d{{2,4}}{_TIME}", re.IGNORECASE),
+}
+#: Rules that take no more than their words.
+_AS_THEY_ARE = (Rule.HEADER_PREFIX, Rule.BY_NAME_LINE, Rule.SEE_REFERENCE)
+
+
+def mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
+    """Return one byte a character of a whole note: 1 where boilerplate. `by_rule` are the rules' spans in it."""
+    note = plain_blanks(note)
+    negatives = [_before_contrast(note, span) for span in by_rule[Rule.NEGATIVE_ROS]]
+    ends = sorted(
+        {match.end() for match in _CLAUSE_END.finditer(note)} | {span.end for span in negatives} | {len(note)}
+    )
+    # "History of present illness:" is a header, and tells of none.
+    headers = mask_spans(len(note), [by_rule[Rule.HEADER_PREFIX]])
+    cues = (match for match in _CUE.finditer(note) if not headers[match.start()])
+    stamps = (
+        Span(*found.span())
+        for rule, stamp in _STAMPS.items()
+        for span in by_rule[rule]
+        if (found := stamp.match(note, *span))
+    )
+    # Of the combined history its header alone is boilerplate: histories stand under it.
+    mask = mask_spans(len(note), [negatives, stamps, *(by_rule[rule] for rule in _AS_THEY_ARE)])
+    for start, end in _telling_clauses(note, ends, cues, find_terms):
+        mask[start:end] = bytes(end - start)
+    return bytes(mask)
+
+
+def _telling_clauses(
+    note: str, ends: list[int], cues: Iterable[re.Match[str]], find_terms: TermFinder
+) -> Iterator[Span]:
+    """Yield the clauses, which end at `ends`, that hold a term, or a cue without a negation before it."""
+    telling: set[int] = set()
+    for start, end in find_terms(note):
+        telling.update(range(bisect.bisect_right(ends, start), bisect.bisect_left(ends, end) + 1))
+    for cue in cues:
+        clause = bisect.bisect_right(ends, cue.start())
+        begin = ends[clause - 1] if clause else 0
+        if clause not in telling and _NEGATION.search(note, begin, cue.start()) is None:
+            telling.add(clause)
+    for clause in telling:
+        yield Span(ends[clause - 1] if clause else 0, ends[clause])
+
+
+def _before_contrast(note: str, span: Span) -> Span:
+    """Return the span as far as it lists what is denied, item by item, each a few words without a subject or verb."""
+    begins = _LIST.match(note, *span)
+    begin = span.start if begins is None else begins.end()
+    contrast = _CONTRAST.search(note, begin, span.end)
+    denied = note[begin : span.end if contrast is None else contrast.start()]
+    for item in _ITEM.finditer(denied):
+        if len(item[0].split()) > _LONGEST_ITEM or _TELLS.search(item[0]) is not None:
+            return Span(span.start, begin + len(denied[: item.start()].rstrip(" \t,(")))
+    return Span(span.start, span.end if contrast is None else begin + len(denied.rstrip(" \t,(")))
 
 
 @dataclass(frozen=True, slots=True)

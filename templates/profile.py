@@ -16,8 +16,7 @@ from clinaudit.templates.header_styles import DEFAULT_STYLES
 from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile_problems import profile_problems
-from clinaudit.templates.text_file import locate_shipped, parse_toml, read_text_file
-from clinaudit.templates.toml_lines import EntryPath, TomlLines
+from clinaudit.templates.text_file import EntryPath, TomlLines, locate_shipped, parse_toml, read_text_file
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
-from clinaudit.templates.blanks import plain_blanks
+from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import SectionResolver
 from clinaudit.templates.spans import Span

@@ -17,11 +17,11 @@ from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.surrogate_tags import said_in
 from clinaudit.reports.exact.corpus import CorpusSummary, PopulationSummary
 from clinaudit.reports.exact.disclosure import DisclosureResults
 from clinaudit.reports.exact.results import PromptSummary, RenderedResults, Results, StageCompleteness
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.templates.markup import said_in
 
 
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Results:

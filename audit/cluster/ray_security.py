@@ -1,18 +1,23 @@
-"""The security checks before PHI goes to a Ray cluster: TLS, token authentication, no statistics, confined files.
+"""The security checks before PHI goes to a Ray cluster, and the one way to start a node (docs/performance.md).
 
-Owns these checks for the driver, for each node, and for the start of a node. Knows nothing of Ray's API.
+TLS, token authentication, no dashboard, no statistics, all files in one private directory: checked for the driver, for
+each node, and for the start of a node. Knows nothing of Ray's API.
 """
 
 import importlib.util
 import os
 import platform
+import resource
 import socket
 import ssl
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from clinaudit.audit.run.library_confinement import library_versions
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 
@@ -173,3 +178,45 @@ def report_node() -> NodeReport:
 def own_versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal results."""
     return {"clinaudit": VERSION, "python": platform.python_version(), **library_versions()}
+
+
+#: Below the run's `work/`.
+_FOLDER = "ray"
+
+
+def prepare_node(out: Path, *, address: str | None, ip: str, port: int) -> list[str]:
+    """Check everything, prepare the environment that the node's workers inherit, and return Ray's arguments.
+
+    Without an `address` to join, the node is a cluster's head. Raises `UnsafeError` where the node would not be safe.
+    """
+    require_secure_settings(address or f"{ip}:{port}")
+    run = RunDirectory(out)
+    directory = run.work / _FOLDER
+    require_short(directory)
+    require_own_certificate(ip)
+    if address is not None:
+        require_tls(address)
+    # A core dump would hold PHI, in whatever place the system writes it to.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    run.create()
+    take_libraries_offline(run.work)
+    confine_libraries(run.work)
+    os.environ.update(SWITCHES)
+    # One worker for each processor: a library's own threads would overload it.
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    os.environ[NODE_DIRECTORY] = str(directory)
+    place = ["--head", f"--port={port}", "--include-dashboard=false"] if address is None else [f"--address={address}"]
+    return [
+        *place,
+        f"--node-ip-address={ip}",
+        f"--temp-dir={directory}",
+        "--include-log-monitor=false",
+        "--disable-usage-stats",
+        "--log-color=false",
+        "--block",
+    ]
+
+
+def become_node(arguments: Sequence[str]) -> NoReturn:
+    """Replace this process by Ray, which stays in the foreground."""
+    os.execv(sys.executable, [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments])

@@ -86,11 +86,10 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
     from clinaudit.audit.gate.needed_patients import needed_patients_text
     from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
-    from clinaudit.audit.preview.prompt_file import require_empty, write_prompts
+    from clinaudit.audit.preview.profile_fit import Kind
+    from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
-    from clinaudit.priors.profile_fit import Kind
-    from clinaudit.priors.prompt_fit import unlimited_writer
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:

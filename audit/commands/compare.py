@@ -104,7 +104,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
-    from clinaudit.priors.corpus.patient_list import read_patient_list
+    from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.schema.comparison import EXIT_STATUS, ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text

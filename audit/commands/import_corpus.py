@@ -8,7 +8,7 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.priors.importers.kinds import Kind, System
+from clinaudit.priors.importers import Kind, System
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
 
 
 def _left_lines(dest: Path) -> list[str]:
-    from clinaudit.priors.importers.destination import left_behind
+    from clinaudit.priors.importers.corpus_writer import left_behind
 
     return [
         f"note: {path} (PHI) is of an import that was killed, or that still runs; if none does, remove it"

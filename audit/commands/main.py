@@ -32,8 +32,7 @@ from clinaudit.audit.commands.show import show
 from clinaudit.audit.commands.template import template
 from clinaudit.audit.commands.unlearn import unlearn
 from clinaudit.audit.commands.verify import verify
-from clinaudit.audit.console.streams import warn
-from clinaudit.audit.console.termination import ends_in_order
+from clinaudit.audit.console.streams import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.version import VERSION

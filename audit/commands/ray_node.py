@@ -36,7 +36,7 @@ def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **s
       clinaudit ray-node --head --out run/ --ip 10.0.0.1
       clinaudit ray-node --address 10.0.0.1:6379 --out /secure/node --ip 10.0.0.2
     """
-    from clinaudit.audit.cluster.ray_node import become_node, prepare_node
+    from clinaudit.audit.cluster.ray_security import become_node, prepare_node
 
     if head == (address is not None):
         raise click.UsageError("give either --head or --address")

@@ -35,7 +35,7 @@ def learn(corpus: Path, out: Path) -> int:
       clinaudit template learn corpus/ --out ours.toml
       clinaudit check corpus/ --template ours.toml
     """
-    from clinaudit.priors.learned_profile import learn_profile
+    from clinaudit.audit.preview.learned_profile import learn_profile
 
     preview = learn_profile(corpus, out).preview
     say_of_finished_work(

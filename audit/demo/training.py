@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
-from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 if TYPE_CHECKING:

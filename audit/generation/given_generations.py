@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.model.token_spans import TokenSpans
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.model.tokenizer import ModelTokenizer, TokenSpans
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.spans import Span

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.engines.repetition_guard import (
+from clinaudit.audit.model.engines.protocol import (
     NONE_ALLOWED,
     REPEATED_NGRAM,
     Ngram,

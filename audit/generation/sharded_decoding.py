@@ -12,7 +12,7 @@ from pathlib import Path
 from clinaudit.audit.choices import EngineName
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import Engine, GenerationOutput, GenerationRequest
 from clinaudit.audit.model.engines.selection import choose_threads, make_engine
 from clinaudit.audit.model.files import inspect_adapted, inspect_model

@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clinaudit.audit.choices import EngineChoice, EngineName
-from clinaudit.audit.model.adapters.files import is_adapter
-from clinaudit.audit.model.engines.memory import require_loadable
-from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions
+from clinaudit.audit.model.adapter import is_adapter
+from clinaudit.audit.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
 from clinaudit.audit.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel, parse_served_model, require_approved
+from clinaudit.audit.served.access import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
 
 

@@ -16,7 +16,7 @@ from jinja2 import Environment, TemplateSyntaxError
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.chat import SYSTEM, Conversation, Message, RenderedChat
+from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderedChat
 
 #: A prompt takes less than a millisecond.
 DEADLINE_S: Final = 10.0

@@ -1,11 +1,12 @@
 """What an audit of a corpus would cover, found without running a model (`clinaudit check`).
 
 Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: the matchers take
-seconds and hundreds of megabytes to load. Knows nothing of how a look is printed.
+seconds and hundreds of megabytes to load. The counts are exact, for the corpus's owner alone.
 """
 
+import hashlib
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,21 +15,104 @@ from clinaudit.audit.cohorts.stage import CohortChoice, foresee_targets
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.labels import Annotator, Labels, label_patients, labels_of_table
 from clinaudit.audit.judge.selection import make_judge
+from clinaudit.audit.preview.notes_fit import TableFit, mark_doubtful_facts, measure_table_fit, measure_whole_fit
+from clinaudit.audit.preview.profile_fit import ProfileFit
+from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.description import CorpusDescription, describe_corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
-from clinaudit.priors.profile_fit import ProfileFit
-from clinaudit.priors.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
+from clinaudit.priors.fragments import FEWER_THAN, Coverage, count_fitting
 from clinaudit.priors.prompts import write_priors
-from clinaudit.priors.surrogate_tags import find_styles
-from clinaudit.priors.table_fit import TableFit, measure_table_fit
-from clinaudit.priors.text_fit import measure_whole_fit
-from clinaudit.priors.uniqueness import FEWER_THAN, Coverage, count_fitting
+from clinaudit.templates.markup import find_styles
 from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.sections import normalize_newlines
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDescription:
+    """Counts of one split."""
+
+    patients: int
+    notes: int
+    #: Notes with a visit date.
+    dated_notes: int
+    known_age: int
+    known_sex: int
+    known_name: int
+    known_dob: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDescription:
+    """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`."""
+
+    train: SplitDescription
+    nontrain: SplitDescription
+    #: Patients and notes of the validation split.
+    validation: tuple[int, int]
+    #: Patients of the patients table that have no notes.
+    patients_without_notes: int
+    #: Patients labelled positive and negative, by diagnosis, sorted; empty without a table.
+    labels: dict[str, tuple[int, int]]
+    #: Distinct note texts that stand in notes of both splits.
+    shared_texts: int
+    #: Patients, of either split, with such a note.
+    patients_with_shared_texts: int
+    #: What was read otherwise than it is written, and what the corpus lacks, in words.
+    warnings: tuple[str, ...]
+
+
+def describe_corpus(corpus: Corpus) -> CorpusDescription:
+    """Count what is in a corpus."""
+    texts = [
+        (_digest(note.text), patient)
+        for patient in corpus.patients.values()
+        for note in corpus.notes_of(patient.patient_id)
+    ]
+    splits: defaultdict[bytes, set[Split]] = defaultdict(set)
+    for text, patient in texts:
+        splits[text].add(patient.split)
+    shared = {text for text, seen in splits.items() if len(seen) == 2}
+    return CorpusDescription(
+        train=_describe_split(corpus, "train"),
+        nontrain=_describe_split(corpus, "nontrain"),
+        validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
+        patients_without_notes=corpus.patients_without_notes,
+        labels=_count_labels(corpus),
+        shared_texts=len(shared),
+        patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
+        warnings=(*corpus.readings, *corpus.warnings),
+    )
+
+
+def _digest(text: str) -> bytes:
+    """Return the digest of a text, compared in its place: all texts together would not fit into memory."""
+    return hashlib.blake2b(normalize_newlines(text).encode("utf-8"), digest_size=16).digest()
+
+
+def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
+    patients = [corpus.patients[patient_id] for patient_id in corpus.patient_ids(split)]
+    notes = [note for patient in patients for note in corpus.notes_of(patient.patient_id)]
+    return SplitDescription(
+        patients=len(patients),
+        notes=len(notes),
+        dated_notes=sum(note.visit_date is not None for note in notes),
+        known_age=sum(patient.age is not None for patient in patients),
+        known_sex=sum(patient.sex is not None for patient in patients),
+        known_name=sum(patient.name is not None for patient in patients),
+        known_dob=sum(patient.dob is not None or patient.birth_year is not None for patient in patients),
+    )
+
+
+def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for (patient_id, diagnosis), present in (corpus.diagnosis_labels or {}).items():
+        if patient_id in corpus.validation:
+            continue
+        counts[diagnosis][0 if present else 1] += 1
+    return {diagnosis: (positive, negative) for diagnosis, (positive, negative) in sorted(counts.items())}
 
 
 @dataclass(frozen=True, slots=True)

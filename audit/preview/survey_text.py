@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.preview.survey import Survey
-from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
+from clinaudit.audit.preview.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
+from clinaudit.audit.preview.survey import CorpusDescription, SplitDescription, Survey
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
-from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
+from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
-from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.names import named_layout

@@ -15,12 +15,10 @@ from typing import Any, TypeVar
 
 import openai
 
-from clinaudit.audit.served.access import Access, EndpointWords, RequestForm
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, EndpointWords, RequestForm, ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
-from clinaudit.audit.served.json_answer import read_json_object
-from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question
+from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question, read_json_object
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.

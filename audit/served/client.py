@@ -16,8 +16,7 @@ from typing import Any
 import httpx2
 import openai
 
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import require_approved
+from clinaudit.audit.served.access import Access, require_approved
 from clinaudit.errors import BadInputError, ClinauditError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.

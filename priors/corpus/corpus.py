@@ -1,25 +1,22 @@
 """The corpus: patients, their notes in order of time, and their diagnosis labels (docs/corpus-format.md).
 
-Owns the interface of a corpus, and `read_corpus`, which reports all problems at once: a `Corpus` is always valid.
-Knows nothing of file formats, or of what a note says.
+`read_corpus` reports all problems at once: a `Corpus` is always valid.
 """
 
 import hashlib
+import hmac
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
-from clinaudit.priors.corpus.folder import advise_import, find_tables
-from clinaudit.priors.corpus.joined_ids import People, join_notes, join_patients
-from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.note_texts import NoteTexts, PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
-from clinaudit.priors.corpus.people import StatedIdentity, find_people
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.people import People, StatedIdentity, find_people, join_notes, join_patients
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.rows import (
     check_references,
     collect_labels,
@@ -27,7 +24,7 @@ from clinaudit.priors.corpus.rows import (
     collect_patients,
     collect_splits,
 )
-from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, read_table
+from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import, find_tables, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,3 +222,22 @@ def _warnings(
     elif dated == {True, False}:
         found.append("Some notes have no visit date; they are taken as earlier than a patient's dated ones.")
     return found
+
+
+def draw_secret(texts: Iterable[str], *, purpose: bytes) -> bytes:
+    """Return 32 bytes drawn from the texts in their order; another purpose gives others."""
+    digest = hashlib.sha256(purpose)
+    for text in texts:
+        data = text.encode("utf-8")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()
+
+
+def all_texts(corpus: Corpus) -> Iterator[str]:
+    """Yield the text of every note of the corpus's arms, in the order of the patients' ids."""
+    return (note.text for patient_id in sorted(corpus.patients) for note in corpus.notes_of(patient_id))
+
+
+def keyed_digest(key: bytes, content: bytes) -> str:
+    """Return the hexadecimal HMAC-SHA-256 of the content."""
+    return hmac.digest(key, content, "sha256").hex()

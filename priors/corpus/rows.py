@@ -9,12 +9,25 @@ from dataclasses import dataclass, replace
 from datetime import date, time
 from typing import TypedDict, TypeVar
 
-from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
-from clinaudit.priors.corpus.cells import CellError, parse_count, parse_flag, parse_sex, parse_split
-from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
+from clinaudit.priors.corpus.cells import (
+    UNDECIDED,
+    Age,
+    CellError,
+    DayOrder,
+    completed_years,
+    find_day_order,
+    parse_age,
+    parse_birth,
+    parse_count,
+    parse_date,
+    parse_flag,
+    parse_sex,
+    parse_split,
+    require_possible_year,
+)
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import Row, Table
 
 Meaning = TypeVar("Meaning")

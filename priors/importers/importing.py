@@ -13,22 +13,20 @@ from pathlib import Path
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.diagnoses import Diagnosis
-from clinaudit.priors.importers.codes import CodeBook, Labels
-from clinaudit.priors.importers.column_map import ColumnMap, read_column_map
-from clinaudit.priors.importers.corpus_writer import CorpusWriter
-from clinaudit.priors.importers.destination import made_whole
-from clinaudit.priors.importers.fhir.export import PATIENT_TABLE as FHIR_PATIENTS
-from clinaudit.priors.importers.fhir.export import FhirExport
-from clinaudit.priors.importers.fhir.json_stream import find_fhir
-from clinaudit.priors.importers.fhir.references import Binaries
-from clinaudit.priors.importers.kinds import Kind, System
+from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
+from clinaudit.priors.importers.fhir import PATIENT_TABLE as FHIR_PATIENTS
+from clinaudit.priors.importers.fhir import FhirExport
+from clinaudit.priors.importers.fhir_files import find_fhir
+from clinaudit.priors.importers.fhir_resources import Binaries
 from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, TableCount
 from clinaudit.priors.importers.mimic import PATIENT_TABLE as MIMIC_PATIENTS
 from clinaudit.priors.importers.mimic import MimicExport, find_mimic
 from clinaudit.priors.importers.omop import PATIENT_TABLE as OMOP_PATIENTS
 from clinaudit.priors.importers.omop import OmopExport, find_omop
-from clinaudit.priors.importers.own_table import OwnTable, find_own_table
+from clinaudit.priors.importers.own_table import ColumnMap, OwnTable, find_own_table, read_column_map
 from clinaudit.priors.importers.tables import Reader
+from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
 LEDGER_NAME = "import.json"

@@ -10,11 +10,10 @@ from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
-from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.tables import Reader, Row, find_tables, required
-from clinaudit.priors.importers.values import require_sex
+from clinaudit.priors.importers.values import Labels, require_sex
 
 NOTE_TABLES = ("discharge", "radiology")
 PATIENT_TABLE = "patients"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
-from clinaudit.priors.importers.codes import Labels
+from clinaudit.priors.importers import System
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
-from clinaudit.priors.importers.kinds import System
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.tables import Layout, Reader, Row, find_tables, required
+from clinaudit.priors.importers.values import Labels
 
 PATIENT_TABLE = "person"
 _TABLES = (

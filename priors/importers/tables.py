@@ -26,7 +26,6 @@ from clinaudit.priors.corpus.files import (
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.priors.corpus.records import is_encodable, next_cells
-from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
@@ -228,6 +227,14 @@ def _column_places(
     remedy = "; if it is not, set `delimiter` in the column map" if keys else ""
     require_columns(places, required, keys, f" (the header was read as separated by {sign}{remedy})")
     return places
+
+
+def require_columns(found: Collection[str], wanted: Collection[str], keys: Mapping[str, str], where: str) -> None:
+    """Raise `BadInputError` that names missing columns, and the keys of the column map that ask for them."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        named = ", ".join(f"{name} ({keys[name]} of the column map)" if keys else name for name in missing)
+        raise BadInputError(f"column {named}: is missing{where}")
 
 
 def cells_of(

@@ -6,11 +6,20 @@ from typing import get_args
 import pytest
 from support.patient_facts import NOTE, PROFILE, facts_of
 
-from clinaudit.priors.chat import ChatForm, ChatRequest, Conversation, RenderedChat, converse
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import BACKGROUND_ENDING, Prior, PromptWriter, write_priors
-from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, Rendering
+from clinaudit.priors.renderings import (
+    ChatForm,
+    ChatRequest,
+    Conversation,
+    Fragment,
+    ProbedTiers,
+    PromptForm,
+    RenderedChat,
+    Rendering,
+    converse,
+)
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 
 TIER = {tier.id: tier for tier in TIERS}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.patient_facts import PROFILE, corpus_of
 
-from clinaudit.priors.doubtful_facts import mark_doubtful_facts
+from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.tiers import Fact
 

@@ -14,11 +14,11 @@ from support.aci_bench import ACI_BENCH
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.preview import learned_profile
+from clinaudit.audit.preview.learned_profile import MOST_PATIENTS, learn_profile
 from clinaudit.errors import BadInputError
-from clinaudit.priors import learned_profile
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
-from clinaudit.priors.learned_profile import MOST_PATIENTS, learn_profile
 from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.profile import NoteProfile, load_profile
@@ -187,7 +187,7 @@ def test_a_corpus_without_structure_is_said_to_have_none(tmp_path: Path) -> None
 
 
 def test_of_a_large_corpus_patients_are_read_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clinaudit.priors.learned_profile.MOST_PATIENTS", 30)
+    monkeypatch.setattr("clinaudit.audit.preview.learned_profile.MOST_PATIENTS", 30)
     learned = learn_profile(write_corpus(tmp_path, EVERY), tmp_path / "learned.toml")
     assert MOST_PATIENTS > 300
     # Ten of each layout, as they stand in the corpus.

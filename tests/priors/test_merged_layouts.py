@@ -21,10 +21,10 @@ from support.merged_layouts import (
 )
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.preview.learned_profile import LearnedProfile, learn_profile
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.learned_profile import LearnedProfile, learn_profile
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import Fact

@@ -8,8 +8,8 @@ import pytest
 from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import corpus_of
 
+from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import load_profile, locate_entries

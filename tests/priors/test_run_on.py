@@ -5,8 +5,13 @@ from pathlib import Path
 import pytest
 from support.patient_facts import NOTE, facts_of
 
-from clinaudit.priors.fragments import NoteFragment, quote_opening
-from clinaudit.priors.run_on import LONG_COMPLAINT, LONGEST_COMPLAINT, find_known_headers
+from clinaudit.priors.fragments import (
+    LONG_COMPLAINT,
+    LONGEST_COMPLAINT,
+    NoteFragment,
+    find_known_headers,
+    quote_opening,
+)
 from clinaudit.priors.tiers import TIERS
 
 TIER = {tier.id: tier for tier in TIERS}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.priors.surrogate_tags import find_styles, is_tag
+from clinaudit.templates.markup import find_styles, is_tag
 
 
 @pytest.mark.parametrize(

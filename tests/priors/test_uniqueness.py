@@ -5,8 +5,8 @@ from pathlib import Path
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.priors.facts import read_facts
+from clinaudit.priors.fragments import count_fitting
 from clinaudit.priors.tiers import TIERS
-from clinaudit.priors.uniqueness import count_fitting
 
 TIER = {tier.id: tier for tier in TIERS}
 HEADS = "patient_id,name,age,sex,occupation\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.profile import load_profile
+from clinaudit.templates.sections import LayoutReader
 
 
 def facts_of(profile: str, note: str) -> dict[str, str]:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.names import PREAMBLE
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import SectionResolver
+from clinaudit.templates.sections import LayoutReader, SectionResolver
 
 #: Consultations as the systems of British general practice print them, without the shorthand below their banners:
 #: banner, date, clinician, practice, name, birth, age or None, sex.

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from support.sample_notes import DICTATION, MIMIC, UK_GP
 
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.names import PREAMBLE
 from clinaudit.templates.profile import DEFAULT_PROFILE, SHIPPED, load_profile
-from clinaudit.templates.sections import SectionResolver
+from clinaudit.templates.sections import LayoutReader, SectionResolver
 
 # (profile, note, fact values, section names in order)
 NOTES = [

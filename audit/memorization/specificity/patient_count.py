@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.cluster.shards import ShardRunner
-from clinaudit.priors.corpus.aho_corasick import count_patients_by_automaton
-from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedNotes, count_patients_by_automaton, release_pages, split_patients
 
 if TYPE_CHECKING:
     from clinaudit.audit.memorization.specificity.window_index import WindowIndex

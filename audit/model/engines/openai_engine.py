@@ -18,8 +18,7 @@ from typing import Any
 import openai
 
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.client import error_for_all, open_client
 from clinaudit.errors import BadInputError, IncompleteError
 

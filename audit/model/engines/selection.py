@@ -4,8 +4,7 @@ import importlib.util
 import os
 
 from clinaudit.audit.choices import EngineChoice, EngineName
-from clinaudit.audit.model.engines.memory import require_loadable
-from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions
+from clinaudit.audit.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.model.engines.protocol import Engine
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.errors import UsageError

@@ -11,9 +11,14 @@ from importlib.metadata import version
 from typing import Any
 
 from clinaudit.audit.console.streams import first_line, quiet_stderr
-from clinaudit.audit.model.engines.options import EngineOptions
-from clinaudit.audit.model.engines.protocol import FinishReason, GenerationOutput, GenerationRequest, require_fitting
-from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
+from clinaudit.audit.model.engines.memory import EngineOptions
+from clinaudit.audit.model.engines.protocol import (
+    FinishReason,
+    GenerationOutput,
+    GenerationRequest,
+    RepetitionGuard,
+    require_fitting,
+)
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.errors import BadInputError, ClinauditError

@@ -26,9 +26,8 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.systems.served_wording import Strategy
 from clinaudit.audit.pii.systems.table import ROWS, TRAINED, SystemName, SystemRow, make_detector
 from clinaudit.audit.pii.systems.training import TrainingFolder
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 

@@ -11,9 +11,8 @@ from typing import Final
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.word_lists.name_words import is_eponym, is_known_name
 from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.priors.clinical_terms import clinical_terms
-from clinaudit.priors.diagnoses import load_panel
-from clinaudit.templates.boilerplate import TermFinder
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.templates.note import TermFinder
 
 #: After these a clinical word is somebody's name: "Mr. Lyme".
 _TITLE: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam)\.? $")

@@ -22,8 +22,8 @@ from clinaudit.audit.pii.masking.masked_file import (
     rules_for_all,
 )
 from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
-from clinaudit.audit.run.sqlite_file import remove_sqlite
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.run.durable_files import remove_sqlite
+from clinaudit.audit.served.access import ServedModel, require_approved
 from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold

@@ -20,13 +20,11 @@ from clinaudit.audit.pii.systems.served_utility import (
     read_ratings,
 )
 from clinaudit.audit.pii.systems.served_wording import Shot, Strategy, ask_for_entities, ask_what_is_needed
-from clinaudit.audit.served.access import Access, EndpointWords, first_form
-from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
+from clinaudit.audit.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate
-from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.

@@ -9,8 +9,7 @@ from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.systems.served_wording import PERSPECTIVES, Strategy, detection_id, relevance_id
 from clinaudit.audit.pii.taxonomy import PiiType
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
-from clinaudit.audit.served.question import restore_control_tokens
+from clinaudit.audit.served.question import StrictModel, read_answer, restore_control_tokens
 
 
 class NamedEntity(StrictModel):

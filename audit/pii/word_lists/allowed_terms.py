@@ -10,7 +10,7 @@ from typing import Final
 
 from clinaudit.audit.pii.values.normal_form import fold_words
 from clinaudit.audit.pii.word_lists.reading import read_lines, read_words
-from clinaudit.priors.clinical_terms import drug_words
+from clinaudit.priors.diagnoses import drug_words
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").
 _FINDING: Final = re.compile(

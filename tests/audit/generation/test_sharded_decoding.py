@@ -13,7 +13,7 @@ from clinaudit.audit.cluster.shards import LocalRunner
 from clinaudit.audit.generation import sharded_decoding
 from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
 from clinaudit.errors import BadInputError
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.model import english_pipeline
-from clinaudit.audit.model.english_pipeline import load_english, pieces_of
+from clinaudit.audit.language import english_pipeline
+from clinaudit.audit.language.english_pipeline import load_english, pieces_of
 from clinaudit.errors import BadInputError
 
 

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clinaudit.audit.model import sentence_embeddings
-from clinaudit.audit.model.entailment_model import EntailmentModel
-from clinaudit.audit.model.sentence_embeddings import SentenceEmbeddings, embeddings_of_directory, packaged_embeddings
+from clinaudit.audit.language import encoders
+from clinaudit.audit.language.encoders import (
+    EntailmentModel,
+    SentenceEmbeddings,
+    embeddings_of_directory,
+    packaged_embeddings,
+)
 from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 
 WORDS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "lung", "cancer", "water")
@@ -89,17 +93,17 @@ def test_packaged_weights_of_another_digest_are_refused_before_they_are_loaded(
     save_encoder(tmp_path / "strange_weights" / "model")
     (tmp_path / "strange_weights" / "__init__.py").write_text("raise SystemExit('it was run')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(sentence_embeddings, "PACKAGE", "strange_weights")
-    monkeypatch.setattr(sentence_embeddings, "SentenceEmbeddings", None)
+    monkeypatch.setattr(encoders, "PACKAGE", "strange_weights")
+    monkeypatch.setattr(encoders, "SentenceEmbeddings", None)
     with pytest.raises(IntegrityError, match="SHA-256 is another"):
         packaged_embeddings()
-    monkeypatch.setattr(sentence_embeddings, "PACKAGE", "no_such_package")
+    monkeypatch.setattr(encoders, "PACKAGE", "no_such_package")
     with pytest.raises(BadInputError, match="--embeddings"):
         packaged_embeddings()
 
 
 def test_the_packaged_weights_tell_like_from_unlike() -> None:
-    pytest.importorskip(sentence_embeddings.PACKAGE)
+    pytest.importorskip(encoders.PACKAGE)
     embeddings = packaged_embeddings()
     assert embeddings.name == "all-MiniLM-L6-v2, SHA-256 53aa51172d14"
     like = embeddings.similarity("The patient has lung cancer.", "A malignant tumor of the lung was found.")

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clinaudit.audit.preview.survey import SplitDescription, describe_corpus
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.description import SplitDescription, describe_corpus
 from clinaudit.priors.corpus.patient import Patient
 
 ACI_BENCH = Path(__file__).parents[4] / "shared" / "data" / "aci-bench"

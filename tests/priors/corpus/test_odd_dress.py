@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.description import describe_corpus
 from clinaudit.priors.corpus.patient import Patient
 
 PLAIN = {

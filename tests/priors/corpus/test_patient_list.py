@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.patient_list import read_patient_list
+from clinaudit.priors.corpus.patient import read_patient_list
 
 
 def test_a_patient_of_the_validation_split_is_not_called_unknown(tmp_path: Path) -> None:

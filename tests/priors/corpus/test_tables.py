@@ -11,7 +11,7 @@ import zstandard
 from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, problems_of
 
 from clinaudit.priors.corpus.files import find_file
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import PATIENTS, read_table
 
 

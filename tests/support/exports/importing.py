@@ -8,8 +8,8 @@ from support.corpus_tables import SECRET
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.importing import Imported, ImportRequest, plan_import
-from clinaudit.priors.importers.kinds import Kind, System
 
 
 def import_export(

@@ -11,7 +11,7 @@ from clinaudit.audit.pii.benchmark.samples.sample import SampleRow
 from clinaudit.audit.pii.benchmark.samples.typed_rows import iter_typed_rows
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 
 Read = TypeVar("Read", bound=SampleRow)
 _ROLE: Final = "the samples"

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ValidationError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 
 Row = TypeVar("Row", bound=BaseModel)
 _JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}

@@ -12,7 +12,7 @@ from clinaudit.audit.pii.benchmark.samples.sample import Prediction
 from clinaudit.audit.pii.benchmark.samples.typed_rows import iter_typed_rows
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 
 _ROLE: Final = "the predictions"
 PREDICTION_FIELDS: Final = tuple(Prediction.model_fields)

@@ -10,8 +10,7 @@ import pytest
 
 from clinaudit.audit.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError
 
 SECRET = "Jane Roe"

@@ -12,7 +12,7 @@ import pytest
 import torch
 from support.models.tiny_models import CONTEXT, peft_merged, save_adapter, save_llama
 
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.model.engines.selection import make_engine
 from clinaudit.audit.model.files import ModelFiles, inspect_adapted, inspect_model

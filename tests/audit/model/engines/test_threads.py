@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from clinaudit.audit.model.engines import selection
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.selection import choose_threads
 
 

@@ -8,9 +8,8 @@ from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.pii.systems.served_model import ServedSystem, Task
 from clinaudit.audit.pii.systems.served_wording import RELEVANCE_SCHEMAS, STRATEGIES, Shot, ask_what_is_needed
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.answer_cache import open_memory_cache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.errors import BadInputError, UnsafeError
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."

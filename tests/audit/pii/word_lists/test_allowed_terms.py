@@ -10,7 +10,7 @@ from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.word_lists.allowed_terms import allowed_terms, is_allowed, is_dosed_drug
 from clinaudit.audit.pii.word_lists.reading import read_words
-from clinaudit.priors.clinical_terms import drug_words
+from clinaudit.priors.diagnoses import drug_words
 
 NAMES = {category.id for category in categories().values() if category.type == "PER" and category.id != "social_handle"}
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from clinaudit.audit.preview.notes_fit import measure_whole_fit
+from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.fragments import quote_opening
-from clinaudit.priors.profile_fit import ProfileFit
-from clinaudit.priors.text_fit import measure_whole_fit
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile

@@ -13,16 +13,24 @@ from datetime import date
 from typing import Any
 
 from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.importers import System
+from clinaudit.priors.importers import fhir_resources as resources
 from clinaudit.priors.importers.attachments import KINDS, decode_base64, kind_of, text_of
-from clinaudit.priors.importers.codes import Labels
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
-from clinaudit.priors.importers.fhir import resources
-from clinaudit.priors.importers.fhir.json_stream import Found, iter_resources
-from clinaudit.priors.importers.fhir.references import Binaries, ReferenceIndex, Visit, key_of
-from clinaudit.priors.importers.fhir.resources import Attachment, CodeableConcept, Reference, checked
-from clinaudit.priors.importers.kinds import System
+from clinaudit.priors.importers.fhir_files import Found, iter_resources
+from clinaudit.priors.importers.fhir_resources import (
+    Attachment,
+    Binaries,
+    CodeableConcept,
+    Reference,
+    ReferenceIndex,
+    Visit,
+    checked,
+    key_of,
+)
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.tables import Reader
+from clinaudit.priors.importers.values import Labels
 
 PATIENT_TABLE = "Patient"
 _OTHER = "other resources"

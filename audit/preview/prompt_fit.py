@@ -1,20 +1,27 @@
-"""For how many patients a prompt can be made, and how many of the prompts fit the patients' notes, by tier and form.
+"""For how many patients a prompt can be made, and how many of the prompts fit the notes; and the file of all prompts.
 
-Owns the counts, over patients one at a time: a corpus may not fit in memory. They are of prompts as they are before
-scrubbing. Knows nothing of how a prompt is written.
+Counts are over patients one at a time: a corpus may not fit in memory. Prompts are as they are before scrubbing.
 """
 
+import errno
+import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
+from clinaudit.errors import StorageError, UsageError
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior, PromptWriter
 from clinaudit.priors.renderings import ProbedTiers, Rendering
-from clinaudit.priors.surrogate_tags import said_in
+from clinaudit.templates.markup import said_in
 from clinaudit.templates.profile import NoteProfile
 
 #: Characters a token, for estimates without a tokenizer: about what English clinical text has.
@@ -165,3 +172,70 @@ def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCou
 
 def _asked(prior: Prior) -> tuple[str, bool]:
     return prior.prompt, prior.excluded
+
+
+PROMPTS_FILE = "prompts.jsonl"
+
+
+def require_empty(directory: Path) -> None:
+    """Raise `UsageError` where the directory holds anything, or is none; call it before the work."""
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise UsageError("--prompts takes a new or empty directory; this is something else")
+    if directory.is_dir() and any(directory.iterdir()):
+        raise UsageError("--prompts takes a new or empty directory; this one holds files")
+
+
+def write_prompts(
+    directory: Path,
+    facts: Mapping[str, PatientFacts],
+    probed: ProbedTiers,
+    writer: PromptWriter,
+    progress: Progress,
+) -> Path:
+    """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file.
+
+    The file is there whole or not at all; raises `StorageError` where the disk does not take it.
+    """
+    require_empty(directory)
+    make_private_directory(directory)
+    path = directory / PROMPTS_FILE
+    with open(path, "x", encoding="utf-8", newline="\n", opener=_private) as file:
+        try:
+            with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
+                for known in facts.values():
+                    _write_lines(file, _rows(known, probed, writer))
+                    advance(1)
+            file.flush()
+        except BaseException as error:
+            path.unlink()
+            if isinstance(error, OSError):
+                reason = os.strerror(error.errno or errno.EIO)
+                raise StorageError(
+                    f"cannot write {printable(str(path))}: {reason}; give it room and run again"
+                ) from None
+            raise
+    return path
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
+
+
+def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterable[Mapping[str, object]]:
+    for prior in write_unscrubbed(known, probed, writer):
+        yield {
+            "patient_id": prior.patient_id,
+            "tier": prior.tier,
+            "rendering": prior.rendering,
+            "prompt": prior.prompt,
+            "excluded": prior.excluded,
+            "reason": prior.reason,
+            # What `check` counts; a further form of a tier is not judged by it.
+            "fits": None if prior.rendering in probed.beside else prior.unbroken,
+        }
+
+
+def _write_lines(file: TextIO, rows: Iterable[Mapping[str, object]]) -> None:
+    for row in rows:
+        # Characters beyond ASCII are escaped: a lone surrogate or a line separator of a note breaks no reader.
+        file.write(json.dumps(row) + "\n")

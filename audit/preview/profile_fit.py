@@ -12,14 +12,14 @@ from enum import StrEnum
 from typing import Literal
 
 from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
-from clinaudit.priors.run_on import find_known_headers
+from clinaudit.priors.fragments import find_known_headers
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
-from clinaudit.templates.toml_lines import EntryPath
+from clinaudit.templates.text_file import EntryPath
 
 #: A fact of the fragment tiers that is found for fewer of a layout's patients is a problem: its prompts would miss it.
 MINIMUM_SHARE = 0.9

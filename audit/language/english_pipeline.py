@@ -1,18 +1,38 @@
 """Pipelines of spaCy: a blank one, its small English model, or one in a directory; pieces of text that they hold.
 
-Owns by which names the model is found, and how a pipeline is loaded. Knows nothing of what is read from a text.
+spaCy imports presidio by itself, which takes transformers where that is installed: four seconds at each start. It does
+without where the import fails, so for that moment it is made to fail.
 """
 
+import importlib
+import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.model.presidio_package import import_presidio
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
     from spacy.language import Language
+
+_OPTIONAL = "transformers"
+
+
+@cache
+def import_presidio() -> ModuleType:
+    """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed."""
+    if _OPTIONAL in sys.modules:
+        return importlib.import_module("presidio_analyzer")
+    # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
+    sys.modules[_OPTIONAL] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("presidio_analyzer")
+    finally:
+        del sys.modules[_OPTIONAL]
+
 
 ENGLISH: Final = "en_core_web_sm"
 #: The model by the name of the package of its authors, then of the one in the package index.
