@@ -1,7 +1,7 @@
 """The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; docs/methods.md, section 1).
 
-The panel is `diagnoses.toml` and a site's own entries; its terms and the drugs of `drug_names.txt` and `drug_brands.txt`
-(words, a number sign begins a comment) make a clause of a note clinical. Knows nothing of negation.
+The panel is `diagnoses.toml` and a site's own entries. Its terms, and the drugs of `drug_names.txt` and
+`drug_brands.txt` (words; a number sign begins a comment), make a clause of a note clinical.
 """
 
 import bisect

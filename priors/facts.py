@@ -173,12 +173,7 @@ class FactReader:
         return replace(known, earlier=earlier)
 
     def _read(
-        self,
-        patient: Patient,
-        notes: Sequence[Note],
-        place: int,
-        *,
-        table: Mapping[Fact, Standing] | None = None,
+        self, patient: Patient, notes: Sequence[Note], place: int, *, table: Mapping[Fact, Standing] | None = None
     ) -> PatientFacts:
         """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
         latest = notes[place]
@@ -337,11 +332,7 @@ def identity_reader(profile: NoteProfile) -> StatedIdentity:
 
 
 def read_facts(
-    corpus: Corpus,
-    profile: NoteProfile,
-    patient_ids: Iterable[str],
-    *,
-    advance: Callable[[int], None] = lambda _: None,
+    corpus: Corpus, profile: NoteProfile, patient_ids: Iterable[str], *, advance: Callable[[int], None] = lambda _: None
 ) -> dict[str, PatientFacts]:
     """Return the facts of some patients of the corpus, sorted by id; calls `advance(1)` for each patient."""
     reader = FactReader(profile)

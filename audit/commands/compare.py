@@ -54,9 +54,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "of --forgotten, the robustness tests, and what it cost others.",
 )
 @click.option(
-    "--bench-model",
-    metavar="NAME",
-    help="Which model of --bench is RUN_B's.  [default: the one with its digest]",
+    "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
 )
 @click.option(
     "--canaries",
@@ -66,9 +64,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "writes one of a patient of --forgotten has not forgotten.",
 )
 @click.option(
-    "--canaries-digest",
-    metavar="SHA256",
-    help="SHA-256 of the file of --canaries, as it was stated before training.",
+    "--canaries-digest", metavar="SHA256", help="SHA-256 of the file of --canaries, as it was stated before training."
 )
 @click.option(
     "--exact",

@@ -57,13 +57,7 @@ def has_fast_bfloat16() -> bool:
 
 
 def fit(
-    network: Any,
-    rows: list[list[int]],
-    held_out: list[list[int]],
-    *,
-    plan: TrainingPlan,
-    seed: int,
-    progress: Progress,
+    network: Any, rows: list[list[int]], held_out: list[list[int]], *, plan: TrainingPlan, seed: int, progress: Progress
 ) -> list[dict[str, float | int | None]]:
     """Train in place; returns one row an epoch, losses in nats a token."""
     import torch
@@ -71,11 +65,7 @@ def fit(
     rng = torch.Generator().manual_seed(seed)
     steps = plan.epochs * math.ceil(len(rows) / plan.batch)
     optimizer = torch.optim.AdamW(
-        network.parameters(),
-        lr=plan.learning_rate,
-        betas=(0.9, 0.98),
-        weight_decay=plan.weight_decay,
-        fused=True,
+        network.parameters(), lr=plan.learning_rate, betas=(0.9, 0.98), weight_decay=plan.weight_decay, fused=True
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps, plan.warmup))
     log: list[dict[str, float | int | None]] = []

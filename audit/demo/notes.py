@@ -151,12 +151,7 @@ class _Chart:
         body.add("location", self.patient.practice)
 
     def _draw_visit(
-        self,
-        body: _Body,
-        index: int,
-        known: list[SensitiveDiagnosis],
-        complaint: Complaint,
-        rng: random.Random,
+        self, body: _Body, index: int, known: list[SensitiveDiagnosis], complaint: Complaint, rng: random.Random
     ) -> _Visit:
         patient = self.patient
         latest = index == len(patient.visits) - 1

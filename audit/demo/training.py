@@ -152,10 +152,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     tokenizer.train_from_iterator(texts, trainer)
     make_tokenizer: Any = PreTrainedTokenizerFast
     trained: PreTrainedTokenizerFast = make_tokenizer(
-        tokenizer_object=tokenizer,
-        eos_token=END_OF_TEXT,
-        pad_token=END_OF_TEXT,
-        clean_up_tokenization_spaces=False,
+        tokenizer_object=tokenizer, eos_token=END_OF_TEXT, pad_token=END_OF_TEXT, clean_up_tokenization_spaces=False
     )
     return trained
 

@@ -13,12 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.engines.protocol import (
-    NONE_ALLOWED,
-    REPEATED_NGRAM,
-    Ngram,
-    first_repeated_ngram,
-)
+from clinaudit.audit.model.engines.protocol import NONE_ALLOWED, REPEATED_NGRAM, Ngram, first_repeated_ngram
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
@@ -98,11 +93,7 @@ class Recitations:
 
 
 def measure_recitations(
-    priors: Iterable[Prior],
-    own_repeats: OwnRepeats,
-    *,
-    facts: Mapping[str, PatientFacts],
-    tokenizer: ModelTokenizer,
+    priors: Iterable[Prior], own_repeats: OwnRepeats, *, facts: Mapping[str, PatientFacts], tokenizer: ModelTokenizer
 ) -> Recitations:
     """Measure what the guard would cut off the rest of each latest note, as the fragment prompts are asked for it."""
     fragments = {tier.id: tier for tier in TIERS if tier.is_fragment}

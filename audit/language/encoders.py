@@ -1,8 +1,8 @@
 """Encoders read from a directory: sentence embeddings, and entailment (such as PubMedBERT-MNLI-MedNLI of AMNESIA).
 
-Files are checked and weights known by digest: safetensors alone, no code of the model's author, no network. A sentence's
-vector is the mean over its tokens (Reimers and Gurevych 2019), by default of all-MiniLM-L6-v2 in a package of the index,
-whose uploader is not its author.
+Files are checked and weights known by digest: safetensors alone, no code of the model's author, no network. A vector of
+a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default of all-MiniLM-L6-v2 in a package of the
+index, whose uploader is not its author.
 """
 
 from collections.abc import Mapping

@@ -186,11 +186,7 @@ def require_empty(directory: Path) -> None:
 
 
 def write_prompts(
-    directory: Path,
-    facts: Mapping[str, PatientFacts],
-    probed: ProbedTiers,
-    writer: PromptWriter,
-    progress: Progress,
+    directory: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter, progress: Progress
 ) -> Path:
     """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file.
 

@@ -149,11 +149,7 @@ class ChatEndpoint:
                     n=1,
                     response_format={
                         "type": "json_schema",
-                        "json_schema": {
-                            "name": question.schema_name,
-                            "strict": True,
-                            "schema": dict(question.schema),
-                        },
+                        "json_schema": {"name": question.schema_name, "strict": True, "schema": dict(question.schema)},
                     },
                     extra_body=form.parameters(question.max_answer_tokens),
                 )

@@ -214,11 +214,7 @@ def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
 
 
 def _column_places(
-    header: Sequence[str],
-    required: Collection[str],
-    wanted: Collection[str],
-    delimiter: str,
-    keys: Mapping[str, str],
+    header: Sequence[str], required: Collection[str], wanted: Collection[str], delimiter: str, keys: Mapping[str, str]
 ) -> dict[str, int]:
     if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
         raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")

@@ -27,11 +27,7 @@ _SENTENCE_SHARE = 0.2
 #: In non-blank lines: where a note has no known header, no more than this is its banner.
 _LONGEST_BANNER = 15
 #: Sections of facts, whatever word heads them.
-_SECTIONS = {
-    "chief_complaint": "Chief Complaint",
-    "hpi": "History of Present Illness",
-    "medications": "Medications",
-}
+_SECTIONS = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Illness", "medications": "Medications"}
 
 
 @dataclass(frozen=True, slots=True)

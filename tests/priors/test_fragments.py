@@ -224,12 +224,7 @@ def priors_of(tmp_path: Path, notes: dict[str, str], fragment: Fragment) -> list
     rows = [{"patient_id": name, "note_id": name, "text": text} for name, text in notes.items()]
     corpus = corpus_of(tmp_path, rows)
     writer = PromptWriter(
-        PROFILE,
-        panel=[],
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=50,
-        context_length=10**6,
+        PROFILE, panel=[], count_prompt_tokens=len, count_note_tokens=len, max_new_tokens=50, context_length=10**6
     )
     priors = write_priors(
         {name: [] for name in notes},

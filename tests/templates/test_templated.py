@@ -36,11 +36,7 @@ MATCHES = [
         "musculoskeletal:neurological: negative for dizziness\nx",
         ["musculoskeletal:neurological: negative for dizziness"],
     ),
-    (
-        Rule.NEGATIVE_ROS,
-        "integumentary/breast: negative for rash.",
-        ["integumentary/breast: negative for rash."],
-    ),
+    (Rule.NEGATIVE_ROS, "integumentary/breast: negative for rash.", ["integumentary/breast: negative for rash."]),
     (Rule.NEGATIVE_ROS, "the swab was negative for strep", []),
     (Rule.NEGATIVE_ROS, "respiratory: positive for cough", []),
     (Rule.NEGATIVE_ROS, "respiratory: negative forceps", []),

@@ -44,13 +44,7 @@ class OpenAIEngine:
 
     name = "openai"
 
-    def __init__(
-        self,
-        model: ServedModel,
-        access: Access,
-        *,
-        context_length: int,
-    ) -> None:
+    def __init__(self, model: ServedModel, access: Access, *, context_length: int) -> None:
         """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._client = open_client(model.base_url, access)
         self._model = model

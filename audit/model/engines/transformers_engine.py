@@ -110,8 +110,7 @@ class TransformersEngine:
         # Padding is masked, so that its id means nothing: 0 is in every vocabulary.
         pads = [longest - len(row.request.prompt_ids) for row in rows]
         token_ids = torch.tensor(
-            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)],
-            device=self._device,
+            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)], device=self._device
         )  # (rows, longest)
         mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=self._device)
         positions = (mask.cumsum(dim=1) - 1).clamp(min=0)

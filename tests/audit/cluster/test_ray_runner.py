@@ -169,10 +169,7 @@ def test_a_node_not_started_by_us_is_refused(secrets, secure, cluster) -> None:
     )  # fmt: skip
     assert started.returncode == 0
     try:
-        with (
-            pytest.raises(UnsafeError, match="ray-node"),
-            open_runner(cluster.address, RunDirectory(cluster.run).work),
-        ):
+        with pytest.raises(UnsafeError, match="ray-node"), open_runner(cluster.address, RunDirectory(cluster.run).work):
             pass
     finally:
         for process in Path("/proc").glob("[0-9]*"):

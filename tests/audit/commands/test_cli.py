@@ -315,7 +315,7 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
 def test_the_demo_ends_with_what_to_do_next(capsys, monkeypatch, tmp_path, quiet: tuple[str, ...]) -> None:
     settings = AuditSettings(model="m", corpus=tmp_path / "corpus", out=tmp_path / "run")
     monkeypatch.setattr("clinaudit.audit.demo.run.run_demo", lambda *_args, **_kwargs: settings)
-    monkeypatch.setattr("clinaudit.audit.commands.demo.audit_and_say", lambda _settings: 1)
+    monkeypatch.setattr("clinaudit.audit.commands.audit.audit_and_say", lambda _settings: 1)
     assert run(["demo", str(tmp_path / "d"), *quiet]) == 0
     said = capsys.readouterr().out
     assert ("its patients are invented. It should fail" in said) is (not quiet)

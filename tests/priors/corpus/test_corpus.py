@@ -155,7 +155,7 @@ def test_a_patient_of_notes_missing_from_the_table_is_bad_and_one_without_notes_
     write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": one, "split": "train"} for one in "ac"])
     assert problems_of(tmp_path) == [
         "notes.jsonl, column patient_id, in 2 rows (2, 3): has no row in patients.jsonl (identifiers must be written "
-        "exactly alike in all tables: 007 is not 7)",
+        "exactly alike in all tables: 007 is not 7)"
     ]
     write_notes(tmp_path, "a")
     corpus = read_corpus(tmp_path)

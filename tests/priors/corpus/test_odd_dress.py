@@ -138,10 +138,7 @@ def test_synonyms_are_not_guessed_and_columns_left_out_are_named(tmp_path: Path)
 
 
 def test_pooled_ages_and_years_of_birth_are_what_they_say(tmp_path: Path) -> None:
-    files = {
-        **PLAIN,
-        "patients.csv": "patient_id,age,dob\na,90+,\nb,,1950\nc,>89,1931-01-01\n",
-    }
+    files = {**PLAIN, "patients.csv": "patient_id,age,dob\na,90+,\nb,,1950\nc,>89,1931-01-01\n"}
     corpus = read_corpus(write(tmp_path / "odd", files))
     unknown = [None] * 5
     assert corpus.patients["a"] == Patient("a", "train", 90, None, None, None, *unknown[:4], age_is_pooled=True)

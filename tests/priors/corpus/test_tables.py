@@ -81,7 +81,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             b"id,note_id,text\nZebulon,1,Zebulon\n",
             [
                 "notes.csv, column patient_id: is missing; the first line must name the columns "
-                "(it was read as 3 names separated by commas)",
+                "(it was read as 3 names separated by commas)"
             ],
         ),
         ("notes.jsonl", b'{"patient_id": "a", "note_id": "Zebulon"}', ["notes.jsonl, column text: is missing"]),
@@ -95,7 +95,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             b"patient_id,note_id,text\na,1,x\na,2\na,3,Zebulon,y\n\na,5,z\n",
             [
                 "notes.csv, in 2 rows (2, 3): has not as many fields as the header, which has 3, separated by commas; "
-                "a cell that holds a delimiter (as in 1,5) must stand in quotes",
+                "a cell that holds a delimiter (as in 1,5) must stand in quotes"
             ],
         ),
         (
@@ -188,9 +188,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
         (
             "notes.csv",
             b"patient_id,note_id,text\na,Zebulon,x\nb,2,x\nc,Zebulon,x\nd,Zebulon,x\n",
-            [
-                "notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row",
-            ],
+            ["notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row"],
         ),
     ],
 )

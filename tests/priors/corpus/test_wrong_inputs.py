@@ -43,9 +43,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "a delimiter that nobody reads": (
         notes("sep=#\npatient_id#note_id#text\na#1#Zebulon\n"),
-        [
-            "notes.csv: declares a delimiter that is not read; use commas, semicolons, tabs or vertical bars",
-        ],
+        ["notes.csv: declares a delimiter that is not read; use commas, semicolons, tabs or vertical bars"],
     ),
     "no header": (
         notes("a;1;Zebulon one\nb;2;Zebulon two\n"),
@@ -67,7 +65,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         patients("a,train,46,5", "b,train,47,0"),
         [
             "patients.csv, in 2 rows (1, 2): has not as many fields as the header, which has 3, separated by commas"
-            + FIELDS,
+            + FIELDS
         ],
     ),
     "an age with a decimal comma that is no whole one": (
@@ -198,10 +196,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         ["patients.csv, column patient_id, in 2 rows (1, 3): has the same patient_id as another row"],
     ),
     # Splits
-    "a third split": (
-        patients("a,train,1", "b,test,2"),
-        [f"patients.csv, row 2, column split: {NO_SPLIT}"],
-    ),
+    "a third split": (patients("a,train,1", "b,test,2"), [f"patients.csv, row 2, column split: {NO_SPLIT}"]),
     "a patient in both splits": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\na,3,Zebulon,nontrain\n"),
         [
@@ -214,10 +209,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "notes.csv": "patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\n",
             "patients.csv": "patient_id,split\na,nontrain\nb,train\n",
         },
-        [
-            "patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it "
-            "out",
-        ],
+        ["patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it out"],
     ),
     "the split of some notes alone": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,\n"),
@@ -272,9 +264,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     # Sexes and diagnoses
     "sexes as codes": (
         patients("a,1", "b,2", columns="patient_id,sex"),
-        [
-            "patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)",
-        ],
+        ["patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)"],
     ),
     "sexes in another language": (
         patients("a,weiblich", "b,male", columns="patient_id,sex"),
