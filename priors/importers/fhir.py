@@ -9,6 +9,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from datetime import date
 from typing import Any
 
@@ -16,8 +17,9 @@ from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers import fhir_resources as resources
 from clinaudit.priors.importers.attachments import KINDS, decode_base64, kind_of, text_of
-from clinaudit.priors.importers.corpus_writer import CorpusWriter, NoteRecord, PatientRecord
-from clinaudit.priors.importers.fhir_files import Found, iter_resources
+from clinaudit.priors.importers.corpus_writer import NoteRecord, PatientRecord
+from clinaudit.priors.importers.export import Export, ImportRequest
+from clinaudit.priors.importers.fhir_files import Found, find_fhir, iter_resources
 from clinaudit.priors.importers.fhir_resources import (
     Attachment,
     Binaries,
@@ -28,11 +30,8 @@ from clinaudit.priors.importers.fhir_resources import (
     checked,
     key_of,
 )
-from clinaudit.priors.importers.ledger import ImportLedger, RecordError
-from clinaudit.priors.importers.tables import Reader
-from clinaudit.priors.importers.values import Labels
+from clinaudit.priors.importers.ledger import RecordError
 
-PATIENT_TABLE = "Patient"
 _OTHER = "other resources"
 _SYSTEMS: dict[str, System] = {
     "http://hl7.org/fhir/sid/icd-10-cm": "icd10",
@@ -49,67 +48,67 @@ _NOT_CERTAIN = frozenset({"unconfirmed", "provisional", "differential"})
 _PARTIAL_DATE = re.compile(r"([0-9]{4})(?:-(?:0[1-9]|1[0-2]))?")
 
 
-class FhirExport:
-    """Reads the resources of one export."""
+class FhirExport(Export):
+    """The resources of one export, read twice."""
 
-    def __init__(
-        self, files: Sequence[DataFile], writer: CorpusWriter, labels: Labels, ledger: ImportLedger, binaries: Binaries
-    ) -> None:
-        self._files = files
-        self._writer = writer
-        self._labels = labels
-        self._ledger = ledger
-        self._binaries = binaries
+    patient_table, code_table = "Patient", "Condition"
+
+    def __init__(self, request: ImportRequest) -> None:
+        super().__init__(request)
         self._index = ReferenceIndex()
         #: Digests of (patient, text) and the type of resource that gave them.
         self._documents: dict[bytes, str] = {}
         #: By patient: conditions that were used, which may stand before the patient's notes.
         self._conditions: Counter[str] = Counter()
-        self._pointed_at: dict[str, Callable[[Found], bool]] = {
-            PATIENT_TABLE: self._add_patient,
+        self._pointed_at: dict[str, Callable[[Found], bool | None]] = {
+            "Patient": self._add_patient,
             "Practitioner": self._add_practitioner,
             "PractitionerRole": self._add_role,
             "Organization": self._add_organization,
             "Encounter": self._add_encounter,
             "Binary": self._add_binary,
         }
-        self._pointing: dict[str, Callable[[Found], bool]] = {
+        self._pointing: dict[str, Callable[[Found], bool | None]] = {
             "DocumentReference": self._add_document,
             "DiagnosticReport": self._add_report,
             "Condition": self._add_condition,
         }
 
-    def read(self, reader: Reader) -> None:
-        """Read all files twice."""
-        self._ledger.expect(PATIENT_TABLE)
+    def _find(self) -> dict[str, DataFile]:
+        return {file.name: file for file in find_fhir(self.request.source)}
+
+    def _read(self) -> None:
+        ledger = self.reader.ledger
+        ledger.expect("Patient")
         again = []
-        for file in self._files:
-            pointing = False
-            for found in iter_resources(file, reader.tracker()):
-                kind = found.resource["resourceType"]
-                if kind in self._pointing:
-                    pointing = True
-                else:
-                    table = kind if kind in self._pointed_at else _OTHER
-                    self._ledger.seen(table)
-                    self._ledger.take(table, found.place, found, self._pointed_at.get(kind, _not_needed))
-            if pointing:
-                again.append(file)
-        for file in again:
-            for found in iter_resources(file, lambda _byte: None):
-                kind = found.resource["resourceType"]
-                if kind in self._pointing:
-                    self._ledger.seen(kind)
-                    self._ledger.take(kind, found.place, found, self._pointing[kind])
-        without_notes = self._conditions.keys() - self._writer.latest_visit.keys()
+        with closing(Binaries(self.writer.directory)) as self._binaries:
+            for file in self.files.values():
+                pointing = False
+                for found in iter_resources(file, self.reader.tracker()):
+                    kind = found.resource["resourceType"]
+                    if kind in self._pointing:
+                        pointing = True
+                    else:
+                        table = kind if kind in self._pointed_at else _OTHER
+                        ledger.seen(table)
+                        ledger.take(table, found.place, found, self._pointed_at.get(kind, _not_needed))
+                if pointing:
+                    again.append(file)
+            for file in again:
+                for found in iter_resources(file, lambda _byte: None):
+                    kind = found.resource["resourceType"]
+                    if kind in self._pointing:
+                        ledger.seen(kind)
+                        ledger.take(kind, found.place, found, self._pointing[kind])
+        without_notes = self._conditions.keys() - self.writer.latest_visit.keys()
         if without_notes:
-            self._ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
+            ledger.not_needed_after_all("Condition", sum(self._conditions[patient] for patient in without_notes))
 
     # What others point at ---------------------------------------------------------------------------------------------
 
-    def _add_patient(self, found: Found) -> bool:
+    def _add_patient(self, found: Found) -> None:
         patient = checked(resources.Patient, _with_id(found))
-        self._writer.add_patient(
+        self.writer.add_patient(
             PatientRecord(
                 patient_id=patient.id,
                 sex=None if patient.gender == "unknown" else patient.gender,
@@ -119,8 +118,7 @@ class FhirExport:
                 marital_status=None if patient.maritalStatus is None else patient.maritalStatus.words,
             )
         )
-        self._index.patients[self._index.add(PATIENT_TABLE, patient.id, found.full_url)] = patient.id
-        return True
+        self._index.patients[self._index.add("Patient", patient.id, found.full_url)] = patient.id
 
     def _add_practitioner(self, found: Found) -> bool:
         practitioner = checked(resources.Practitioner, _with_id(found))
@@ -130,14 +128,13 @@ class FhirExport:
             self._index.names[key] = name.text or " ".join((*name.prefix, name.words))
         return name is not None
 
-    def _add_role(self, found: Found) -> bool:
+    def _add_role(self, found: Found) -> None:
         role = checked(resources.PractitionerRole, _with_id(found))
         key = self._index.add("PractitionerRole", role.id, found.full_url)
         if role.practitioner is not None and role.practitioner.display:
             self._index.names[key] = role.practitioner.display
         elif (practitioner := self._index.key(role.practitioner)) is not None:
             self._index.roles[key] = practitioner
-        return True
 
     def _add_organization(self, found: Found) -> bool:
         organization = checked(resources.Organization, _with_id(found))
@@ -146,7 +143,7 @@ class FhirExport:
             self._index.names[key] = organization.name
         return organization.name is not None
 
-    def _add_encounter(self, found: Found) -> bool:
+    def _add_encounter(self, found: Found) -> None:
         encounter = checked(resources.Encounter, _with_id(found))
         key = self._index.add("Encounter", encounter.id, found.full_url)
         place = encounter.serviceProvider or Reference()
@@ -155,7 +152,6 @@ class FhirExport:
         self._index.visits[key] = Visit(
             start, name, None if name or not place.reference else sys.intern(place.reference)
         )
-        return True
 
     def _add_binary(self, found: Found) -> bool:
         binary = checked(resources.Binary, _with_id(found))
@@ -219,7 +215,7 @@ class FhirExport:
         digest = hashlib.blake2b(f"{note.patient_id}\0{note.text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice
-        self._writer.add_note(note)
+        self.writer.add_note(note)
         self._documents[digest] = kind
         return True
 
@@ -230,7 +226,7 @@ class FhirExport:
         if status.has(_NOT_THERE):
             return False
         if status.has(_NOT_CERTAIN):
-            self._labels.add(patient, frozenset(), ())
+            self.labels.add(patient, frozenset(), ())
             self._conditions[patient] += 1
             return True
         diagnoses: frozenset[str] = frozenset()
@@ -238,23 +234,23 @@ class FhirExport:
         for coding in condition.code.coding if condition.code else ():
             system = _SYSTEMS.get(coding.system or "")
             if system is not None and coding.code:
-                diagnoses |= self._labels.book.meaning(system, coding.code)
+                diagnoses |= self.labels.book.meaning(system, coding.code)
                 systems.add(system)
-        self._labels.add(patient, diagnoses, systems)
+        self.labels.add(patient, diagnoses, systems)
         self._conditions[patient] += 1
         return True
 
     def _first_name(self, references: Sequence[Reference]) -> str | None:
         names = [self._index.name(reference) for reference in references]
         if references and not any(names):
-            self._ledger.left_blank["provider: its name is not in the export"] += 1
+            self.reader.ledger.left_blank["provider: its name is not in the export"] += 1
         return next(filter(None, names), None)
 
     def _date(self, *candidates: str | None) -> str | None:
         given = [text for text in candidates if text]
         full = next((text for text in given if len(text) >= len("2024-01-31")), None)
         if given and full is None:
-            self._ledger.left_blank["visit date: without its month or day"] += 1
+            self.reader.ledger.left_blank["visit date: without its month or day"] += 1
         return full
 
     def _text(self, attachments: Sequence[Attachment]) -> str:

@@ -65,14 +65,14 @@ class Reader:
         self,
         table: str,
         file: DataFile,
-        read: Callable[[Row], bool],
+        read: Callable[[Row], bool | None],
         *,
         required: Collection[str],
         optional: Collection[str] = (),
         exact: Collection[str] = (),
         layout: Layout | None = None,
     ) -> None:
-        """Give `read` each row: it says whether the row was needed, or raises `RecordError`. See `rows`."""
+        """Give `read` each row: it returns False where that was not needed, or raises `RecordError`. See `rows`."""
         rows = self.rows(table, file, required=required, optional=optional, exact=exact, layout=layout)
         for place, row in rows:
             self.ledger.take(table, place, row, read)
