@@ -214,8 +214,8 @@ class OwnTable(Export):
                     ledger.take(_TABLE, place, (number, cells), self._add_sheet_row)
         else:
             layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, keys=keys)
-            for place, cells in self.reader.rows(_TABLE, self._file, required=keys, exact=(text,), layout=layout):
-                ledger.take(_TABLE, place, (place.number, cells), self._add_row)
+            for place, record in self.reader.rows(_TABLE, self._file, required=keys, exact=(text,), layout=layout):
+                ledger.take(_TABLE, place, (place.number, record), self._add_row)
         if "split" in self._map.columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
 
