@@ -20,7 +20,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.note import TermFinder
 from clinaudit.templates.spans import Span
 
-PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
+_PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
 
 
 class TermKind(StrEnum):
@@ -34,7 +34,7 @@ class TermKind(StrEnum):
 
 #: A text refers to the diagnosis if it holds one of these; symptoms do not count (docs/methods.md, section 1,
 #: "Scrubbing").
-REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
+_REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
     `only` keeps those ids, in the panel's order. Raises `BadInputError` listing every wrong entry and field, and
     `UsageError` for an id in `only` that the panel lacks.
     """
-    tables: dict[str, dict[str, object]] = tomllib.loads(PANEL_PATH.read_text(encoding="utf-8"))
+    tables: dict[str, dict[str, object]] = tomllib.loads(_PANEL_PATH.read_text(encoding="utf-8"))
     problems: list[str] = []
     for name, table in (extra or {}).items():
         if isinstance(table, Mapping):
@@ -120,10 +120,10 @@ def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> 
 
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
-    return bool(_matcher(diagnosis).find(text, REFERRING_KINDS))
+    return bool(_matcher(diagnosis).find(text, _REFERRING_KINDS))
 
 
-class TermMatcher:
+class _TermMatcher:
     """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -159,8 +159,8 @@ class TermMatcher:
 
 
 @lru_cache(maxsize=256)
-def _matcher(diagnosis: Diagnosis) -> TermMatcher:
-    return TermMatcher(diagnosis)
+def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
+    return _TermMatcher(diagnosis)
 
 
 def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:

@@ -62,7 +62,7 @@ def find_known_headers(note: str, start: int = 0, end: int | None = None) -> Ite
         yield known_as(match[kind], known_words().headers), Span(match.start(), match.end(kind))
 
 
-def sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, ...]:
+def _sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, ...]:
     """Return what the note's beginning up to `end`, in characters, runs on into, sorted.
 
     Header names in lower case, of sections that the tier does not hold and the template does not find there; and
@@ -140,7 +140,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     read_to = end
     if header is not None and header.span_chars.start - end <= _LONGEST_STRETCH:
         read_to, end = header.span_chars
-    runs_on = sections_run_into(facts, tier, read_to)
+    runs_on = _sections_run_into(facts, tier, read_to)
     holds = frozenset(fact for fact, field in facts.in_note.items() if field.value_chars.end <= end) - facts.tagged
     also_shows = {str(fact) for fact in holds.difference(tier.facts)}
     if _RECORD_NUMBER.search(note, 0, end) is not None:
@@ -175,7 +175,7 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
-    runs_on = sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
+    runs_on = _sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
     is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier) and not runs_on
     holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
     rest = facts.note[header.span_chars.end :]

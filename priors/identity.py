@@ -78,8 +78,13 @@ class IdentityReader:
                 names=names,
                 # A birth date settles it; what a table or a field says besides is another number.
                 ages=frozenset(
-                    _ages_from_births(births, visit)
-                    or _ages_from_table(patient, visit, visits[-1]) | _stated_ages(_written([own], Fact.AGE))
+                    {age_on(born, seen) for born in births for seen in visit if seen >= born}
+                    or _ages_from_table(patient, visit, visits[-1])
+                    | {
+                        int(number[0])
+                        for text in _written([own], Fact.AGE)
+                        if (number := _NUMBER.search(text)) and int(number[0]) <= MAX_AGE_YEARS
+                    }
                 ),
                 sexes=sexes,
                 birth_dates=births,
@@ -106,10 +111,6 @@ def _texts(values: Iterable[str | None]) -> frozenset[str]:
     return frozenset(value.strip() for value in values if value and 0 < len(value.split()) <= _MOST_WORDS)
 
 
-def _ages_from_births(births: Iterable[date], visits: Iterable[date]) -> set[int]:
-    return {age_on(born, seen) for born in births for seen in visits if seen >= born}
-
-
 def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozenset[date]) -> set[int]:
     """Return the table's age (that of the latest visit) at another visit; two where the birthday is not known."""
     if patient.age is None:
@@ -124,8 +125,3 @@ def _age_place(fields: Mapping[Fact, NoteField]) -> int | None:
     field = fields.get(Fact.AGE)
     number = _NUMBER.search(field.value) if field is not None else None
     return field.value_chars.start + number.start() if field is not None and number is not None else None
-
-
-def _stated_ages(texts: Iterable[str]) -> set[int]:
-    numbers = (_NUMBER.search(text) for text in texts)
-    return {int(number[0]) for number in numbers if number is not None and int(number[0]) <= MAX_AGE_YEARS}

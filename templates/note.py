@@ -57,7 +57,7 @@ _STAMPS: Mapping[Rule, re.Pattern[str]] = {
 _AS_THEY_ARE = (Rule.HEADER_PREFIX, Rule.BY_NAME_LINE, Rule.SEE_REFERENCE)
 
 
-def mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
+def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
     """Return one byte a character of a whole note: 1 where boilerplate. `by_rule` are the rules' spans in it."""
     note = plain_blanks(note)
     negatives = [_before_contrast(note, span) for span in by_rule[Rule.NEGATIVE_ROS]]
@@ -139,5 +139,5 @@ class NoteReader:
             normalized,
             tuple(self._resolver.sections(normalized)),
             bytes(mask_spans(len(normalized), by_rule.values())),
-            mask_boilerplate(normalized, by_rule, self._find_terms),
+            _mask_boilerplate(normalized, by_rule, self._find_terms),
         )

@@ -14,7 +14,7 @@ from clinaudit.templates.spans import Span
 
 
 @dataclass(frozen=True, slots=True)
-class LaidOutNote:
+class _LaidOutNote:
     """A note as one layout reads it."""
 
     layout: Layout
@@ -47,7 +47,7 @@ class LayoutReader:
         """Return the headers of a note."""
         return self._one_reader.read(text) if self._one_reader else list(self.read(text).headings)
 
-    def read(self, text: str) -> LaidOutNote:
+    def read(self, text: str) -> _LaidOutNote:
         """Return the note's headers and facts under the layout that it has."""
         *others, default = self._layouts
         for layout, reader, finder in others:
@@ -58,12 +58,12 @@ class LayoutReader:
         return _read(text, *default)
 
 
-def _read(text: str, layout: Layout, reader: HeadingReader, finder: FieldFinder) -> LaidOutNote:
+def _read(text: str, layout: Layout, reader: HeadingReader, finder: FieldFinder) -> _LaidOutNote:
     headings = reader.read(text)
     found = finder.find(text, headings)
     signed = layout.signature is None or layout.signature.found_in(text)
     fits = signed and found.placed.keys() | found.in_prose.keys() >= set(layout.required)
-    return LaidOutNote(layout, fits, tuple(headings), found)
+    return _LaidOutNote(layout, fits, tuple(headings), found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.errors import StorageError, UsageError
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
-PATIENTS_PER_ARM = 130
+_PATIENTS_PER_ARM = 130
 #: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
 _TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
@@ -30,7 +30,7 @@ _PATIENT_COLUMNS = (
 _NOTE_COLUMNS = ("note_id", "text", "visit_date", "provider", "practice")
 
 
-def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = PATIENTS_PER_ARM) -> None:
+def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PATIENTS_PER_ARM) -> None:
     """Write notes, patients, diagnoses and truth into `directory`; each file appears whole or not at all.
 
     Raises `UsageError` where the directory holds something that the demo did not make, `StorageError` where it
@@ -43,30 +43,28 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = PAT
             raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
         directory.mkdir(parents=True, exist_ok=True)
         write_atomically(directory / _TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
-        write_atomically(directory / PATIENTS_FILE, _as_csv(_PATIENT_COLUMNS, map(_patient_row, patients)))
-        diagnoses = _as_csv(("patient_id", "diagnosis", "present"), _diagnosis_rows(patients))
-        write_atomically(directory / _DIAGNOSES_FILE, diagnoses)
-        notes = _as_lines(_note_row(patient, note) for patient, notes in charts for note in notes)
-        write_atomically(directory / NOTES_FILE, notes)
+        rows = ([getattr(one, "arm" if name == "split" else name) for name in _PATIENT_COLUMNS] for one in patients)
+        write_atomically(directory / PATIENTS_FILE, _as_csv(_PATIENT_COLUMNS, rows))
+        flags = (
+            (patient.patient_id, diagnosis, "true" if patient.has(diagnosis) else "false")
+            for patient in patients
+            for diagnosis in DIAGNOSIS_IDS
+        )
+        write_atomically(directory / _DIAGNOSES_FILE, _as_csv(("patient_id", "diagnosis", "present"), flags))
+        texts = (
+            {
+                "patient_id": patient.patient_id,
+                **{name: str(getattr(note, name)) for name in _NOTE_COLUMNS},
+                "note_type": "progress note",
+            }
+            for patient, notes in charts
+            for note in notes
+        )
+        write_atomically(directory / NOTES_FILE, _as_lines(texts))
     except OSError as error:
         raise StorageError(
             f"cannot write the demo corpus to {directory} ({error.strerror}); make room or give another folder"
         ) from error
-
-
-def _note_row(patient: Patient, note: Note) -> dict[str, str]:
-    columns = {name: str(getattr(note, name)) for name in _NOTE_COLUMNS}
-    return {"patient_id": patient.patient_id, **columns, "note_type": "progress note"}
-
-
-def _patient_row(patient: Patient) -> list[object]:
-    return [getattr(patient, "arm" if name == "split" else name) for name in _PATIENT_COLUMNS]
-
-
-def _diagnosis_rows(patients: Sequence[Patient]) -> Iterable[tuple[str, str, str]]:
-    for patient in patients:
-        for diagnosis in DIAGNOSIS_IDS:
-            yield patient.patient_id, diagnosis, "true" if patient.has(diagnosis) else "false"
 
 
 def _truth_row(patient: Patient, notes: Sequence[Note]) -> dict[str, object]:

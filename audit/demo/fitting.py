@@ -108,7 +108,8 @@ class _Workers:
 
     def set_gradients(self, batch: list[list[int]]) -> tuple[float, int]:
         """Leave the gradient of the mean loss a token in the network; returns the summed loss and the tokens."""
-        shares = self._share(batch)
+        count = min(len(self._networks), len(batch))
+        shares = [batch[worker::count] for worker in range(count)]
         results = list(self._pool.map(self._differentiate, range(len(shares)), shares))
         counted = sum(tokens for _, tokens in results)
         for first, *others in zip(*self._parameters[: len(shares)], strict=True):
@@ -126,10 +127,6 @@ class _Workers:
         with torch.no_grad():
             parts = [_loss(self._networks[0], rows[at : at + batch]) for at in range(0, len(rows), batch)]
         return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
-
-    def _share(self, batch: list[list[int]]) -> list[list[list[int]]]:
-        count = min(len(self._networks), len(batch))
-        return [batch[worker::count] for worker in range(count)]
 
     def _differentiate(self, worker: int, share: list[list[int]]) -> tuple[float, int]:
         import torch

@@ -21,13 +21,13 @@ from clinaudit.audit.demo.population import ChronicCondition, Patient, Sensitive
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
-SENSITIVE_VISIT = 0.35
-SENSITIVE_LATEST_VISIT = 0.2
-CARRIAGE_RETURN_SHARE = 0.03
-EDUCATION_SHARE = 0.06
-HPI_DENIAL_SHARE = 0.4
-LATE_ONSET_SHARE = 0.12
-GYNECOLOGICAL_SHARE = 0.3
+_SENSITIVE_VISIT = 0.35
+_SENSITIVE_LATEST_VISIT = 0.2
+_CARRIAGE_RETURN_SHARE = 0.03
+_EDUCATION_SHARE = 0.06
+_HPI_DENIAL_SHARE = 0.4
+_LATE_ONSET_SHARE = 0.12
+_GYNECOLOGICAL_SHARE = 0.3
 #: Body systems reviewed in every note; a complaint's own system is added where it is missing.
 _ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
@@ -98,7 +98,7 @@ class _Chart:
         self.patient = patient
         self.style = PROVIDERS.index(patient.provider) % 2
         self.onset = {
-            planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < LATE_ONSET_SHARE)
+            planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < _LATE_ONSET_SHARE)
             for planted in patient.sensitive
         }
         self.in_medical_history = {
@@ -108,11 +108,11 @@ class _Chart:
         self.family = {d.id: rng.choice(d.family) for d in DIAGNOSES}
         self.denials = {d.id: rng.choice(d.denials) for d in DIAGNOSES}
         self.menarche = rng.randint(10, 16)
-        self.has_gynecology = rng.random() < GYNECOLOGICAL_SHARE
+        self.has_gynecology = rng.random() < _GYNECOLOGICAL_SHARE
         self.weight = rng.randint(104, 262)
         self.minute = f"{rng.randint(8, 11)}:{rng.randint(10, 59)} am"
         self.carriage_return_note = (
-            rng.randrange(len(patient.visits)) if rng.random() < CARRIAGE_RETURN_SHARE * len(patient.visits) else None
+            rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
         )
 
     def write_note(self, index: int, complaint: Complaint, rng: random.Random) -> Note:
@@ -155,7 +155,7 @@ class _Chart:
     ) -> _Visit:
         patient = self.patient
         latest = index == len(patient.visits) - 1
-        chance = SENSITIVE_LATEST_VISIT if latest else SENSITIVE_VISIT
+        chance = _SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT
         years = (patient.visits[index] - patient.dob).days * 100 // 36525
         person = f"{years}-year-old {patient.sex}"
         carried = f"{patient.occupation}, {patient.household} and {patient.pastime}."
@@ -189,7 +189,7 @@ class _Chart:
         )
 
     def _draw_denial(self, body: _Body, rng: random.Random) -> str:
-        if not self.patient.denied or rng.random() >= HPI_DENIAL_SHARE:
+        if not self.patient.denied or rng.random() >= _HPI_DENIAL_SHARE:
             return ""
         chosen = rng.choice(self.patient.denied)
         diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
@@ -284,7 +284,7 @@ class _Chart:
             body.add(system, finding)
 
     def _draw_education(self, body: _Body, rng: random.Random) -> list[str]:
-        if rng.random() >= EDUCATION_SHARE:
+        if rng.random() >= _EDUCATION_SHARE:
             return []
         diagnosis = rng.choice(DIAGNOSES)
         return [body.mention(diagnosis, "plan", "education", rng.choice(diagnosis.education))]

@@ -23,24 +23,24 @@ from clinaudit.audit.demo.invented import (
 )
 from clinaudit.reports.schema.record import ARMS
 
-FEMALE_SHARE = 0.8
+_FEMALE_SHARE = 0.8
 PREVALENCE = 0.45
 #: Patients of nearly equal covariates among whom a diagnosis is drawn with PREVALENCE.
-BLOCK = 10
+_BLOCK = 10
 #: Numbers of notes and their shares.
-NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
+_NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
 #: Patients among whom numbers of notes are dealt by their shares.
-NOTE_DECK = 20
+_NOTE_DECK = 20
 #: Draws of the positives of one diagnosis, of which the best balanced is kept, as in a rerandomized trial.
 DRAWS = 20
 #: Ages at the latest visit: upper end (inclusive) of a band and its share, after Table 7.
-AGE_BANDS: tuple[tuple[int, float], ...] = ((34, 0.15), (49, 0.26), (64, 0.28), (79, 0.22), (88, 0.09))
+_AGE_BANDS: tuple[tuple[int, float], ...] = ((34, 0.15), (49, 0.26), (64, 0.28), (79, 0.22), (88, 0.09))
 YOUNGEST = 19
-LAST_DAY = date(2025, 6, 30)
+_LAST_DAY = date(2025, 6, 30)
 DAYS_A_YEAR = 365.2425
 #: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
-DENIED_SHARE = 0.15
-FAMILY_SHARE = 0.06
+_DENIED_SHARE = 0.15
+_FAMILY_SHARE = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +130,18 @@ def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
 
 
 def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
-    women = round(FEMALE_SHARE * patients)
+    women = round(_FEMALE_SHARE * patients)
     seats = []
     for sex, count in (("female", women), ("male", patients - women)):
         ages = [_age_at((position + rng.random()) / count) for position in range(count)]
         notes = _draw_note_counts(rng, count)
         order = sorted(zip(notes, ages, strict=True))
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
-        positives = {diagnosis: _draw_positives(rng, order) for diagnosis in applicable}
+        positives = {}
+        for diagnosis in applicable:
+            draws = [_draw_in_blocks(rng, len(order)) for _ in range(DRAWS)]
+            # The one whose covariates lie closest to everybody's.
+            positives[diagnosis] = min(draws, key=lambda drawn: _imbalance(drawn, order))
         seats += [
             _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
             for index, (notes, age) in enumerate(order)
@@ -148,16 +152,16 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
 def _age_at(quantile: float) -> int:
     low = YOUNGEST
     below = 0.0
-    for high, share in AGE_BANDS:
+    for high, share in _AGE_BANDS:
         if quantile < below + share:
             return low + int((quantile - below) / share * (high - low + 1))
         low, below = high + 1, below + share
-    return AGE_BANDS[-1][0]
+    return _AGE_BANDS[-1][0]
 
 
 def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
-    deck = [count for count, share in NOTE_COUNTS for _ in range(round(share * NOTE_DECK))]
+    deck = [count for count, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
     dealt: list[int] = []
     while len(dealt) < patients:
         rng.shuffle(deck)
@@ -165,18 +169,12 @@ def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     return dealt[:patients]
 
 
-def _draw_positives(rng: random.Random, covariates: list[tuple[int, int]]) -> set[int]:
-    """Return who is positive: of `DRAWS` draws the one whose covariates lie closest to everybody's."""
-    draws = [_draw_in_blocks(rng, len(covariates)) for _ in range(DRAWS)]
-    return min(draws, key=lambda positives: _imbalance(positives, covariates))
-
-
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
     """Draw about PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
     positives: set[int] = set()
     phase = rng.random()
-    for start in range(0, patients, BLOCK):
-        block = range(start, min(start + BLOCK, patients))
+    for start in range(0, patients, _BLOCK):
+        block = range(start, min(start + _BLOCK, patients))
         count = int(PREVALENCE * block.stop + phase) - int(PREVALENCE * start + phase)
         positives.update(rng.sample(block, count))
     return positives
@@ -210,10 +208,11 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
 def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
     visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
     practice = rng.randrange(len(WORDS["practices"]))
-    conditions = tuple(
-        _draw_chronic(rng, condition, year=rng.randint(min(dob.year + 16, visits[0].year), visits[0].year))
-        for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3)))
-    )
+    conditions = []
+    for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3))):
+        since = rng.randint(min(dob.year + 16, visits[0].year), visits[0].year)
+        status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
+        conditions.append(ChronicCondition(condition, since, _draw_medication(rng, condition.medications), status))
     sensitive = tuple(
         _draw_sensitive(rng, diagnosis, dob=dob, last_year=visits[0].year - 1)
         for diagnosis in DIAGNOSES
@@ -235,10 +234,10 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
         provider=PROVIDERS[2 * practice + rng.randrange(2)],
         practice=WORDS["practices"][practice],
         visits=visits,
-        conditions=conditions,
+        conditions=tuple(conditions),
         sensitive=sensitive,
-        denied=tuple(d for d in others if rng.random() < DENIED_SHARE),
-        in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < FAMILY_SHARE),
+        denied=tuple(d for d in others if rng.random() < _DENIED_SHARE),
+        in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < _FAMILY_SHARE),
         family=tuple(f"{who}: positive for {rng.choice(WORDS['family_conditions'])};" for who in relatives),
         surgery=rng.choice(WORDS["surgeries"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
         allergy=rng.choice(WORDS["allergies"]),
@@ -250,17 +249,12 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
 
 def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
     """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
-    last = LAST_DAY - timedelta(days=rng.randrange(300))
+    last = _LAST_DAY - timedelta(days=rng.randrange(300))
     birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * DAYS_A_YEAR))
     span = min(rng.uniform(1.2, 4.8), (last - birthday).days / DAYS_A_YEAR - 18) * DAYS_A_YEAR
     step = span / (notes - 1)
     back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
     return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
-
-
-def _draw_chronic(rng: random.Random, condition: Condition, *, year: int) -> ChronicCondition:
-    status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
-    return ChronicCondition(condition, year, _draw_medication(rng, condition.medications), status)
 
 
 def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:

@@ -6,7 +6,6 @@ reproducible bit for bit for equal corpus, plan, library versions and kind of pr
 """
 
 import csv
-import hashlib
 import json
 import shutil
 import tempfile
@@ -20,14 +19,15 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
 from clinaudit.audit.model.pretrained import deterministic
+from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-END_OF_TEXT = "<|endoftext|>"
+_END_OF_TEXT = "<|endoftext|>"
 RECORD_FILE = "training.json"
-LOG_FILE = "training-log.jsonl"
+_LOG_FILE = "training-log.jsonl"
 _LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
 DEFAULT_PLAN = TrainingPlan()
 
@@ -45,18 +45,22 @@ def train_demo_model(
         recipe = _describe(corpus, seed=seed, plan=plan)
         if _is_trained(model, recipe):
             return True
-        if model.exists() and (not model.is_dir() or any(model.iterdir())) and not _is_ours(model):
+        if model.exists() and (not model.is_dir() or any(model.iterdir())) and _read_record(model) is None:
             raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
         model.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(model)
-        with tempfile.TemporaryDirectory(prefix=_leftover_prefix(model), dir=model.parent) as directory:
+        unfinished = f".{model.name}-training-"
+        for leftover in model.parent.glob(f"{unfinished}*"):
+            shutil.rmtree(leftover)
+        with tempfile.TemporaryDirectory(prefix=unfinished, dir=model.parent) as directory:
             draft = Path(directory) / "model"
             draft.mkdir()
             _train(draft, corpus, seed=seed, plan=plan, progress=progress)
-            files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+            files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
             record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
             (draft / RECORD_FILE).write_text(record, encoding="utf-8")
-            _put_in_place(draft, model)
+            if model.exists():  # an older one of ours makes way first
+                model.rename(draft.parent / "replaced")
+            draft.rename(model)
     except OSError as error:
         raise StorageError(
             f"cannot train the demo model in {model} ({error.strerror}); make room or give another folder"
@@ -67,18 +71,13 @@ def train_demo_model(
 def _describe(corpus: Path, *, seed: int, plan: TrainingPlan) -> dict[str, object]:
     """Return what must be equal for a trained model to be used again."""
     return {
-        "notes": _digest(corpus / NOTES_FILE),
-        "patients": _digest(corpus / PATIENTS_FILE),
+        "notes": sha256_of(corpus / NOTES_FILE),
+        "patients": sha256_of(corpus / PATIENTS_FILE),
         "seed": seed,
         "plan": asdict(plan),
         "bfloat16": has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_record(model: Path) -> dict[str, Any] | None:
@@ -89,35 +88,15 @@ def _read_record(model: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
 
 
-def _is_ours(model: Path) -> bool:
-    return _read_record(model) is not None
-
-
 def _is_trained(model: Path, recipe: Mapping[str, object]) -> bool:
     record = _read_record(model)
     return (
         record is not None
         and record["recipe"] == recipe
         and all(
-            (model / name).is_file() and _digest(model / name) == digest for name, digest in record["files"].items()
+            (model / name).is_file() and sha256_of(model / name) == digest for name, digest in record["files"].items()
         )
     )
-
-
-def _leftover_prefix(model: Path) -> str:
-    return f".{model.name}-training-"
-
-
-def _remove_leftovers(model: Path) -> None:
-    for leftover in model.parent.glob(f"{_leftover_prefix(model)}*"):
-        shutil.rmtree(leftover)
-
-
-def _put_in_place(draft: Path, model: Path) -> None:
-    """Move a finished model to where it belongs; an older one of ours makes way first."""
-    if model.exists():
-        model.rename(draft.parent / "replaced")
-    draft.rename(model)
 
 
 def _read_notes(corpus: Path) -> dict[str, list[str]]:
@@ -144,7 +123,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=[END_OF_TEXT],
+        special_tokens=[_END_OF_TEXT],
         # The alphabet is a set in an order of its own; sorted, ids do not depend on it.
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
@@ -152,7 +131,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     tokenizer.train_from_iterator(texts, trainer)
     make_tokenizer: Any = PreTrainedTokenizerFast
     trained: PreTrainedTokenizerFast = make_tokenizer(
-        tokenizer_object=tokenizer, eos_token=END_OF_TEXT, pad_token=END_OF_TEXT, clean_up_tokenization_spaces=False
+        tokenizer_object=tokenizer, eos_token=_END_OF_TEXT, pad_token=_END_OF_TEXT, clean_up_tokenization_spaces=False
     )
     return trained
 
@@ -169,14 +148,15 @@ def _train(draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress
     tokenizer = train_tokenizer(notes["train"], vocabulary=plan.vocabulary)
     tokenizer.model_max_length = plan.positions
     rows = _encode(tokenizer, notes["train"], plan)
-    held_out = _sample_evenly(_encode(tokenizer, notes["nontrain"], plan), plan.validation_notes)
+    unseen = _encode(tokenizer, notes["nontrain"], plan)
+    held_out = unseen[:: max(1, len(unseen) // max(1, plan.validation_notes))][: plan.validation_notes]
     with deterministic(seed=seed):
         network = make_network(_configure(plan, tokenizer))
         log = fit(network, rows, held_out, plan=plan, seed=seed, progress=progress)
         network.to(torch.float32).save_pretrained(draft)
     tokenizer.save_pretrained(draft)
     lines = "".join(json.dumps(row) + "\n" for row in log)
-    (draft / LOG_FILE).write_text(lines, encoding="utf-8")
+    (draft / _LOG_FILE).write_text(lines, encoding="utf-8")
 
 
 def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: TrainingPlan) -> list[list[int]]:
@@ -184,10 +164,6 @@ def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: Tr
     end = [tokenizer.eos_token_id]
     encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
     return [(ids + end)[: plan.positions] for ids in encoded]
-
-
-def _sample_evenly(rows: list[list[int]], count: int) -> list[list[int]]:
-    return rows[:: max(1, len(rows) // count)][:count] if count else []
 
 
 def _configure(plan: TrainingPlan, tokenizer: "PreTrainedTokenizerFast") -> Any:

@@ -21,12 +21,12 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.spans import Span
 
 Value = TypeVar("Value")
-REQUIRED = ("generation_id", "patient_id", "tier", "text")
-COLUMNS = (*REQUIRED, "prompt", "token_ids", "diagnoses")
+_REQUIRED = ("generation_id", "patient_id", "tier", "text")
+COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 #: What an audit asks first; of a file of generations nothing else is known.
 _RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
-MAX_TOKEN_ID = 2**31 - 1
+_MAX_TOKEN_ID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_given_generations(
     if not records and not len(problems):
         problems.add(file.name, "has no rows")
     reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
-    missing = [name for name in REQUIRED if records and name not in columns]
+    missing = [name for name in _REQUIRED if records and name not in columns]
     for name in missing:
         problems.add(file.name, "is missing", column=name)
     generations = [reader.read(row, record, missing=missing) for row, record in records]
@@ -142,8 +142,8 @@ def _text(value: object) -> str:
 
 
 def _token_ids(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= MAX_TOKEN_ID for item in value):
-        raise CellError(f"is not a list of whole numbers from 0 to {MAX_TOKEN_ID}")
+    if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= _MAX_TOKEN_ID for item in value):
+        raise CellError(f"is not a list of whole numbers from 0 to {_MAX_TOKEN_ID}")
     return tuple(value)
 
 

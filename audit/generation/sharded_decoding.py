@@ -19,7 +19,7 @@ from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError
 
 #: Requests in a shard: the batch of the engines, so that none of them waits.
-SHARD_REQUESTS = 64
+_SHARD_REQUESTS = 64
 _Decoded = tuple[dict[str, str], GenerationOutput]
 
 
@@ -62,14 +62,14 @@ def decode_in_shards(
         None if model.files.adapter is None else model.files.adapter.directory,
         model.options,
     )
-    shards = (tuple(requests[begin : begin + SHARD_REQUESTS]) for begin in range(0, len(requests), SHARD_REQUESTS))
+    shards = (tuple(requests[begin : begin + _SHARD_REQUESTS]) for begin in range(0, len(requests), _SHARD_REQUESTS))
     singles = ((request,) for request in alone)
-    for _, (identity, outputs) in runner.map(decode_shard, loading, chain(shards, singles), cpus=threads, gpu=True):
+    for _, (identity, outputs) in runner.map(_decode_shard, loading, chain(shards, singles), cpus=threads, gpu=True):
         for output in outputs:
             yield identity, output
 
 
-def decode_shard(
+def _decode_shard(
     loading: _Loading, requests: tuple[GenerationRequest, ...]
 ) -> tuple[dict[str, str], list[GenerationOutput]]:
     """Decode some requests, in a worker; return its engine's identity and the outputs."""

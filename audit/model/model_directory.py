@@ -38,7 +38,7 @@ def required_file(directory: Path, name: str) -> Path:
     return file
 
 
-def refuse_links_leading_out(directory: Path) -> None:
+def _refuse_links_leading_out(directory: Path) -> None:
     """Refuse entries other than regular files within the directory, and folders (which nothing reads)."""
     for entry in sorted(directory.iterdir()):
         if entry.is_dir() and not entry.is_symlink():
@@ -84,7 +84,7 @@ def existing_directory(path: Path) -> Path:
     if not path.is_dir():
         raise BadInputError(f"not a directory: {path}; give a Hugging Face model directory")
     directory = path.resolve()
-    refuse_links_leading_out(directory)
+    _refuse_links_leading_out(directory)
     return directory
 
 

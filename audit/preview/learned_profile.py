@@ -9,7 +9,7 @@ import os
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -61,7 +61,9 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     if not out.parent.is_dir():
         raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
     corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
-    patients = _spread(tuple(corpus.patients))
+    patients = list(corpus.patients)
+    if len(patients) > MOST_PATIENTS:  # as many as are read of a large corpus, evenly over all
+        patients = [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]
     sample = [_sample(corpus, patient_id) for patient_id in patients]
     proposal = propose_profile(sample)
     if not proposal.layouts:
@@ -73,7 +75,9 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
             "(docs/note-templates.md)",
             [f"{found} notes are {form}, or hold it: {HOW_TO_READ}" for form, found in sorted(forms.items())],
         )
-    _write(out, profile_text(proposal, name=_name_of(out)))
+    # A profile's name is of letters, digits, blanks and hyphens.
+    name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
+    _write(out, profile_text(proposal, name=name))
     try:
         profile = load_profile(out)
         facts = read_facts(corpus, profile, patients)
@@ -84,18 +88,6 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
         out.unlink(missing_ok=True)
         raise
     return LearnedProfile(proposal, profile, fit, f"{shown}\n")
-
-
-def _name_of(out: Path) -> str:
-    """Return the profile's name: the file's, in letters, digits, blanks and hyphens."""
-    return re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
-
-
-def _spread(patients: Sequence[str]) -> list[str]:
-    """Return the patients, or as many as are read of a large corpus, evenly over all."""
-    if len(patients) <= MOST_PATIENTS:
-        return list(patients)
-    return [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]
 
 
 def _sample(corpus: Corpus, patient_id: str) -> SampleNote:

@@ -114,7 +114,7 @@ _NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFit:
+class _ColumnFit:
     """One column of the patients table beside the notes; counts of patients for whom the table has a value."""
 
     known: int
@@ -130,7 +130,7 @@ class ColumnFit:
 class TableFit:
     """How a patients table fits the notes."""
 
-    columns: Mapping[Fact, ColumnFit]
+    columns: Mapping[Fact, _ColumnFit]
     #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
     compared: int
     own_rows: int
@@ -140,11 +140,11 @@ class TableFit:
 
 def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
     """Return how the rows of the patients table agree with the notes of their patients."""
-    columns: dict[Fact, ColumnFit] = {}
+    columns: dict[Fact, _ColumnFit] = {}
     for fact in IDENTIFYING:
         told = Counter(known.table[fact] for known in patients if fact in known.table)
         if told:
-            columns[fact] = ColumnFit(
+            columns[fact] = _ColumnFit(
                 told.total(), told[Standing.STANDS], told[Standing.DIFFERS], told[Standing.UNTOLD]
             )
     compared = [known for known in patients if known.table]
@@ -182,7 +182,7 @@ def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Findin
     yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, len(compared), text)
 
 
-def _column_findings(columns: Mapping[Fact, ColumnFit]) -> Iterator[Finding]:
+def _column_findings(columns: Mapping[Fact, _ColumnFit]) -> Iterator[Finding]:
     for fact, fit in columns.items():
         name = _NAMES[fact]
         if fit.differs:

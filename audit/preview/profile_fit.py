@@ -88,7 +88,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class FactFit:
+class _FactFit:
     """One placed fact in the latest notes of one layout."""
 
     patients: int
@@ -101,12 +101,12 @@ class FactFit:
 
 
 @dataclass(frozen=True, slots=True)
-class LayoutFit:
+class _LayoutFit:
     """The latest notes of one layout."""
 
     layout: str
     patients: int
-    facts: Mapping[Fact, FactFit]
+    facts: Mapping[Fact, _FactFit]
     #: Patients whose latest note has a header.
     with_header: int
     #: Patients by section of the profile that a header of their latest note opens; all sections, in their order.
@@ -114,7 +114,7 @@ class LayoutFit:
 
 
 @dataclass(frozen=True, slots=True)
-class DateOrder:
+class _DateOrder:
     """The dates of one fact in one layout, by the orders of day and month in which they can be read."""
 
     #: Dates that are read only as the profile orders them, only with day and month exchanged, and either way.
@@ -127,7 +127,7 @@ class DateOrder:
 class ProfileFit:
     """What a profile finds in a corpus, and the findings, problems first."""
 
-    layouts: tuple[LayoutFit, ...]
+    layouts: tuple[_LayoutFit, ...]
     findings: tuple[Finding, ...]
 
 
@@ -138,7 +138,7 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
         for source in known.sources:
             by_layout.setdefault(source.layout, []).append(source)
     rules = {layout.name: layout for layout in profile.layouts}
-    fits: list[LayoutFit] = []
+    fits: list[_LayoutFit] = []
     findings: list[Finding] = []
     for name, patients in by_layout.items():
         # A note that fits no layout is read under the last one.
@@ -171,8 +171,8 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
     return [*entries, ("layouts",)]
 
 
-def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> LayoutFit:
-    facts: dict[Fact, FactFit] = {}
+def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> _LayoutFit:
+    facts: dict[Fact, _FactFit] = {}
     for fact_id, sources in placed_sources(layout).items():
         fact = Fact(fact_id)
         values = [field.value for known in patients if (field := _field(known, fact)) is not None]
@@ -180,13 +180,13 @@ def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: N
         tags = sum(fact in known.tagged for known in patients)
         found_by = Counter(field.source for known in patients if (field := _place(known, fact)) is not None)
         is_read = _reader_of(fact, layout)
-        facts[fact] = FactFit(
+        facts[fact] = _FactFit(
             patients=len(patients),
             found=len(values) + tags,
             read=sum(map(is_read, values)) + tags,
             sources={**dict.fromkeys(sources, 0), **found_by},
         )
-    return LayoutFit(
+    return _LayoutFit(
         layout=name,
         patients=len(patients),
         facts=facts,
@@ -233,7 +233,7 @@ def _is_name(value: str) -> bool:
     return has_letter and len(value) <= _LONGEST_NAME and not any(char in ":\n" for char in value)
 
 
-def _layout_findings(fit: LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+def _layout_findings(fit: _LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     for fact, of_fact in fit.facts.items():
         yield from _fact_findings(fit.layout, fact, of_fact, patients)
     for fact in _PERSONAL:
@@ -249,7 +249,7 @@ def _layout_findings(fit: LayoutFit, layout: Layout, patients: Sequence[PatientF
         yield Finding(Kind.NO_HEADER, "problem", fit.layout, "sections", fit.with_header, fit.patients, text + hint)
 
 
-def _fact_findings(layout: str, fact: Fact, fit: FactFit, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+def _fact_findings(layout: str, fact: Fact, fit: _FactFit, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     sources = ", ".join(fit.sources)
     if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
         text = (
@@ -295,7 +295,7 @@ def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iter
         yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, total - most, total, text)
 
 
-def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> DateOrder:
+def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> _DateOrder:
     """Return in which orders of day and month the notes' values of a fact can be read; those in words do not count."""
     as_said = exchanged = either = 0
     others = [other for form in layout.date_formats if (other := other_order(form)) is not None]
@@ -312,10 +312,10 @@ def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> 
             is_either = read_date(value, (other,)) is not None
             either += is_either
             as_said += not is_either
-    return DateOrder(as_said, exchanged, either)
+    return _DateOrder(as_said, exchanged, either)
 
 
-def _order_findings(layout: str, fact: Fact, order: DateOrder) -> Iterator[Finding]:
+def _order_findings(layout: str, fact: Fact, order: _DateOrder) -> Iterator[Finding]:
     total = order.as_said + order.exchanged + order.either
     if order.exchanged:
         text = (

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import NamedTuple
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
@@ -32,7 +32,7 @@ _ARMS: tuple[Split, ...] = ("train", "nontrain")
 
 
 @dataclass(frozen=True, slots=True)
-class ArmCount:
+class _ArmCount:
     """The prompts of one tier, form and split; counts of patients."""
 
     made: int
@@ -66,7 +66,7 @@ class PromptCount:
 
     tier: str
     rendering: Rendering
-    arms: Mapping[Split, ArmCount]
+    arms: Mapping[Split, _ArmCount]
     #: Patients without a prompt, by reason.
     excluded: Mapping[str, int]
     #: Patients whose prompt is another than in the tier's first form.
@@ -156,10 +156,10 @@ class _Prompt(NamedTuple):
     runs_on: tuple[str, ...]
 
 
-def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> ArmCount:
+def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> _ArmCount:
     texts = Counter(prompt.text for prompt in prompts)
     of_arm = [prompt for prompt in prompts if prompt.arm == arm]
-    return ArmCount(
+    return _ArmCount(
         made=len(of_arm),
         missed=missed,
         fitting=sum(prompt.fits for prompt in of_arm),
@@ -174,7 +174,7 @@ def _asked(prior: Prior) -> tuple[str, bool]:
     return prior.prompt, prior.excluded
 
 
-PROMPTS_FILE = "prompts.jsonl"
+_PROMPTS_FILE = "prompts.jsonl"
 
 
 def require_empty(directory: Path) -> None:
@@ -194,12 +194,14 @@ def write_prompts(
     """
     require_empty(directory)
     make_private_directory(directory)
-    path = directory / PROMPTS_FILE
-    with open(path, "x", encoding="utf-8", newline="\n", opener=_private) as file:
+    path = directory / _PROMPTS_FILE
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
         try:
             with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
                 for known in facts.values():
-                    _write_lines(file, _rows(known, probed, writer))
+                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+                    file.writelines(json.dumps(row) + "\n" for row in _rows(known, probed, writer))
                     advance(1)
             file.flush()
         except BaseException as error:
@@ -211,10 +213,6 @@ def write_prompts(
                 ) from None
             raise
     return path
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, FILE_MODE)
 
 
 def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterable[Mapping[str, object]]:
@@ -229,9 +227,3 @@ def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Ite
             # What `check` counts; a further form of a tier is not judged by it.
             "fits": None if prior.rendering in probed.beside else prior.unbroken,
         }
-
-
-def _write_lines(file: TextIO, rows: Iterable[Mapping[str, object]]) -> None:
-    for row in rows:
-        # Characters beyond ASCII are escaped: a lone surrogate or a line separator of a note breaks no reader.
-        file.write(json.dumps(row) + "\n")

@@ -67,7 +67,8 @@ class CorpusDescription:
 def describe_corpus(corpus: Corpus) -> CorpusDescription:
     """Count what is in a corpus."""
     texts = [
-        (_digest(note.text), patient)
+        # Digests: all texts together would not fit into memory.
+        (hashlib.blake2b(normalize_newlines(note.text).encode("utf-8"), digest_size=16).digest(), patient)
         for patient in corpus.patients.values()
         for note in corpus.notes_of(patient.patient_id)
     ]
@@ -85,11 +86,6 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
         warnings=(*corpus.readings, *corpus.warnings),
     )
-
-
-def _digest(text: str) -> bytes:
-    """Return the digest of a text, compared in its place: all texts together would not fit into memory."""
-    return hashlib.blake2b(normalize_newlines(text).encode("utf-8"), digest_size=16).digest()
 
 
 def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
@@ -116,7 +112,7 @@ def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedWork:
+class _PlannedWork:
     """What an audit would do, as far as it can be told without its model."""
 
     #: `table`, or `lexicon`: read off the notes.
@@ -134,7 +130,7 @@ class PlannedWork:
     written_tokens: int
 
 
-def plan_work(
+def _plan_work(
     settings: AuditSettings,
     *,
     corpus: Corpus,
@@ -142,7 +138,7 @@ def plan_work(
     facts: Mapping[str, PatientFacts],
     panel: Sequence[Diagnosis],
     progress: Progress,
-) -> tuple[PlannedWork, Mapping[str, Mapping[str, bool]]]:
+) -> tuple[_PlannedWork, Mapping[str, Mapping[str, bool]]]:
     """Return the plan of an audit, and the labels by patient and diagnosis; runs no model."""
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
@@ -154,7 +150,7 @@ def plan_work(
     arms = Counter(facts[patient_id].arm for patient_id in targets)
     sampled = Counter(facts[patient_id].arm for patient_id, diagnoses in targets.items() if not diagnoses)
     splits: tuple[Split, ...] = ("train", "nontrain")
-    work = PlannedWork(
+    work = _PlannedWork(
         label_source=labels.source,
         targets={split: arms[split] for split in splits},
         sampled={split: sampled[split] for split in splits},
@@ -193,7 +189,7 @@ class Survey:
     groups: Mapping[str, Mapping[tuple[Split, bool], int]]
     #: Ids of all diagnoses that an audit knows.
     sensitive: frozenset[str]
-    work: PlannedWork
+    work: _PlannedWork
     #: Style of a surrogate tag -> patients of whose notes some holds one.
     tagged: Mapping[str, int]
     #: Tier -> share of the patients with a prior whose prior fits fewer than 2, 5 and 11 patients.
@@ -228,7 +224,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
         prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
-    work, labels = plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
+    work, labels = _plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
     cells: list[tuple[Split, bool]] = [("train", True), ("train", False), ("nontrain", True), ("nontrain", False)]
     groups = {diagnosis.id: dict.fromkeys(cells, 0) for diagnosis in panel}
     for patient_id, status in labels.items():
@@ -247,7 +243,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         groups=groups,
         sensitive=frozenset(diagnosis.id for diagnosis in load_panel(settings.diagnoses)),
         work=work,
-        tagged=count_tagged(corpus),
+        tagged=_count_tagged(corpus),
         unique={
             tier.id: tuple(sum(of < least for of in fitting) / len(fitting) for least in FEWER_THAN)
             for tier in settings.probed.tiers
@@ -256,7 +252,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     )
 
 
-def count_tagged(corpus: Corpus) -> dict[str, int]:
+def _count_tagged(corpus: Corpus) -> dict[str, int]:
     """Return by style of surrogate tag of how many patients some note holds one."""
     styles: Counter[str] = Counter()
     for patient_id in corpus.patients:

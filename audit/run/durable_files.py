@@ -20,7 +20,7 @@ from clinaudit.errors import StorageError, UsageError
 
 #: PHI: readable by the owner alone (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
-DIRECTORY_MODE = 0o700
+_DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20
 #: Endings of compressed files, which are read and never written.
 _COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
@@ -90,7 +90,7 @@ def making_folder(out: Path) -> Iterator[Path]:
     # What a killed command left.
     shutil.rmtree(partial, ignore_errors=True)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.mkdir(mode=DIRECTORY_MODE)
+    partial.mkdir(mode=_DIRECTORY_MODE)
     try:
         yield partial
         partial.replace(out)
@@ -187,18 +187,18 @@ def sha256_of(path: Path) -> str:
 def make_private_directory(path: Path) -> None:
     """Make a directory of mode 0700, its parents with the usual mode; an existing one gets mode 0700 too."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-    path.chmod(DIRECTORY_MODE)
+    path.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
+    path.chmod(_DIRECTORY_MODE)
 
 
 #: Errors that mean the file is not the database that was written.
 _DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
 #: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
-Synchronous = Literal["FULL", "NORMAL"]
+_Synchronous = Literal["FULL", "NORMAL"]
 
 
 def open_sqlite(
-    path: Path, schema: str, *, synchronous: Synchronous, across_threads: bool = False
+    path: Path, schema: str, *, synchronous: _Synchronous, across_threads: bool = False
 ) -> sqlite3.Connection:
     """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`."""
     connection = sqlite3.connect(path, check_same_thread=not across_threads)

@@ -58,7 +58,7 @@ class EndpointOptions:
 #: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the
 #: room is ample [choice]; what is not used costs nothing.
 REASONING_TOKENS = 25_000
-LimitName = Literal["max_completion_tokens", "max_tokens"]
+_LimitName = Literal["max_completion_tokens", "max_tokens"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class RequestForm:
     #: Tokens allowed beyond those of the answer.
     reasoning_tokens: int = 0
     #: Reasoning models refuse `max_tokens`; older servers know nothing else.
-    limit_name: LimitName = "max_completion_tokens"
+    limit_name: _LimitName = "max_completion_tokens"
 
     def parameters(self, answer_tokens: int) -> dict[str, float | int]:
         """Return the parameters of a request whose answer may have so many tokens."""

@@ -67,11 +67,10 @@ class AnswerCache:
         counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
         with self._lock, self._connection:
             self._connection.execute(
-                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                "record = excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, "
-                "prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
-                "completion_tokens = completion_tokens + excluded.completion_tokens, "
-                "uncounted_calls = uncounted_calls + excluded.uncounted_calls",
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = "
+                "excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, prompt_tokens = "
+                "prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + "
+                "excluded.completion_tokens, uncounted_calls = uncounted_calls + excluded.uncounted_calls",
                 (key, record, _check_sum(record), *counts),
             )
 

@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from clinaudit.priors.corpus.records import parse_json
+
 Schema = Mapping[str, Any]
 TEXT: Final[Schema] = {"type": "string"}
 FLAG: Final[Schema] = {"type": "boolean"}
@@ -140,7 +142,7 @@ Answer = TypeVar("Answer", bound=_Answering)
 def read_json_object(text: str | bytes) -> dict[str, Any] | None:
     """Return the text's one JSON object, or None: no duplicate name, no NaN, nothing before or after it."""
     try:
-        document = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
+        document = parse_json(text)
     except (ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
@@ -164,14 +166,3 @@ def _unfenced(text: str) -> str:
     if opening is None or not text.endswith(_FENCE) or len(text) < opening.end() + len(_FENCE):
         return text
     return text[opening.end() : -len(_FENCE)]
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        raise ValueError("a name stands twice")
-    return document
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")

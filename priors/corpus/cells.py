@@ -144,7 +144,7 @@ def parse_count(text: str) -> str:
 #: Nobody is known to have lived longer than 122 years; beyond this an age is a slip or a code such as 999.
 MAX_AGE_YEARS = 130
 #: Ages from here on may be given as one (45 CFR 164.514(b)(2)(i)(C)).
-POOLED_FROM = 90
+_POOLED_FROM = 90
 _YEARS = r"(?:[ -]?(?:years?|yrs?|yo|y/o|y)(?:[ -]old)?| (?:years? )?of age)?"
 _AGE = re.compile(rf"([0-9]{{1,9}})(?:\.0+|,0{{1,2}})?{_YEARS}", re.IGNORECASE)
 _AGE_IN_MONTHS = re.compile(r"([0-9]{1,9})[ -]months?(?:[ -]old)?", re.IGNORECASE)
@@ -173,8 +173,8 @@ def parse_age(text: str) -> Age:
     """Return an age from years (`50`, `50.0`, `50 years old`), months (`22-month`), or over 89 (`90+`, `>89`)."""
     text = " ".join(text.split())
     least = _least(text)
-    if least is not None and POOLED_FROM <= least <= MAX_AGE_YEARS:
-        return Age(POOLED_FROM, is_pooled=True)
+    if least is not None and _POOLED_FROM <= least <= MAX_AGE_YEARS:
+        return Age(_POOLED_FROM, is_pooled=True)
     if least is not None or _RANGE.fullmatch(text):
         raise CellError("is a range; give the age in years (ages over 89 may be given as 90+)")
     if years := _AGE.fullmatch(text):
@@ -331,13 +331,9 @@ def _year_last(first: int, second: int, year: int, order: DayOrder) -> date:
 
 
 def _month(name: str) -> int:
-    matching = [number for number, month in enumerate(_MONTHS, 1) if _names_month(name.lower(), month)]
-    (number,) = matching
+    short = "sep" if name.lower() == "sept" else name.lower()
+    (number,) = [number for number, month in enumerate(_MONTHS, 1) if short in (month, month[:3])]
     return number
-
-
-def _names_month(name: str, month: str) -> bool:
-    return name in (month, month[:3]) or (name == "sept" and month == "september")
 
 
 def _time(text: str) -> time:

@@ -28,7 +28,7 @@ from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusParts:
+class _CorpusParts:
     """The parts of a corpus, read and validated."""
 
     patients: Iterable[Patient]
@@ -54,7 +54,7 @@ class CorpusParts:
 class Corpus:
     """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
 
-    def __init__(self, parts: CorpusParts) -> None:
+    def __init__(self, parts: _CorpusParts) -> None:
         by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
         labels = parts.diagnosis_labels
         #: Every patient with notes who is in an arm, by id, sorted by id.
@@ -166,12 +166,13 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         problems.add(shown, "every patient with notes is in the validation split; give the train patients too")
     problems.raise_any(f"the corpus {shown}")
 
-    parts = CorpusParts(
+    lines = [f"{name} {table.file.format} {digest_file(table.file)}\n" for name, table in sorted(tables.items())]
+    parts = _CorpusParts(
         patients=patients,
         notes=notes,
         diagnosis_labels=labels,
         has_split=any("split" in table.columns for table in tables.values()),
-        digest=_digest({name: table.file for name, table in tables.items()}),
+        digest=hashlib.sha256("".join(lines).encode()).hexdigest(),
         texts=texts,
         warnings=_warnings(tables, patients, notes, without_notes=without_notes),
         readings=[
@@ -182,11 +183,6 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         people=people,
     )
     return Corpus(parts)
-
-
-def _digest(files: Mapping[str, DataFile]) -> str:
-    lines = [f"{name} {file.format} {digest_file(file)}\n" for name, file in sorted(files.items())]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _warnings(

@@ -52,15 +52,15 @@ class Patient:
     patient_id: str
     split: Split
     #: Completed years; where the table gives none, at the latest visit, from the date of birth.
-    age: int | None
+    age: int | None = None
     #: `female`, `male`, or another word in lower case.
-    sex: str | None
-    name: str | None
-    dob: date | None
-    race: str | None
-    marital_status: str | None
-    occupation: str | None
-    children: str | None
+    sex: str | None = None
+    name: str | None = None
+    dob: date | None = None
+    race: str | None = None
+    marital_status: str | None = None
+    occupation: str | None = None
+    children: str | None = None
     #: The table says no more than that the patient is 90 or older; `age` is 90 then.
     age_is_pooled: bool = False
     #: Where the table gives the year of birth alone; `dob` is None then.

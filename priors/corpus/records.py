@@ -10,6 +10,7 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, iter_lines
@@ -72,8 +73,8 @@ def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
 
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
-MAX_FIELD_CHARS = 64 * 1024 * 1024
-NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
+_MAX_FIELD_CHARS = 64 * 1024 * 1024
+_NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 Record = Mapping[str, object]
 
@@ -132,7 +133,7 @@ def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tu
 
 def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
     """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
-    before = csv.field_size_limit(MAX_FIELD_CHARS)
+    before = csv.field_size_limit(_MAX_FIELD_CHARS)
     try:
         return next(reader, None)
     finally:
@@ -150,7 +151,7 @@ def _check_encoding(
 ) -> None:
     for name, cell in zip(columns, cells, strict=True):
         if not cell.isascii() and not is_encodable(cell):
-            problems.add(file.name, NOT_UTF8, row=row, column=name or "")
+            problems.add(file.name, _NOT_UTF8, row=row, column=name or "")
 
 
 def is_encodable(text: str) -> bool:
@@ -167,11 +168,9 @@ def _iter_jsonl(file: DataFile, header: Header, problems: Problems) -> Iterator[
         if not line.strip():
             continue
         try:
-            record = json.loads(
-                line.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
-            )
+            record = parse_json(line.decode("utf-8"))
         except UnicodeDecodeError:
-            problems.add(file.name, NOT_UTF8, row=row)
+            problems.add(file.name, _NOT_UTF8, row=row)
         except _RepeatedKeyError:
             problems.add(file.name, "gives one key twice", row=row)
         except (ValueError, RecursionError):
@@ -189,7 +188,12 @@ class _RepeatedKeyError(ValueError):
     """A JSON object gives one key twice; `json` would silently keep the last value only."""
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; raises `ValueError` for one that is none, NaN included, and for a repeated key."""
+    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
         raise _RepeatedKeyError

@@ -27,7 +27,7 @@ _HIGH_BYTE = re.compile("[\x80-\xff]")
 _TOKEN = re.compile(rb"\\(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|\\'[0-9a-fA-F]{2}|\\[^a-zA-Z]|[{}]|[\r\n]+")
 
 
-def text_of_rtf(content: bytes) -> str:
+def _text_of_rtf(content: bytes) -> str:
     """Return the text of an RTF document; raises `RecordError` where it cannot be read whole."""
     from striprtf.striprtf import font_table_group, rtf_to_text
 
@@ -151,7 +151,7 @@ def text_of(content: bytes, content_type: str) -> str:
     """Return the text of an attachment; raises `RecordError` where it cannot be read whole."""
     kind = KINDS.get(kind_of(content_type) or "")
     if kind == _RTF:
-        return text_of_rtf(content)
+        return _text_of_rtf(content)
     text = _decoded(content, content_type)
     return _text_of_html(text) if kind == _HTML else text
 
@@ -161,7 +161,7 @@ def plain_text_of(text: str) -> str:
     form = form_of(text)
     if form == "RTF":
         # RTF is ASCII: what a table has decoded is written as RTF writes it.
-        return text_of_rtf(re.sub(r"[^\x00-\x7f]", lambda char: f"\\u{ord(char[0])}?", text).strip().encode())
+        return _text_of_rtf(re.sub(r"[^\x00-\x7f]", lambda char: f"\\u{ord(char[0])}?", text).strip().encode())
     return _text_of_html(text) if form == "HTML" else BREAK.sub("\n", text)
 
 

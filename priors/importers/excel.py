@@ -36,14 +36,14 @@ _CHUNK_BYTES = 1 << 16
 _ADDRESS = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
-class SheetError(ValueError):
+class _SheetError(ValueError):
     """A sheet that cannot be read whole; the message says where and why."""
 
 
 def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
     """Return the cells of a sheet that hold an error: (row, column), both from 1, to what Excel shows.
 
-    Raises `SheetError` where a row or a cell stands twice or out of order, and where the sheet's XML cannot be read.
+    Raises `_SheetError` where a row or a cell stands twice or out of order, and where the sheet's XML cannot be read.
     """
     with zipfile.ZipFile(path) as archive:
         reader = _SheetReader()
@@ -75,16 +75,16 @@ class _SheetReader(_Handler):
         if name == "sheetData":
             self._data += 1
             if self._data > 1:
-                raise SheetError("the sheet holds two tables of cells (sheetData)")
+                raise _SheetError("the sheet holds two tables of cells (sheetData)")
         elif name == "row" and self._data:
             row = int(attributes.get("r", self._row + 1))
             if row <= self._row:
-                raise SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
+                raise _SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
             self._row, self._column = row, 0
         elif name == "c" and self._row:
             row, column = _place(attributes.get("r"), self._row, self._column + 1)
             if row != self._row or column <= self._column:
-                raise SheetError(f"sheet row {self._row}: a cell stands in it twice, or out of order")
+                raise _SheetError(f"sheet row {self._row}: a cell stands in it twice, or out of order")
             self._column = column
             self._is_error = attributes.get("t") == "e"
         elif name == "v" and self._is_error:
@@ -107,7 +107,7 @@ def _place(address: str | None, row: int, column: int) -> tuple[int, int]:
         return row, column
     match = _ADDRESS.fullmatch(address)
     if match is None:
-        raise SheetError(f"sheet row {row}: a cell has no address that can be read")
+        raise _SheetError(f"sheet row {row}: a cell has no address that can be read")
     letters = 0
     for letter in match[1]:
         letters = 26 * letters + ord(letter) - ord("A") + 1
@@ -140,7 +140,7 @@ def _member(archive: zipfile.ZipFile, sheet: str) -> str:
     ]
     targets = [one.get("Target", "") for one in relations.found if one.get("Id") in ids]
     if len(ids) != 1 or len(targets) != 1:
-        raise SheetError("the workbook does not say in which of its files the sheet is")
+        raise _SheetError("the workbook does not say in which of its files the sheet is")
     target = targets[0].removeprefix("/")
     return target if target.startswith("xl/") else f"xl/{target}"
 
@@ -156,10 +156,10 @@ def _parse(archive: zipfile.ZipFile, member: str, handler: _Handler) -> None:
             while chunk := file.read(_CHUNK_BYTES):
                 parser.Parse(chunk)
             parser.Parse(b"", True)
-    except SheetError:
+    except _SheetError:
         raise
     except (KeyError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, expat.ExpatError):
-        raise SheetError("the workbook is damaged; open it in Excel and save it again") from None
+        raise _SheetError("the workbook is damaged; open it in Excel and save it again") from None
 
 
 def _bare(name: str) -> str:
@@ -167,7 +167,7 @@ def _bare(name: str) -> str:
 
 
 def _refuse_entity(*_: object) -> None:
-    raise SheetError("the workbook holds XML entities of its own")
+    raise _SheetError("the workbook holds XML entities of its own")
 
 
 #: Excel's own limit of the text in a cell: what is longer is cut off, so a cell this long may be.
@@ -253,7 +253,7 @@ def _write_rows(path: Path, wanted: str, out: IO[bytes]) -> None:
     else:
         try:
             errors = find_errors(path, wanted or names[0])
-        except SheetError as error:
+        except _SheetError as error:
             problem = str(error)
     _write_line(out, {"problem": problem} if problem else {})
     if problem:

@@ -4,7 +4,6 @@ Bundles are read by ijson as a stream, so that one of gigabytes takes no more me
 not JSON is an error with file and line or entry. Knows nothing of what a resource means.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from clinaudit.priors.corpus.files import (
     printable,
     stat_input,
 )
+from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.importers.ledger import Place
 from clinaudit.priors.importers.tables import data_file, located
 
@@ -87,7 +87,7 @@ def _iter_lines(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:
         if not line.strip():
             continue
         try:
-            resource = json.loads(line.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse)
+            resource = parse_json(line.decode("utf-8"))
         except UnicodeDecodeError:
             raise BadInputError(f"line {number}: is not UTF-8") from None
         except (ValueError, RecursionError):
@@ -99,17 +99,6 @@ def _checked(resource: object, where: str) -> Mapping[str, Any]:
     if not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
         raise BadInputError(f"{where}: is no FHIR resource (an object with a resourceType)")
     return resource
-
-
-def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        raise ValueError("a key stands twice")
-    return record
-
-
-def _refuse(name: str) -> object:
-    raise ValueError(f"{name} is not JSON")
 
 
 def _iter_entries(file: DataFile, at: Callable[[int], None]) -> Iterator[Found]:

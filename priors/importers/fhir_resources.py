@@ -19,7 +19,7 @@ class _Element(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
-class Coding(_Element):
+class _Coding(_Element):
     """A code of a code system."""
 
     system: str | None = None
@@ -30,7 +30,7 @@ class Coding(_Element):
 class CodeableConcept(_Element):
     """A meaning, by codes and by words."""
 
-    coding: list[Coding] = []
+    coding: list[_Coding] = []
     text: str | None = None
 
     @property
@@ -50,7 +50,7 @@ class Reference(_Element):
     display: str | None = None
 
 
-class Period(_Element):
+class _Period(_Element):
     """A time with a start."""
 
     start: str | None = None
@@ -125,7 +125,7 @@ class Encounter(_Element):
     """A visit."""
 
     id: str = Field(min_length=1)
-    period: Period | None = None
+    period: _Period | None = None
     serviceProvider: Reference | None = None  # noqa: N815
 
 
@@ -156,7 +156,7 @@ class Context(_Element):
     """When and where a document was made."""
 
     encounter: list[Reference] = []
-    period: Period | None = None
+    period: _Period | None = None
 
 
 class DocumentReference(_Element):
@@ -183,7 +183,7 @@ class DiagnosticReport(_Element):
     subject: Reference | None = None
     encounter: Reference | None = None
     effectiveDateTime: str | None = None  # noqa: N815
-    effectivePeriod: Period | None = None  # noqa: N815
+    effectivePeriod: _Period | None = None  # noqa: N815
     issued: str | None = None
     performer: list[Reference] = []
     presentedForm: list[Attachment] = []  # noqa: N815

@@ -33,7 +33,7 @@ _DIRECTIVES = ("%Y", "%y", "%m", "%d", "%b", "%B", "%j")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnMap:
+class _ColumnMap:
     """Which columns of a table hold what, and how they are written."""
 
     #: Column of the table by column of the corpus.
@@ -52,7 +52,7 @@ class ColumnMap:
     codes: tuple[str, str, System] | None
 
 
-def read_column_map(path: Path) -> ColumnMap:
+def read_column_map(path: Path) -> _ColumnMap:
     """Read a column map; raises `BadInputError` that lists everything wrong with it."""
     table = read_toml_file(path, role="the column map")
     problems: list[str] = []
@@ -68,9 +68,10 @@ class _MapReader:
         self._table = table
         self._problems = problems
 
-    def read(self) -> ColumnMap:
+    def read(self) -> _ColumnMap:
         known = {"columns", "formats", "diagnoses", "blank", "delimiter", "encoding", "plain_text", "sheet"}
-        self._problems.extend(f"{key}: unknown; known are {_listed(known)}" for key in self._table if key not in known)
+        known_keys = ", ".join(sorted(known))
+        self._problems.extend(f"{key}: unknown; known are {known_keys}" for key in self._table if key not in known)
         columns = self._texts("columns", (*_REQUIRED, *_NOTE_COLUMNS, *_PATIENT_COLUMNS))
         self._problems.extend(f"columns.{name}: is missing" for name in _REQUIRED if name not in columns)
         formats = self._texts("formats", _DATES)
@@ -88,7 +89,7 @@ class _MapReader:
             blank = []
         if not isinstance(plain_text := self._table.get("plain_text", False), bool):
             self._problems.append("plain_text: must be true or false")
-        return ColumnMap(
+        return _ColumnMap(
             columns=columns,
             formats=formats,
             blank=frozenset(blank),
@@ -163,10 +164,6 @@ def _is_line_encoding(name: str) -> bool:
         )
     except (LookupError, ValueError):
         return False
-
-
-def _listed(names: set[str]) -> str:
-    return ", ".join(sorted(names))
 
 
 _TABLE = "rows"

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
@@ -123,7 +124,7 @@ class Reader:
         first = next(lines, "")
         delimiter = layout.delimiter or ("\t" if "\t" in first else ",")
         rows = csv.reader(
-            _chain(first, lines),
+            chain([first] if first else [], lines),
             strict=True,
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE,
@@ -205,12 +206,6 @@ def located(file: DataFile, *, has_map: bool = False) -> Iterator[None]:
         place = f"{file.name}{', ' if has_place else ': '}"
         faulty = "the export or the column map" if has_map else "the export"
         raise BadInputError(f"{place}{error.message}; nothing was written: correct {faulty} and try again") from None
-
-
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
 
 
 def _column_places(

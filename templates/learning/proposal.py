@@ -78,7 +78,7 @@ class ProposedLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedSection:
+class _ProposedSection:
     """A section: its header words -> patients over all layouts."""
 
     name: str
@@ -97,7 +97,7 @@ class Proposal:
     strays: int
     #: Column of the notes table -> its cells, None where blank -> such patients.
     strays_by: Mapping[str, Mapping[str | None, int]]
-    sections: tuple[ProposedSection, ...]
+    sections: tuple[_ProposedSection, ...]
     #: Body systems that stand under several of the sections -> patients.
     ambiguous: Mapping[str, int]
     parents: tuple[str, ...]
@@ -156,7 +156,7 @@ def _labels_are_no_headers(layouts: Sequence[ProposedLayout]) -> tuple[ProposedL
     return tuple(kept)
 
 
-def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
+def _sections(layouts: Sequence[ProposedLayout]) -> tuple[_ProposedSection, ...]:
     """Return the sections in the order of their headers."""
     counts = Counter[str]()
     named: dict[str, tuple[str, bool]] = {}
@@ -172,7 +172,7 @@ def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
         sections.setdefault(name, ({}, {}))[is_leaf][header] = counts[header]
     return tuple(
         # A section of leaves alone would have no header to open it.
-        ProposedSection(name, headers or leaves, leaves if headers else {})
+        _ProposedSection(name, headers or leaves, leaves if headers else {})
         for name, (headers, leaves) in sections.items()
     )
 

@@ -16,7 +16,7 @@ from clinaudit.audit.model.model_directory import FLOAT_BYTES
 from clinaudit.errors import BadInputError, UsageError
 
 #: Prompts decoded at once, where nothing else is asked for.
-DEFAULT_BATCH: Final = 64
+_DEFAULT_BATCH: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class EngineOptions:
     @property
     def batch_size(self) -> int:
         """Prompts decoded at once."""
-        return self.max_batch or DEFAULT_BATCH
+        return self.max_batch or _DEFAULT_BATCH
 
     @property
     def by_name(self) -> dict[str, float | None]:
@@ -135,7 +135,7 @@ def _require_room(
     if free is None:
         return
     weights = weight_bytes(model, as_float32=not on_gpu)
-    row = kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
+    row = _kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
     rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
     cache = rows * row if engine == "transformers" else max(rows * row, 0 if on_gpu else _MIN_KV_CACHE_BYTES)
     if (weights + cache) * _MARGIN <= free.size:
@@ -163,7 +163,7 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
     memory, and then put on a GPU where there is one.
     """
     weights = weight_bytes(model, as_float32=True)
-    cache = rows * kv_cache_row_bytes(model, context_length, as_float32=True)
+    cache = rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
     whole = copies * weights + cache
     places = [(free_main_memory(), whole)]
     if count_gpus():
@@ -180,7 +180,7 @@ def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
     return sum(tensor.bytes_as(_FLOAT32_BYTES if as_float32 else None) for tensor in model.tensors)
 
 
-def kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
+def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
     """Return the bytes of one request's key-value cache; 0 where the configuration does not tell."""
     kept = context_length * (model.kv_bytes_per_token or 0)
     widths = {FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors}
@@ -190,7 +190,7 @@ def kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bo
 
 def vllm_cache_bytes(model: ModelFiles, context_length: int) -> int:
     """Return the bytes of vLLM's key-value cache on a CPU."""
-    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * kv_cache_row_bytes(model, context_length, as_float32=True))
+    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * _kv_cache_row_bytes(model, context_length, as_float32=True))
 
 
 def free_memory(options: EngineOptions) -> FreeMemory:

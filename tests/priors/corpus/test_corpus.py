@@ -127,8 +127,7 @@ def test_wrong_patient_cells_are_reported(tmp_path: Path) -> None:
         f"{place} 6, column dob: makes the patient older than 130 years at the latest visit",
         f"{place} 6, column split: is blank; give train, nontrain or validation",
         f"{place} 7, column dob: can be read with the day or the month first, and no row of the column decides; write "
-        "it "
-        "as 2024-01-31",
+        "it as 2024-01-31",
         f"{place} 9, column split: is none of train, nontrain (held out of training) and validation",
     ]
 

@@ -177,8 +177,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
                 "notes.jsonl, column text, in 2 rows (3, 5): is not text",
                 "notes.jsonl, column text, in 2 rows (4, 6): is blank",
                 "notes.jsonl, row 5, column note_id: is a number with a fraction, as 7.0; save identifiers as text or "
-                "as "
-                "whole numbers",
+                "as whole numbers",
                 "notes.jsonl, row 5, column patient_id: is not text",
                 "notes.jsonl, row 6, column patient_id: has blanks around it",
                 "notes.jsonl, row 7, column note_id: is blank",
@@ -235,8 +234,7 @@ def test_all_tables_are_checked_at_once(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == [
         "diagnoses.csv, row 1, column present: is neither true nor false (nor yes, no, 1 or 0)",
         "diagnoses.csv, row 2, column patient_id: is in no other table (identifiers must be written exactly alike in "
-        "all "
-        "tables: 007 is not 7)",
+        "all tables: 007 is not 7)",
         "notes.csv, row 1, column text: is blank",
         "notes.csv, row 1, column visit_date: is not a date; write it as 2024-01-31",
         "patients.jsonl, row 1, column split: is none of train, nontrain (held out of training) and validation",

@@ -57,8 +57,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         notes("Patient ID;Note ID;Body\na;1;Zebulon\n"),
         [
             "notes.csv, column text: is missing; the first line must name the columns (it was read as 3 names "
-            "separated "
-            "by semicolons)"
+            "separated by semicolons)"
         ],
     ),
     "a decimal comma in a table of commas": (
@@ -117,8 +116,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         {"Notes_2024.xlsx": b"x", "letters.csv": b"x", "Zebulon.docx": b"x", "Zebulon 2.docx": b"x", "README": b"x"},
         [
             "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: "
-            "Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
+            "found: Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
         ],
     ),
     "a folder with a workbook alone": (
@@ -141,8 +139,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         {f"Zebulon {n}.csv": NOTES for n in range(6)},
         [
             "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: "
-            "files ending in .csv (6)"
+            "found: files ending in .csv (6)"
         ],
     ),
     "a file of text that is no table": (
@@ -153,8 +150,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         notes('{"patient_id": 7.0, "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
         [
             "notes.jsonl, row 1, column patient_id: is a number with a fraction, as 7.0; save identifiers as text or "
-            "as "
-            "whole numbers"
+            "as whole numbers"
         ],
     ),
     "patients in a workbook": (
@@ -228,8 +224,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         patients("a,01/02/1950", "b,03/04/1960", columns="patient_id,dob"),
         [
             "patients.csv, column dob, in 2 rows (1, 2): can be read with the day or the month first, and no row of "
-            "the "
-            f"column decides; {WRITE_DATE}"
+            f"the column decides; {WRITE_DATE}"
         ],
     ),
     "British and American births in one column": (
