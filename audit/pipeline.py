@@ -21,7 +21,7 @@ from clinaudit.audit.cohorts.stage import Targets, match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.generation.drift import DriftCheck
+from clinaudit.audit.generation.decoding import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import Generation, generation_rows
 from clinaudit.audit.generation.stage import (
@@ -32,7 +32,7 @@ from clinaudit.audit.generation.stage import (
     plan_priors,
     prior_rows,
 )
-from clinaudit.audit.included.stage import choose_included, measure_included
+from clinaudit.audit.included import choose_included, measure_included
 from clinaudit.audit.inputs import AuditInputs, load_inputs
 from clinaudit.audit.judge.annotation import Annotation, annotation_rows
 from clinaudit.audit.judge.labels import Labels, annotate_members, label_patients, label_rows, revealed_by_judge

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from clinaudit.priors.facts import FollowingHeader, PatientFacts
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import known_as
+from clinaudit.templates.note_fields import Heading
 from clinaudit.templates.spans import Span
 
 #: Characters of a chief complaint: with more of them it is no complaint alone.
@@ -222,7 +223,7 @@ def is_complete(facts: PatientFacts, tier: Tier) -> bool:
     return expected <= found and facts.doubtful.isdisjoint(expected)
 
 
-def _following_header(facts: PatientFacts, end: int) -> FollowingHeader | None:
+def _following_header(facts: PatientFacts, end: int) -> Heading | None:
     return next((item for item in facts.headers if item.span_chars.start >= end), None)
 
 

@@ -13,9 +13,10 @@ from datetime import date
 
 from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.patient import Note, Patient
-from clinaudit.priors.facts import FactReader, NoteField
+from clinaudit.priors.facts import FactReader
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.dates import WrittenDates
+from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 
 #: A longer value is no name of a person or place but a stretch of the note that the profile's place was taken for.
@@ -103,7 +104,7 @@ class IdentityReader:
         return frozenset(found)
 
 
-def _written(fields: Sequence[Mapping[Fact, NoteField]], fact: Fact) -> list[str]:
+def _written(fields: Sequence[Mapping[Fact, FoundField]], fact: Fact) -> list[str]:
     return [own[fact].value for own in fields if fact in own]
 
 
@@ -121,7 +122,7 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
     return {age for age in (patient.age - math.ceil(years), patient.age - math.floor(years)) if age >= 0}
 
 
-def _age_place(fields: Mapping[Fact, NoteField]) -> int | None:
+def _age_place(fields: Mapping[Fact, FoundField]) -> int | None:
     field = fields.get(Fact.AGE)
     number = _NUMBER.search(field.value) if field is not None else None
     return field.value_chars.start + number.start() if field is not None and number is not None else None

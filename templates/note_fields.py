@@ -6,7 +6,7 @@ Texts must have line feeds only (`normalize_newlines`); offsets are characters o
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
@@ -58,7 +58,7 @@ _LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 
 @dataclass(frozen=True, slots=True)
 class FoundField:
-    """A fact in a note."""
+    """A fact in a note; spans are characters of the text that was read."""
 
     value: str
     #: Label and value, line break included; up to the next known label where several share a line.
@@ -67,6 +67,10 @@ class FoundField:
     value_chars: Span
     #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
     source: str
+
+    def at(self, offsets: Sequence[int]) -> "FoundField":
+        """Return the same in another text, which has each character of the one read at one of `offsets`."""
+        return replace(self, span_chars=self.span_chars.at(offsets), value_chars=self.value_chars.at(offsets))
 
 
 @dataclass(frozen=True, slots=True)

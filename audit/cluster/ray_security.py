@@ -22,7 +22,7 @@ from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 
 _TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-#: Set by ray_node.py: the directory of everything that a node writes.
+#: Set by `clinaudit ray-node`: the directory of everything that a node writes.
 _NODE_DIRECTORY = "CLINAUDIT_RAY_DIRECTORY"
 #: Ray's own settings, for the driver and the nodes alike; read when Ray is imported.
 SWITCHES = {

@@ -118,7 +118,7 @@ def demo(directory: Path, seed: int, quiet: bool) -> int:
     Example:
       clinaudit demo demo/ --seed 1
     """
-    from clinaudit.audit.demo.run import run_demo
+    from clinaudit.audit.demo.training import run_demo
 
     settings = run_demo(directory, seed=seed, quiet=quiet)
     audit_and_say(settings)

@@ -13,10 +13,9 @@ from typing import Final
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
+from clinaudit.audit.generation.decoding import DriftCheck, choose_alone, decode_in_shards, keep_if_alone, measure_drift
 from clinaudit.audit.generation.own_repeats import OwnRepeats
 from clinaudit.audit.generation.record import GeneratedText, Generation
-from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel
 from clinaudit.audit.model.chat_template import ChatTemplate
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, Ngram, first_repeated_ngram

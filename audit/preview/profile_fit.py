@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from clinaudit.priors.facts import NoteField, PatientFacts, read_age, read_sex
+from clinaudit.priors.facts import PatientFacts, read_age, read_sex
 from clinaudit.priors.fragments import find_known_headers
 from clinaudit.priors.tiers import HISTORY, Fact
 from clinaudit.templates.dates import other_order, read_birth_date, read_date
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import NO_LAYOUT, named_layout
-from clinaudit.templates.note_fields import placed_sources
+from clinaudit.templates.note_fields import FoundField, placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.text_file import EntryPath
 
@@ -203,11 +203,11 @@ def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> d
     return {section: opened[section] for section in profile.section_of.values()}
 
 
-def _place(known: PatientFacts, fact: Fact) -> NoteField | None:
+def _place(known: PatientFacts, fact: Fact) -> FoundField | None:
     return known.in_note.get(fact) or known.in_prose.get(fact)
 
 
-def _field(known: PatientFacts, fact: Fact) -> NoteField | None:
+def _field(known: PatientFacts, fact: Fact) -> FoundField | None:
     """Return a fact that the note holds; a tag of de-identification is none."""
     return None if fact in known.tagged else _place(known, fact)
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from clinaudit.templates.note import Rule, TemplatedText
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.sections import SectionResolver
 from clinaudit.templates.spans import Span
-from clinaudit.templates.templated import Rule, TemplatedText
 
 PROFILE = load_profile()
 TEMPLATED = TemplatedText(PROFILE, SectionResolver(PROFILE))

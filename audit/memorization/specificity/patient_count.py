@@ -1,6 +1,6 @@
 """Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
 
-Owns the choice of engine and the threads. Two engines give the same counts: the automaton of aho_corasick.py, and the
+Owns the choice of engine and the threads. Two engines give the same counts: the automaton of note_texts.py, and the
 sampled index of window_index.py, some hundred times faster on a large corpus.
 """
 

@@ -10,8 +10,8 @@ import pytest
 from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.cluster.shards import LocalRunner
-from clinaudit.audit.generation import sharded_decoding
-from clinaudit.audit.generation.sharded_decoding import decode_in_shards
+from clinaudit.audit.generation import decoding
+from clinaudit.audit.generation.decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
@@ -51,7 +51,7 @@ def model(tmp_path: Path) -> Iterator[AuditedModel]:
         options=EngineOptions(max_batch=16),
     )
     # A worker keeps its model until it ends.
-    sharded_decoding._load.cache_clear()
+    decoding._load.cache_clear()
 
 
 def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tm
     assert {key: ids for key, ids in outputs.items() if key in here} == here
     assert [outputs[f"alone k{i}"] for i in range(3)] == [here[f"k{i}"][:4] for i in range(3)]
 
-    sharded_decoding._load.cache_clear()
+    decoding._load.cache_clear()
     (tmp_path / "adapter").rename(tmp_path / "elsewhere")
     with pytest.raises(BadInputError, match=r"no model at .*adapter; put it at the same path on every node"):
         list(decode_in_shards(model, requests[:1], [], context_length=20, runner=LocalRunner()))

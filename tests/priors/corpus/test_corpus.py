@@ -6,13 +6,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from support.aci_bench import ACI_BENCH
+from support.corpus_tables import problems_of
 
 from clinaudit.audit.preview.survey import SplitDescription, describe_corpus
-from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.patient import Patient
-
-ACI_BENCH = Path(__file__).parents[4] / "shared" / "data" / "aci-bench"
 
 
 def write_jsonl(path: Path, rows: list[dict[str, object]]) -> None:
@@ -26,12 +25,6 @@ def write_notes(directory: Path, *patients: str, **columns: list[object]) -> Non
         for n, patient in enumerate(patients)
     ]
     write_jsonl(directory / "notes.jsonl", rows)
-
-
-def problems_of(path: Path) -> list[str]:
-    with pytest.raises(BadInputError) as caught:
-        read_corpus(path)
-    return list(caught.value.problems)
 
 
 def test_notes_are_undated_first_then_by_time_then_in_file_order(tmp_path: Path) -> None:
@@ -77,16 +70,6 @@ def test_patient_cells_are_read_and_blank_is_unknown(tmp_path: Path) -> None:
     assert corpus.patients["b"] == Patient("b", "nontrain", *[None] * 8)
     assert corpus.has_split
     assert corpus.has_counterfactual
-
-
-@pytest.mark.parametrize(
-    ("given", "sex"),
-    [("F", "female"), ("male", "male"), ("Female ", "female"), (" m", "male"), ("Intersex", "intersex"), (" ", None)],
-)
-def test_sex_is_normalised(tmp_path: Path, given: str, sex: str | None) -> None:
-    write_notes(tmp_path, "a")
-    write_jsonl(tmp_path / "patients.jsonl", [{"patient_id": "a", "sex": given}])
-    assert read_corpus(tmp_path).patients["a"].sex == sex
 
 
 @pytest.mark.parametrize(

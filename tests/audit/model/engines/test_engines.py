@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from clinaudit.audit.model.audited_model import make_engine, resolve_engine
 from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import (
     GenerationOutput,
@@ -19,7 +20,6 @@ from clinaudit.audit.model.engines.protocol import (
     first_repeated_ngram,
     require_fitting,
 )
-from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import BadInputError, UsageError
 
@@ -36,7 +36,7 @@ import dataclasses, json, sys, torch
 from pathlib import Path
 from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
-from clinaudit.audit.model.engines.selection import make_engine
+from clinaudit.audit.model.audited_model import make_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import ClinauditError
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.model.audited_model import find_model
+from clinaudit.audit.model import audited_model
+from clinaudit.audit.model.audited_model import choose_threads, find_model
 from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import (
     EngineOptions,
@@ -179,3 +181,12 @@ def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path: Path) -> No
             approved_hosts=(),
             base_model=tmp_path / "model",
         )
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "size", "threads"),
+    [(3, "2", 5 << 30, 3), (None, "2", 5 << 30, 2), (None, "", 540 << 20, 1), (None, "0", 1, 1), (None, "x,y", 1, 1)],
+)
+def test_threads_are_those_asked_for_and_one_for_a_small_model(monkeypatch, option, environment, size, threads):
+    monkeypatch.setattr(audited_model, "_ASKED", environment)
+    assert choose_threads(SimpleNamespace(weight_bytes=size), EngineOptions(threads=option)) == threads

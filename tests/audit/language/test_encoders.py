@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clinaudit.audit.language import encoders
+from clinaudit.audit.language import encoders, english_pipeline
 from clinaudit.audit.language.encoders import (
     EntailmentModel,
     SentenceEmbeddings,
     embeddings_of_directory,
     packaged_embeddings,
 )
+from clinaudit.audit.language.english_pipeline import load_english, pieces_of
 from clinaudit.errors import BadInputError, IntegrityError, UnsafeError
 
 WORDS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "lung", "cancer", "water")
@@ -145,3 +146,27 @@ def test_an_entailment_model_without_a_named_label_or_with_missing_weights_is_re
     headless = save_encoder(tmp_path / "headless", id2label={0: "entailment", 1: "other"})
     with pytest.raises(BadInputError, match="lack weights"):
         EntailmentModel(headless)
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", []),
+        ("short", [(0, "short")]),
+        ("one line\nand more", [(0, "one line\n"), (9, "and more")]),
+        ("two words longer", [(0, "two words "), (10, "longer")]),
+        ("abcdefghijklmno", [(0, "abcdefghij"), (10, "klmno")]),
+        # A piece never ends before it begins.
+        (" bcdefghijklm", [(0, " bcdefghij"), (10, "klm")]),
+    ],
+)
+def test_a_piece_ends_with_a_line_else_with_a_word(text: str, pieces: list[tuple[int, str]]) -> None:
+    found = list(pieces_of(text, most_chars=10))
+    assert found == pieces
+    assert "".join(piece for _, piece in found) == text
+
+
+def test_a_model_that_is_not_installed_is_told_with_what_else_can_be_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
+    with pytest.raises(BadInputError, match=r"install clinaudit\[pii\], or wait"):
+        load_english(exclude=(), otherwise="wait")

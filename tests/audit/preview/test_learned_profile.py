@@ -1,7 +1,6 @@
 """A profile learned from a corpus gives prompts that are the notes' own openings, with a few edits by hand or none."""
 
 import difflib
-import json
 import re
 import shutil
 import stat
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.patient_facts import corpus_of, note_rows, writer_of
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
 from clinaudit.audit.commands.main import run
@@ -19,7 +19,6 @@ from clinaudit.audit.preview.learned_profile import MOST_PATIENTS, learn_profile
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import PatientFacts, read_facts
-from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.profile import NoteProfile, load_profile
 
@@ -34,11 +33,7 @@ _UNLIMITED = 1 << 40
 
 def write_corpus(folder: Path, notes: Iterable[VariedNote], patients: str | None = None) -> Path:
     corpus = folder / "corpus"
-    corpus.mkdir()
-    rows = [{"patient_id": note.patient_id, "note_id": note.patient_id, "text": note.text} for note in notes]
-    (corpus / "notes.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    if patients is not None:
-        (corpus / "patients.csv").write_text(patients, encoding="utf-8")
+    corpus_of(corpus, note_rows((note.patient_id, note.text) for note in notes), patients)
     return corpus
 
 
@@ -49,14 +44,7 @@ def facts_of(corpus: Path, profile: NoteProfile) -> dict[str, PatientFacts]:
 
 def unbroken(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, int]:
     """Return for each fragment tier for how many patients the prompt is the note's own opening."""
-    writer = PromptWriter(
-        profile,
-        panel=(),
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=_UNLIMITED,
-        context_length=_UNLIMITED * 2,
-    )
+    writer = writer_of(profile, limit=_UNLIMITED, context=_UNLIMITED * 2)
     counts = Counter[str]()
     for known in facts.values():
         for tier in FRAGMENTS:
@@ -160,7 +148,7 @@ def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
 
 
 def test_the_worked_example_of_the_documentation(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "note-templates.md").read_text(encoding="utf-8")
+    page = (Path(__file__).resolve().parents[3] / "docs" / "note-templates.md").read_text(encoding="utf-8")
     section = page.partition("## Let the program propose one")[2].partition("\n## ")[0]
     notes = [
         VariedNote(note.patient_id, note.text.replace("Presenting Problem", "Anlass"), note.facts)
