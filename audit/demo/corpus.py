@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from clinaudit.audit.demo.invented import DIAGNOSIS_IDS
 from clinaudit.audit.demo.notes import Note, write_notes
-from clinaudit.audit.demo.population import Patient, draw_population
+from clinaudit.audit.demo.population import DIAGNOSIS_IDS, Patient, draw_population
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.errors import StorageError, UsageError
 

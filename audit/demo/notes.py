@@ -8,16 +8,18 @@ import random
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.audit.demo.invented import (
+from clinaudit.audit.demo.population import (
     COMPLAINTS,
     DIAGNOSES,
     EXAMS,
     PROVIDERS,
     REVIEW_OF_SYSTEMS,
+    ChronicCondition,
     Complaint,
     Diagnosis,
+    Patient,
+    SensitiveDiagnosis,
 )
-from clinaudit.audit.demo.population import ChronicCondition, Patient, SensitiveDiagnosis
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).

@@ -22,9 +22,9 @@ from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.fragments import quote_opening
 from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.templates.learning import MINIMUM_PATIENTS, SampleNote
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
-from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, SampleNote
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.sections import normalize_newlines

@@ -14,9 +14,9 @@ from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, Pr
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
+from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, SampleNote
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.proposal import LayoutSearch
-from clinaudit.templates.learning.sample import MINIMUM_PATIENTS, MOST, SampleNote
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import NO_LAYOUT, named_layout
 from clinaudit.templates.note_fields import placed_sources

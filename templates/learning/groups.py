@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from clinaudit.templates.learning.sample import SampleNote, enough
+from clinaudit.templates.learning import SampleNote, enough
 from clinaudit.templates.learning.value_shapes import TITLE
 from clinaudit.templates.names import LABEL_END
 from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
