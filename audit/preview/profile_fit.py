@@ -59,10 +59,10 @@ class Kind(StrEnum):
     BIRTH_AFTER_VISIT = "birth_after_visit"
     NO_HEADER = "no_header"
     SECTION_UNUSED = "section_unused"
-    #: Of the text of the notes (`text_fit`).
+    #: Of the text of the notes (`notes_fit`).
     FACT_DENIED = "fact_denied"
     NOT_PLAIN = "not_plain"
-    #: Of the patients table (`table_fit`).
+    #: Of the patients table (`notes_fit`).
     TABLE_OF_OTHERS = "table_of_others"
     TABLE_DIFFERS = "table_differs"
     TABLE_UNTOLD = "table_untold"
