@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from clinaudit.errors import BadInputError
 pytest.importorskip("peft", reason="peft is not installed: the merge is not held against its own here")
 #: peft warns of settings that do not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore")
+FIRST = torch.tensor([0])
 LINEAR = ["q_proj", "v_proj", "down_proj"]
 
 
@@ -24,6 +27,15 @@ LINEAR = ["q_proj", "v_proj", "down_proj"]
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("merge") / "base"
     save_llama(directory)
+    return directory
+
+
+def copy_of(base: Path, directory: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    """Copy a model, its weights changed."""
+    shutil.copytree(base, directory)
+    tensors = load_file(base / "model.safetensors")
+    change(tensors)
+    save_file(tensors, directory / "model.safetensors", metadata={"format": "pt"})
     return directory
 
 
@@ -84,11 +96,6 @@ def test_the_base_stays_as_it_is_and_the_whole_model_is_gone_afterwards(base: Pa
     assert [name for name in written if not torch.equal(written[name], theirs[name])] == []
 
 
-def change_weights(adapter: Path, change: Any) -> None:
-    file = adapter / "adapter_model.safetensors"
-    save_file(change(load_file(file)), file)
-
-
 def without_a_factor(tensors: dict[str, Any]) -> dict[str, Any]:
     return {
         name: tensor for name, tensor in tensors.items() if not name.endswith("layers.0.self_attn.q_proj.lora_B.weight")
@@ -111,6 +118,22 @@ def with_more_tokens(tensors: dict[str, Any]) -> dict[str, Any]:
     return tensors | {"base_model.model.lm_head.weight": torch.ones(401, 32)}
 
 
+def with_nan(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor * float("nan") for name, tensor in tensors.items()}
+
+
+def of_rank_0(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor[:0] if "lora_A" in name else tensor[:, :0] for name, tensor in tensors.items()}
+
+
+def of_whole_numbers(tensors: dict[str, Any]) -> dict[str, Any]:
+    return {name: tensor.int() for name, tensor in tensors.items()}
+
+
+def with_a_name_for_the_terminal(tensors: dict[str, Any]) -> dict[str, Any]:
+    return tensors | {"a\x1b[31m.weight": torch.ones(1)}
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -119,13 +142,19 @@ def with_more_tokens(tensors: dict[str, Any]) -> dict[str, Any]:
         (wider, r"\(64, 40\), and the base has \(64, 32\)"),
         (with_a_magnitude, "lora_magnitude_vector, which a merge of LoRA does not know"),
         (with_more_tokens, r"\(401, 32\)"),
+        # These would silence or break the model.
+        (with_nan, "is not of finite numbers"),
+        (of_whole_numbers, "is not of finite numbers"),
+        (of_rank_0, "has rank 0"),
+        (with_a_name_for_the_terminal, r"the base has no a\?\[31m\.weight"),
     ],
 )
 def test_an_adapter_that_does_not_fit_is_never_merged_in_part(
     base: Path, tmp_path: Path, change: Any, match: str
 ) -> None:
     save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
-    change_weights(tmp_path / "adapter", change)
+    file = tmp_path / "adapter" / "adapter_model.safetensors"
+    save_file(change(load_file(file)), file)
     with pytest.raises(BadInputError, match=match):
         merge(base, tmp_path / "adapter")
 
@@ -139,13 +168,7 @@ def test_a_weight_that_two_parts_share_is_not_changed(tmp_path: Path) -> None:
 
 def test_files_that_lack_weights_of_the_model_are_refused(base: Path, tmp_path: Path) -> None:
     save_adapter(base, tmp_path / "adapter", r=4, target_modules=LINEAR)
-    lacking = tmp_path / "base"
-    lacking.mkdir()
-    for file in base.iterdir():
-        (lacking / file.name).write_bytes(file.read_bytes())
-    tensors = load_file(base / "model.safetensors")
-    del tensors["model.norm.weight"]
-    save_file(tensors, lacking / "model.safetensors", metadata={"format": "pt"})
+    lacking = copy_of(base, tmp_path / "base", lambda tensors: tensors.pop("model.norm.weight"))
     with pytest.raises(BadInputError, match=r"lack 1 of its weights \(model\.norm\.weight\)"):
         merge(lacking, tmp_path / "adapter")
 
@@ -171,38 +194,6 @@ def test_settings_that_a_merge_does_not_know_are_refused(base: Path, tmp_path: P
             inspect_adapted(tmp_path / "adapter", base=base)
 
 
-def with_nan(tensors: dict[str, Any]) -> dict[str, Any]:
-    return {name: tensor * float("nan") for name, tensor in tensors.items()}
-
-
-def of_rank_0(tensors: dict[str, Any]) -> dict[str, Any]:
-    return {name: tensor[:0] if "lora_A" in name else tensor[:, :0] for name, tensor in tensors.items()}
-
-
-def of_whole_numbers(tensors: dict[str, Any]) -> dict[str, Any]:
-    return {name: tensor.int() for name, tensor in tensors.items()}
-
-
-def with_a_name_for_the_terminal(tensors: dict[str, Any]) -> dict[str, Any]:
-    return tensors | {"a\x1b[31m.weight": torch.ones(1)}
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (with_nan, "is not of finite numbers"),
-        (of_whole_numbers, "is not of finite numbers"),
-        (of_rank_0, "has rank 0"),
-        (with_a_name_for_the_terminal, r"the base has no a\?\[31m\.weight"),
-    ],
-)
-def test_an_adapter_that_would_silence_or_break_the_model(base: Path, tmp_path: Path, change: Any, match: str) -> None:
-    save_adapter(base, tmp_path / "adapter", r=4, target_modules=["q_proj"])
-    change_weights(tmp_path / "adapter", change)
-    with pytest.raises(BadInputError, match=match):
-        merge(base, tmp_path / "adapter")
-
-
 @pytest.mark.parametrize(
     ("setting", "match"),
     [
@@ -223,12 +214,6 @@ def test_a_setting_of_a_wrong_type_is_bad_input(base: Path, tmp_path: Path, sett
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_a_model_whose_weights_are_no_numbers_is_not_audited(base: Path, tmp_path: Path, value: float) -> None:
     # What it writes is the same for everybody, and would pass as a model that gives nothing away.
-    broken = tmp_path / "base"
-    broken.mkdir()
-    for file in base.iterdir():
-        (broken / file.name).write_bytes(file.read_bytes())
-    tensors = load_file(base / "model.safetensors")
-    tensors["model.norm.weight"][0] = value
-    save_file(tensors, broken / "model.safetensors", metadata={"format": "pt"})
+    broken = copy_of(base, tmp_path / "base", lambda tensors: tensors["model.norm.weight"].index_fill_(0, FIRST, value))
     with pytest.raises(BadInputError, match=r"no finite numbers \(model\.norm\.weight\)"):
         load_pretrained(inspect_model(broken), dtype=torch.float32)
