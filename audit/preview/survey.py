@@ -52,10 +52,6 @@ class CorpusDescription:
     nontrain: SplitDescription
     #: Patients and notes of the validation split.
     validation: tuple[int, int]
-    #: Patients of the patients table that have no notes.
-    patients_without_notes: int
-    #: Patients labelled positive and negative, by diagnosis, sorted; empty without a table.
-    labels: dict[str, tuple[int, int]]
     #: Distinct note texts that stand in notes of both splits.
     shared_texts: int
     #: Patients, of either split, with such a note.
@@ -80,8 +76,6 @@ def describe_corpus(corpus: Corpus) -> CorpusDescription:
         train=_describe_split(corpus, "train"),
         nontrain=_describe_split(corpus, "nontrain"),
         validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
-        patients_without_notes=corpus.patients_without_notes,
-        labels=_count_labels(corpus),
         shared_texts=len(shared),
         patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
         warnings=(*corpus.readings, *corpus.warnings),
@@ -100,15 +94,6 @@ def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
         known_name=sum(patient.name is not None for patient in patients),
         known_dob=sum(patient.dob is not None or patient.birth_year is not None for patient in patients),
     )
-
-
-def _count_labels(corpus: Corpus) -> dict[str, tuple[int, int]]:
-    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    for (patient_id, diagnosis), present in (corpus.diagnosis_labels or {}).items():
-        if patient_id in corpus.validation:
-            continue
-        counts[diagnosis][0 if present else 1] += 1
-    return {diagnosis: (positive, negative) for diagnosis, (positive, negative) in sorted(counts.items())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,8 @@ import hashlib
 import hmac
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
@@ -27,53 +26,29 @@ from clinaudit.priors.corpus.rows import (
 from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import, find_tables, read_table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CorpusParts:
-    """The parts of a corpus, read and validated."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Corpus:
+    """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
 
-    patients: Iterable[Patient]
+    #: Every patient with notes who is in an arm, by id, sorted by id.
+    patients: Mapping[str, Patient]
+    #: The same of the validation split: described, and neither probed nor searched.
+    validation: Mapping[str, Patient]
     #: By patient id.
-    notes: Mapping[str, tuple[Note, ...]]
+    _notes: Mapping[str, tuple[Note, ...]]
+    _texts: NoteTexts
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
     #: Whether a table has a `split` column; without one every patient is `train`.
     has_split: bool
     #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
-    texts: NoteTexts
     #: In words, without counts.
-    warnings: Sequence[str] = ()
+    warnings: tuple[str, ...]
     #: What was read otherwise than it is written, in words that may name a site's columns: for its owner alone.
-    readings: Sequence[str] = ()
-    #: Rows of the patients table to which no note belongs; such a patient is no target.
-    patients_without_notes: int = 0
+    readings: tuple[str, ...]
     #: Who has more than one id; the other parts hold each person once.
-    people: People = field(default_factory=People)
-
-
-class Corpus:
-    """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
-
-    def __init__(self, parts: _CorpusParts) -> None:
-        by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
-        labels = parts.diagnosis_labels
-        #: Every patient with notes who is in an arm, by id, sorted by id.
-        self.patients: Mapping[str, Patient] = MappingProxyType(
-            {key: patient for key, patient in by_id.items() if not patient.is_validation}
-        )
-        #: The same of the validation split: described, and neither probed nor searched.
-        self.validation: Mapping[str, Patient] = MappingProxyType(
-            {key: patient for key, patient in by_id.items() if patient.is_validation}
-        )
-        self.diagnosis_labels = None if labels is None else MappingProxyType(dict(labels))
-        self.has_split = parts.has_split
-        self.digest = parts.digest
-        self.warnings = tuple(parts.warnings)
-        self.readings = tuple(parts.readings)
-        self.patients_without_notes = parts.patients_without_notes
-        self.people = parts.people
-        self._notes = dict(parts.notes)
-        self._texts = parts.texts
+    people: People
 
     @property
     def ids(self) -> dict[str, str]:
@@ -167,22 +142,22 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
     problems.raise_any(f"the corpus {shown}")
 
     lines = [f"{name} {table.file.format} {digest_file(table.file)}\n" for name, table in sorted(tables.items())]
-    parts = _CorpusParts(
-        patients=patients,
-        notes=notes,
+    by_id = {patient.patient_id: patient for patient in sorted(patients, key=lambda one: one.patient_id)}
+    return Corpus(
+        patients={key: patient for key, patient in by_id.items() if not patient.is_validation},
+        validation={key: patient for key, patient in by_id.items() if patient.is_validation},
+        _notes=notes,
+        _texts=texts,
         diagnosis_labels=labels,
         has_split=any("split" in table.columns for table in tables.values()),
         digest=hashlib.sha256("".join(lines).encode()).hexdigest(),
-        texts=texts,
-        warnings=_warnings(tables, patients, notes, without_notes=without_notes),
-        readings=[
+        warnings=tuple(_warnings(tables, patients, notes, without_notes=without_notes)),
+        readings=(
             *(printable(f"{table.file.name}: {reading}.") for table in tables.values() for reading in table.readings),
             *people.describe(),
-        ],
-        patients_without_notes=without_notes,
+        ),
         people=people,
     )
-    return Corpus(parts)
 
 
 def _warnings(

@@ -185,18 +185,19 @@ class TableExport(Export):
     columns: ClassVar[dict[str, Columns]]
 
     def each(self, table: str, read: Callable[[Row], bool | None]) -> None:
-        """Read each row of a table, where the export has it."""
+        """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
         if table in self.files:
             required, optional, exact, layout = self.columns[table]
-            self.reader.each(
+            rows = self.reader.rows(
                 table,
                 self.files[table],
-                read,
                 required=required.split(),
                 optional=optional.split(),
                 exact=exact.split(),
                 layout=layout,
             )
+            for place, row in rows:
+                self.reader.ledger.take(table, place, row, read)
 
 
 def _read_ids(path: Path) -> frozenset[str]:

@@ -92,17 +92,11 @@ class OmopExport(TableExport):
 
     def _visits_of_notes(self) -> set[str]:
         """Return the visits of notes: visits outnumber notes many times, hence the notes are read twice."""
-        wanted: set[str] = set()
-
-        def keep_id(row: Row) -> None:
-            if visit := row["visit_occurrence_id"]:
-                wanted.add(visit)
-
         # This first time nothing is counted.
         with closing(ImportLedger(Path(os.devnull))) as ledger:
             scan = Reader(ledger, lambda _bytes: None)
-            scan.each("note", self.files["note"], keep_id, required=(), optional=("visit_occurrence_id",))
-        return wanted
+            rows = scan.rows("note", self.files["note"], required=(), optional=("visit_occurrence_id",))
+            return {visit for _, row in rows if (visit := row["visit_occurrence_id"])}
 
     def _add_visit(self, row: Row, wanted: set[str]) -> bool:
         visit = required(row, "visit_occurrence_id")

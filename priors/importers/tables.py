@@ -62,22 +62,6 @@ class Reader:
         self.ledger = ledger
         self._advance = advance
 
-    def each(
-        self,
-        table: str,
-        file: DataFile,
-        read: Callable[[Row], bool | None],
-        *,
-        required: Collection[str],
-        optional: Collection[str] = (),
-        exact: Collection[str] = (),
-        layout: Layout | None = None,
-    ) -> None:
-        """Give `read` each row: it returns False where that was not needed, or raises `RecordError`. See `rows`."""
-        rows = self.rows(table, file, required=required, optional=optional, exact=exact, layout=layout)
-        for place, row in rows:
-            self.ledger.take(table, place, row, read)
-
     def rows(
         self,
         table: str,
