@@ -18,10 +18,10 @@ from clinaudit.errors import StorageError, UsageError
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
 _PATIENTS_PER_ARM = 130
 #: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
-_TRUTH_FILE = "truth.jsonl"
+TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
-_DIAGNOSES_FILE = "diagnoses.csv"
+DIAGNOSES_FILE = "diagnoses.csv"
 _PATIENT_COLUMNS = (
     *("patient_id", "split", "age", "sex", "name"),
     *("dob", "race", "marital_status", "occupation", "children"),
@@ -38,10 +38,10 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
     patients = draw_population(seed=seed, patients_per_arm=patients_per_arm)
     charts = [(patient, write_notes(patient, seed=seed)) for patient in patients]
     try:
-        if directory.exists() and any(directory.iterdir()) and not (directory / _TRUTH_FILE).exists():
+        if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
             raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
         directory.mkdir(parents=True, exist_ok=True)
-        write_atomically(directory / _TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
+        write_atomically(directory / TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
         rows = ([getattr(one, "arm" if name == "split" else name) for name in _PATIENT_COLUMNS] for one in patients)
         write_atomically(directory / PATIENTS_FILE, _as_csv(_PATIENT_COLUMNS, rows))
         flags = (
@@ -49,7 +49,7 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
             for patient in patients
             for diagnosis in DIAGNOSIS_IDS
         )
-        write_atomically(directory / _DIAGNOSES_FILE, _as_csv(("patient_id", "diagnosis", "present"), flags))
+        write_atomically(directory / DIAGNOSES_FILE, _as_csv(("patient_id", "diagnosis", "present"), flags))
         texts = (
             {
                 "patient_id": patient.patient_id,
