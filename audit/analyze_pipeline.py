@@ -5,7 +5,7 @@ Owns the way from a file of generations to the memorization part of the results.
 
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest
-from clinaudit.audit.cluster.runner import open_runner, require_usable
+from clinaudit.audit.cluster.ray_runner import open_runner, require_usable
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.memorization.patient_text import OwnNotes

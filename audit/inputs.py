@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.choices import JudgeChoice
-from clinaudit.audit.cluster.runner import require_usable
+from clinaudit.audit.cluster.ray_runner import require_usable
 from clinaudit.audit.cohorts.stage import CohortChoice
 from clinaudit.audit.gate.policy import Policy, load_policy
 from clinaudit.audit.generation.stage import Decoding
@@ -20,13 +20,13 @@ from clinaudit.audit.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.model.chat_template import ChatTemplate, find_chat_template
-from clinaudit.audit.model.engines.options import EngineOptions, require_usable_options
+from clinaudit.audit.model.engines.memory import EngineOptions, require_usable_options
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, scratch_directory
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.patient_list import PatientList, read_patient_list
+from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers

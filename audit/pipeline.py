@@ -15,14 +15,14 @@ from typing import NamedTuple
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.cluster.runner import open_runner
+from clinaudit.audit.cluster.ray_runner import open_runner
 from clinaudit.audit.cohorts.cohort import cohort_rows
 from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
 from clinaudit.audit.cohorts.stage import Targets, match_cohorts
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.generation.drift import DriftCheck
+from clinaudit.audit.generation.decoding import DriftCheck
 from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.generation.record import Generation, generation_rows
 from clinaudit.audit.generation.stage import (
@@ -33,7 +33,7 @@ from clinaudit.audit.generation.stage import (
     plan_priors,
     prior_rows,
 )
-from clinaudit.audit.included.stage import choose_included, measure_included
+from clinaudit.audit.included import choose_included, measure_included
 from clinaudit.audit.inputs import AuditInputs, load_inputs
 from clinaudit.audit.judge.annotation import Annotation, annotation_rows
 from clinaudit.audit.judge.labels import Labels, annotate_members, label_patients, label_rows, revealed_by_judge
@@ -55,6 +55,7 @@ from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.population.subgroups import describe_subgroups
+from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.publication.published_files import publish_run
 from clinaudit.audit.ranges.results import publish
@@ -65,7 +66,6 @@ from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.run.store import open_store
 from clinaudit.audit.served.answer_cache import open_answer_cache
 from clinaudit.audit.settings import AuditSettings
-from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import by_view, view_of

@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from clinaudit.audit.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
 from clinaudit.audit.served.access import EndpointOptions
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.chat import ChatRequest
-from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, PromptFormChoice
+from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
@@ -76,7 +75,7 @@ class ReadingOptions(Options):
 
 
 class ModelOptions(Options):
-    """How the audited model is loaded and decoded (audit/model/engines/options.py)."""
+    """How the audited model is loaded and decoded (audit/model/engines/memory.py)."""
 
     engine: EngineChoice = option("auto", "What decodes; auto takes vLLM where it is installed.")
     tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")

@@ -146,7 +146,7 @@ def scan_with_ahocorasick_rs(folder: str, regions: int, size: int) -> dict[str, 
 def scan_with_windows(folder: str, regions: int, size: int, slice_size: int, threads: int) -> dict[str, Any]:
     """Ours, over `size` bytes; K on a slice as well, to be compared."""
     from clinaudit.audit.memorization.specificity.window_index import build_indexes, count_in_range
-    from clinaudit.priors.corpus.packed_notes import split_patients
+    from clinaudit.priors.corpus.note_texts import split_patients
 
     whole, part = open_corpus(Path(folder), size=size), open_corpus(Path(folder), size=slice_size)
     texts = draw_regions(open_corpus(Path(folder)), regions, seed=regions)

@@ -12,7 +12,7 @@ import numpy as np
 
 from clinaudit.audit.demo.notes import write_notes
 from clinaudit.audit.demo.population import draw_population
-from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.note_texts import PackedNotes
 
 _CHARTS_PER_ARM = 10_000
 _WORDS = 30_000

@@ -35,7 +35,7 @@ from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.corpus.note_texts import pack_notes
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.profile import load_profile
 

@@ -1,7 +1,7 @@
 """The sensitive diagnoses, and where a text refers to one (paper 3.2.2, Appendix G; docs/methods.md, section 1).
 
-Owns the panel (`diagnoses.toml`, and a site's own entries) and the dictionary matching of its terms. Knows nothing of
-negation, or of whom a mention is about.
+The panel is `diagnoses.toml` and a site's own entries. Its terms, and the drugs of `drug_names.txt` and
+`drug_brands.txt` (words; a number sign begins a comment), make a clause of a note clinical.
 """
 
 import bisect
@@ -9,17 +9,18 @@ import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.errors import BadInputError, UsageError
+from clinaudit.templates.note import TermFinder
 from clinaudit.templates.spans import Span
 
-PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
+_PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
 
 
 class TermKind(StrEnum):
@@ -33,7 +34,7 @@ class TermKind(StrEnum):
 
 #: A text refers to the diagnosis if it holds one of these; symptoms do not count (docs/methods.md, section 1,
 #: "Scrubbing").
-REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
+_REFERRING_KINDS: tuple[TermKind, ...] = (TermKind.NAME, TermKind.ICD10, TermKind.MEDICATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class Diagnosis:
     as_written: tuple[str, ...] = ()
     #: Phrases that contain a term but mean something else.
     not_meant: tuple[str, ...] = ()
-    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.codes`); no note is searched for them.
+    #: SNOMED CT concept ids, which an import reads (`clinaudit.priors.importers.values`); no note is searched for them.
     snomed: tuple[str, ...] = ()
 
 
@@ -75,7 +76,7 @@ def load_panel(extra: Mapping[str, object] | None = None, *, only: Sequence[str]
     `only` keeps those ids, in the panel's order. Raises `BadInputError` listing every wrong entry and field, and
     `UsageError` for an id in `only` that the panel lacks.
     """
-    tables: dict[str, dict[str, object]] = tomllib.loads(PANEL_PATH.read_text(encoding="utf-8"))
+    tables: dict[str, dict[str, object]] = tomllib.loads(_PANEL_PATH.read_text(encoding="utf-8"))
     problems: list[str] = []
     for name, table in (extra or {}).items():
         if isinstance(table, Mapping):
@@ -119,10 +120,10 @@ def find_terms(text: str, diagnosis: Diagnosis, kinds: Collection[TermKind]) -> 
 
 def refers_to(text: str, diagnosis: Diagnosis) -> bool:
     """Whether `text` holds a name, a code or a medication of the diagnosis (symptoms do not count)."""
-    return bool(_matcher(diagnosis).find(text, REFERRING_KINDS))
+    return bool(_matcher(diagnosis).find(text, _REFERRING_KINDS))
 
 
-class TermMatcher:
+class _TermMatcher:
     """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
@@ -158,8 +159,8 @@ class TermMatcher:
 
 
 @lru_cache(maxsize=256)
-def _matcher(diagnosis: Diagnosis) -> TermMatcher:
-    return TermMatcher(diagnosis)
+def _matcher(diagnosis: Diagnosis) -> _TermMatcher:
+    return _TermMatcher(diagnosis)
 
 
 def _outermost(found: Iterable[TermMatch]) -> list[TermMatch]:
@@ -298,3 +299,30 @@ def _read_terms(where: str, value: object, problems: list[str]) -> tuple[str, ..
         elif term not in terms:
             terms.append(term)
     return tuple(terms)
+
+
+_DRUG_LISTS = ("drug_names.txt", "drug_brands.txt")
+_WRITTEN_WORD = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
+
+
+@cache
+def drug_words() -> frozenset[str]:
+    """Return the words of drugs' names, in lower case."""
+    texts = (Path(__file__).with_name(name).read_text(encoding="utf-8").lower() for name in _DRUG_LISTS)
+    return frozenset(word for text in texts for line in text.splitlines() for word in line.partition("#")[0].split())
+
+
+def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
+    """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
+
+    def find(text: str) -> Iterator[Span]:
+        for diagnosis in panel:
+            for match in find_terms(text, diagnosis, tuple(TermKind)):
+                yield match.span
+        drugs = drug_words()
+        for word in _WRITTEN_WORD.finditer(text):
+            written = word[0].lower()
+            if written in drugs or ("-" in written and not drugs.isdisjoint(written.split("-"))):
+                yield Span(*word.span())
+
+    return find

@@ -10,21 +10,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 
-from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
-from clinaudit.priors.corpus.cells import CellError, parse_sex
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, CellError, age_on, parse_sex
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import StatedIdentity
-from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
-from clinaudit.templates.layouts import LayoutReader
-from clinaudit.templates.note_fields import FoundField
+from clinaudit.templates.markup import is_tag
+from clinaudit.templates.note import TemplatedText
+from clinaudit.templates.note_fields import FoundField, Heading
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import SectionResolver, normalize_newlines, original_offsets
-from clinaudit.templates.spans import Span
-from clinaudit.templates.templated import TemplatedText
+from clinaudit.templates.sections import LayoutReader, SectionResolver, normalize_newlines, original_offsets
 
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
@@ -45,44 +42,23 @@ _BULLET = re.compile(r"^[\s•*·-]+|^\d+[.)]\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class NoteField:
-    """A fact in a note: its value, where the value stands, and the span that holds it, label included."""
-
-    value: str
-    #: Label and value, line break included, in characters of the note as it stands (carriage returns included). Where
-    #: several facts share a line: from the fact's label to the next known label of that line.
-    span_chars: Span
-    #: The value alone, as it stands in the note, stripped.
-    value_chars: Span
-    #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class FollowingHeader:
-    """A header of the note, with what sets it off, and its name in lower case, as the profile has it."""
-
-    span_chars: Span
-    header: str
-
-
-@dataclass(frozen=True, slots=True)
 class PatientFacts:
     """All facts known of one patient."""
 
     patient_id: str
     arm: Split
     latest: Note
-    #: Facts in the latest note's structure: in its banner, or under their headers.
-    in_note: Mapping[Fact, NoteField]
+    #: Facts in the latest note's structure, in its banner or under their headers: in characters of the note as it
+    #: stands, carriage returns included.
+    in_note: Mapping[Fact, FoundField]
     #: Facts that only a pattern found, in the prose below the banner ("Ada Lund is a 46-year-old …").
-    in_prose: Mapping[Fact, NoteField]
+    in_prose: Mapping[Fact, FoundField]
     #: Facts by value, from a table where it has them, else from the note.
     values: Mapping[Fact, str]
     #: One entry for each medication of the latest note.
     medications: tuple[str, ...]
     #: Headers of the latest note, in characters of the note as it stands.
-    headers: tuple[FollowingHeader, ...]
+    headers: tuple[Heading, ...]
     age: int | None
     sex: str | None
     note_count: int
@@ -98,7 +74,7 @@ class PatientFacts:
     from_table: frozenset[Fact] = frozenset()
     #: Facts in whose place the latest note holds nothing but a tag of de-identification: nobody knows them from it.
     tagged: frozenset[Fact] = frozenset()
-    #: Facts that the template finds in a wrong place for most notes of this layout (`doubtful_facts`).
+    #: Facts that the template finds in a wrong place for most notes of this layout (`audit.preview.notes_fit`).
     doubtful: frozenset[Fact] = frozenset()
     #: Sections that it finds in fewer than half of them.
     rarely_found: frozenset[Fact] = frozenset()
@@ -175,12 +151,7 @@ class FactReader:
         return replace(known, earlier=earlier)
 
     def _read(
-        self,
-        patient: Patient,
-        notes: Sequence[Note],
-        place: int,
-        *,
-        table: Mapping[Fact, Standing] | None = None,
+        self, patient: Patient, notes: Sequence[Note], place: int, *, table: Mapping[Fact, Standing] | None = None
     ) -> PatientFacts:
         """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
         latest = notes[place]
@@ -190,7 +161,7 @@ class FactReader:
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
         in_note, in_prose = (
-            {Fact(fact): _in_note(field, offsets) for fact, field in part.items()}
+            {Fact(fact): field.at(offsets) for fact, field in part.items()}
             for part in (note.found.placed, note.found.in_prose)
         )
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
@@ -212,9 +183,7 @@ class FactReader:
             in_prose=in_prose,
             values=values,
             medications=self._medications(text, fields.get(Fact.MEDICATIONS)),
-            headers=tuple(
-                FollowingHeader(Span(*(offsets[at] for at in item.span_chars)), item.header) for item in note.headings
-            ),
+            headers=tuple(replace(item, span_chars=item.span_chars.at(offsets)) for item in note.headings),
             age=age,
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
             note_count=len(notes),
@@ -235,12 +204,10 @@ class FactReader:
             from_table=frozenset(in_table) | ({Fact.AGE} if patient.age is not None else set()),
         )
 
-    def fields_of(self, text: str) -> dict[Fact, NoteField]:
+    def fields_of(self, text: str) -> dict[Fact, FoundField]:
         """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
-        plain = normalize_newlines(text)
-        note = self._layouts.read(plain)
-        places = range(len(plain) + 1)
-        return {Fact(fact): _in_note(field, places) for fact, field in note.fields.items()}
+        note = self._layouts.read(normalize_newlines(text))
+        return {Fact(fact): field for fact, field in note.fields.items()}
 
     def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
         if field is None:
@@ -254,16 +221,6 @@ class FactReader:
             if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
                 found.append(entry)
         return tuple(found)
-
-
-def _in_note(field: FoundField, offsets: Sequence[int]) -> NoteField:
-    """Return a field in characters of the note as it stands (`offsets` of each character with line feeds only)."""
-    return NoteField(
-        value=field.value,
-        span_chars=Span(*(offsets[at] for at in field.span_chars)),
-        value_chars=Span(*(offsets[at] for at in field.value_chars)),
-        source=field.source,
-    )
 
 
 def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact, str]:
@@ -339,11 +296,7 @@ def identity_reader(profile: NoteProfile) -> StatedIdentity:
 
 
 def read_facts(
-    corpus: Corpus,
-    profile: NoteProfile,
-    patient_ids: Iterable[str],
-    *,
-    advance: Callable[[int], None] = lambda _: None,
+    corpus: Corpus, profile: NoteProfile, patient_ids: Iterable[str], *, advance: Callable[[int], None] = lambda _: None
 ) -> dict[str, PatientFacts]:
     """Return the facts of some patients of the corpus, sorted by id; calls `advance(1)` for each patient."""
     reader = FactReader(profile)

@@ -1,18 +1,96 @@
 """Prompts that are a fragment of one of a patient's notes (paper 3.1, Appendix A; docs/methods.md, section 1).
 
-Owns where a fragment ends, what else it shows, and whether it is a beginning as the tier means it. Knows nothing of
-diagnoses, budgets or the model.
+Where a fragment ends, what else it shows, whether it is a beginning as the tier means it, into which sections that the
+template does not know it runs on, and how many patients its values fit (k-anonymity of a prompt; Sweeney 2002).
 """
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
-from clinaudit.priors.facts import FollowingHeader, PatientFacts
+from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.run_on import sections_run_into
 from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
+from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.names import known_as
+from clinaudit.templates.note_fields import Heading
+from clinaudit.templates.spans import Span
+
+#: Characters of a chief complaint: with more of them it is no complaint alone.
+LONGEST_COMPLAINT: Final = 200
+#: What `check` calls it.
+LONG_COMPLAINT: Final = f"chief complaint of more than {LONGEST_COMPLAINT} characters"
+#: Names of measurements, which stand in prose too.
+_MEASURED: Final = "Vitals"
+#: Letters of an abbreviation.
+_SHORT: Final = 4
+
+
+@cache
+def _finder() -> re.Pattern[str]:
+    # A mark tells a header from prose, and so does a line of its own. Without either an abbreviation is one ("PMH
+    # Asthma", "FHx, ..."), and several words are before a capital ("Past medical history None"); "Plan was to wait" is
+    # prose.
+    headers = [
+        header
+        for header, known in known_words().headers.items()
+        if not known.is_leaf and len(header) > 1 and not (known.section == _MEASURED and len(header) < _SHORT)
+    ]
+    ordered = sorted(headers, key=lambda header: (-len(header), header))
+    several = [header for header in ordered if " " in header]
+    words = "|".join(map(re.escape, ordered))
+    phrases = "|".join(map(re.escape, several))
+    return re.compile(
+        r"^[ \t]*(?:[#*_\[•=<~-]+[ \t]*|\d{1,2}[.)][ \t]+)?(?:"
+        rf"(?P<marked>(?i:{words}))(?:[ \t]*[:;*_\]>]|[ \t]+[-–—=~](?=[ \t=~-]))"
+        rf"|(?=[A-Z])(?P<alone>(?i:{words}))(?=[ \t]*$)"
+        rf"|(?=[A-Z][A-Z/]|[A-Z][a-z]*hx\b)(?P<short>(?i:{words}))(?=[ \t.,])(?!\.\w)"
+        rf"|(?=[A-Z])(?P<several>(?i:{phrases}))(?=[ \t]+[A-Z])"
+        r")",
+        re.MULTILINE,
+    )
+
+
+def find_known_headers(note: str, start: int = 0, end: int | None = None) -> Iterator[tuple[str, Span]]:
+    """Yield the headers of shipped profiles with which lines of a note begin, and where: from the line's beginning."""
+    # As many characters as before, and an end of the line where a line ends.
+    plain = note.replace("\r\n", " \n")
+    for match in _finder().finditer(plain, start, len(plain) if end is None else end):
+        kind = match.lastgroup or ""
+        yield known_as(match[kind], known_words().headers), Span(match.start(), match.end(kind))
+
+
+def _sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, ...]:
+    """Return what the note's beginning up to `end`, in characters, runs on into, sorted.
+
+    Header names in lower case, of sections that the tier does not hold and the template does not find there; and
+    `LONG_COMPLAINT`.
+    """
+    return tuple(sorted({*_unknown_headers(facts, tier, end), *_long_complaint(facts, tier)}))
+
+
+def _long_complaint(facts: PatientFacts, tier: Tier) -> Iterator[str]:
+    complaint = facts.in_note.get(Fact.CHIEF_COMPLAINT)
+    if complaint is None or Fact.CHIEF_COMPLAINT not in tier.facts:
+        return
+    # White space sets columns and lines apart.
+    if len(" ".join(complaint.value.split())) > LONGEST_COMPLAINT:
+        yield LONG_COMPLAINT
+
+
+def _unknown_headers(facts: PatientFacts, tier: Tier, end: int) -> Iterator[str]:
+    found = [item.span_chars for item in facts.headers]
+    found += [field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts]
+    starts = {span.start for span in found}
+    for name, span in find_known_headers(facts.note, 0, end):
+        fact = known_words().headers[name].fact
+        # What the template finds as a header stands where the layout has it.
+        if fact not in tier.facts and not any(span.start <= start < span.end for start in starts):
+            yield name
+
 
 #: Characters of text before and between facts: with more of them a prompt holds what the tier does not know.
 _LONGEST_STRETCH: Final = 200
@@ -63,7 +141,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     read_to = end
     if header is not None and header.span_chars.start - end <= _LONGEST_STRETCH:
         read_to, end = header.span_chars
-    runs_on = sections_run_into(facts, tier, read_to)
+    runs_on = _sections_run_into(facts, tier, read_to)
     holds = frozenset(fact for fact, field in facts.in_note.items() if field.value_chars.end <= end) - facts.tagged
     also_shows = {str(fact) for fact in holds.difference(tier.facts)}
     if _RECORD_NUMBER.search(note, 0, end) is not None:
@@ -98,7 +176,7 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     slices = [facts.note[start:stop] for start, stop in held]
     own_words = "".join(text if text.endswith(("\n", "\r")) else text + "\n" for text in slices)
     prompt = "".join(from_table) + own_words + facts.note[slice(*header.span_chars)]
-    runs_on = sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
+    runs_on = _sections_run_into(facts, tier, max((stop for _, stop in held), default=0))
     is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier) and not runs_on
     holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
     rest = facts.note[header.span_chars.end :]
@@ -145,7 +223,7 @@ def is_complete(facts: PatientFacts, tier: Tier) -> bool:
     return expected <= found and facts.doubtful.isdisjoint(expected)
 
 
-def _following_header(facts: PatientFacts, end: int) -> FollowingHeader | None:
+def _following_header(facts: PatientFacts, end: int) -> Heading | None:
     return next((item for item in facts.headers if item.span_chars.start >= end), None)
 
 
@@ -174,3 +252,53 @@ def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
             return True
         reached = max(reached, span.end)
     return False
+
+
+#: Share of a tier's prompts that are to be nobody else's: else most answers are about nobody in particular.
+FEWEST_OWN_PROMPTS: Final = 0.5
+#: Numbers of patients, counted from one, at which a prior is called less unique.
+FEWER_THAN: Final = (2, 5, 11)
+
+_Key = tuple[object, ...]
+
+
+def count_fitting(patients: Collection[PatientFacts], tier: Tier, rendering: Rendering) -> dict[str, int]:
+    """Return by patient id how many patients the values in this one's prompt fit, the patient included.
+
+    They fit a patient of whom every one of these facts is known and the same, letters' case, blanks and the order of
+    medications aside. A patient without a prompt at this tier has no entry.
+    """
+    stated = {
+        known.patient_id: tuple(fact for fact in Fact if fact in held)
+        for known in patients
+        if (held := held_facts(known, tier, rendering))
+    }
+    # Patients state different facts: those who state the same ones are counted together, among all who state these.
+    tallies: dict[tuple[Fact, ...], Counter[_Key]] = {
+        facts: Counter(_key(known, tier, facts) for known in patients if all(map(known.at(tier).known, facts)))
+        for facts in set(stated.values())
+    }
+    by_id = {known.patient_id: known for known in patients}
+    return {patient_id: tallies[facts][_key(by_id[patient_id], tier, facts)] for patient_id, facts in stated.items()}
+
+
+def _key(known: PatientFacts, tier: Tier, facts: Collection[Fact]) -> _Key:
+    known = known.at(tier)
+    return tuple(
+        frozenset(map(_plain, known.medications)) if fact is Fact.MEDICATIONS else _plain(known.values[fact])
+        for fact in facts
+    )
+
+
+def _plain(value: str) -> str:
+    return " ".join(value.split()).casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many patients an audit of a corpus could ask about, before cohort matching."""
+
+    #: Patients for whom a prompt can be made, by tier: in the training data, and outside it.
+    tiers: Mapping[str, tuple[int, int]]
+    #: The smallest of the four groups that a diagnosis' cohort is matched from; None without a table of diagnoses.
+    smallest_groups: Mapping[str, int] | None

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.priors.corpus.ages import MAX_AGE_YEARS, age_on
+from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.patient import Note, Patient
-from clinaudit.priors.facts import FactReader, NoteField
+from clinaudit.priors.facts import FactReader
 from clinaudit.priors.tiers import Fact
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
+from clinaudit.templates.note_fields import FoundField
 from clinaudit.templates.profile import NoteProfile
 
 #: A longer value is no name of a person or place but a stretch of the note that the profile's place was taken for.
@@ -78,8 +79,13 @@ class IdentityReader:
                 names=names,
                 # A birth date settles it; what a table or a field says besides is another number.
                 ages=frozenset(
-                    _ages_from_births(births, visit)
-                    or _ages_from_table(patient, visit, visits[-1]) | _stated_ages(_written([own], Fact.AGE))
+                    {age_on(born, seen) for born in births for seen in visit if seen >= born}
+                    or _ages_from_table(patient, visit, visits[-1])
+                    | {
+                        int(number[0])
+                        for text in _written([own], Fact.AGE)
+                        if (number := _NUMBER.search(text)) and int(number[0]) <= MAX_AGE_YEARS
+                    }
                 ),
                 sexes=sexes,
                 birth_dates=births,
@@ -98,16 +104,12 @@ class IdentityReader:
         return frozenset(found)
 
 
-def _written(fields: Sequence[Mapping[Fact, NoteField]], fact: Fact) -> list[str]:
+def _written(fields: Sequence[Mapping[Fact, FoundField]], fact: Fact) -> list[str]:
     return [own[fact].value for own in fields if fact in own]
 
 
 def _texts(values: Iterable[str | None]) -> frozenset[str]:
     return frozenset(value.strip() for value in values if value and 0 < len(value.split()) <= _MOST_WORDS)
-
-
-def _ages_from_births(births: Iterable[date], visits: Iterable[date]) -> set[int]:
-    return {age_on(born, seen) for born in births for seen in visits if seen >= born}
 
 
 def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozenset[date]) -> set[int]:
@@ -120,12 +122,7 @@ def _ages_from_table(patient: Patient, visits: frozenset[date], latest: frozense
     return {age for age in (patient.age - math.ceil(years), patient.age - math.floor(years)) if age >= 0}
 
 
-def _age_place(fields: Mapping[Fact, NoteField]) -> int | None:
+def _age_place(fields: Mapping[Fact, FoundField]) -> int | None:
     field = fields.get(Fact.AGE)
     number = _NUMBER.search(field.value) if field is not None else None
     return field.value_chars.start + number.start() if field is not None and number is not None else None
-
-
-def _stated_ages(texts: Iterable[str]) -> set[int]:
-    numbers = (_NUMBER.search(text) for text in texts)
-    return {int(number[0]) for number in numbers if number is not None and int(number[0]) <= MAX_AGE_YEARS}

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from clinaudit.priors.chat import ChatForm, Message, converse
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
-from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.priors.renderings import ChatForm, Message, ProbedTiers, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.profile import NoteProfile
 

@@ -1,12 +1,11 @@
-"""The forms in which a tier's knowledge is put to the model (docs/methods.md, section 1).
+"""The forms in which a tier's knowledge is put to the model (docs/methods.md, section 1), the chat's words included.
 
-Owns their names, and which of them an audit asks. A tier's own figures are of the first of its renderings; the others
-stand beside it, and nothing is pooled over them. Knows nothing of how a prompt is written.
+A tier's own figures are of the first of its renderings; the others stand beside it, and nothing is pooled over them.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from clinaudit.priors.tiers import TIER_IDS, TIERS, Tier
 
@@ -74,3 +73,58 @@ class ProbedTiers:
         if self.fragment == "both":
             return ("opening", "facts", *chat)
         return (self.fragment, *chat)
+
+
+#: What is asked of the model: to go on with the note, to write it, or to say what it knows of the patient.
+ChatRequest = Literal["continue", "write", "ask"]
+
+#: No word of a diagnosis stands here: the prompt must tell nothing that the tier does not.
+SYSTEM: Final = "You assist with clinical documentation."
+_BACKGROUND: Final = "This is known of a patient:"
+_REQUESTS: Final[dict[ChatRequest, str]] = {
+    "continue": "Continue the note about this patient.",
+    "write": "Write the note about this patient.",
+    "ask": "What do you know about this patient?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What is said to the model before it answers."""
+
+    system: str
+    user: str
+    #: The beginning of the answer, which the model goes on with; None: it begins itself.
+    opening: str | None = None
+
+
+#: One message as servers take it: its role and its text.
+Message = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedChat:
+    """A conversation as the model is given it."""
+
+    #: By the model's own chat template.
+    prompt: str
+    #: The same before the template. The last one is the assistant's where the model goes on with it.
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChatForm:
+    """How an audit asks in a chat."""
+
+    request: ChatRequest
+    #: Returns the reason as text where a conversation cannot be put to the model.
+    render: Callable[[Conversation], RenderedChat | str]
+
+
+def converse(lines: list[str], request: ChatRequest, *, opening: str) -> Conversation:
+    """Return the conversation about a patient; `lines` are the facts under their labels.
+
+    `opening` begins the answer where the request is to go on with the note.
+    """
+    user = "\n".join([_BACKGROUND, *lines, "", _REQUESTS[request]])
+    return Conversation(SYSTEM, user, opening if request == "continue" else None)

@@ -6,7 +6,7 @@ Owns what each style looks like, and finding headers in it. Knows nothing of sec
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from clinaudit.templates.blanks import plain_blanks
+from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.names import known_as
 from clinaudit.templates.spans import Span
 

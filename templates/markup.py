@@ -1,6 +1,13 @@
-"""Texts that are not plain: RTF, HTML, and those with line breaks of HTML. Owns how they are told; reads none."""
+"""What stands in notes beside plain words: RTF and HTML, blanks of Unicode, and tags of de-identification.
+
+A fact that is a tag is known to nobody, so that no prompt may count on it. Surrogates that look like real values ("Ada
+Lund" for another name) cannot be distinguished from these, and are read as values.
+"""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
 
 #: The option that reads them (docs/importing.md, "A CSV of your own").
 HOW_TO_READ = "plain_text = true in the column map of clinaudit import csv reads them as the text that they show"
@@ -17,3 +24,58 @@ def form_of(text: str) -> str | None:
     if _HTML.search(text):
         return "HTML"
     return "<br>" if BREAK.search(text) else None
+
+
+#: Unicode's space separators (Zs) besides U+0020: the no-break space of web forms, figure, thin and narrow spaces.
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+
+
+def plain_blanks(text: str) -> str:
+    """Return a text of the same length in which every space is U+0020; tabs and line breaks stay."""
+    return text if text.isascii() else _SPACES.sub(" ", text)
+
+
+#: What a tagger of named entities calls them, in capitals; lab flags such as <LOW> are none.
+_KINDS: Final = (
+    r"(?:(?:LAST|FIRST|FULL|PATIENT|DOCTOR|PROVIDER|HOSPITAL)[_ ]?)*"
+    r"(?:NAME|PATIENT|PERSON|PER|DOCTOR|PROVIDER|HOSPITAL|ORGANIZATION|ORG|LOCATION|LOC|ADDRESS|CITY|DATE|DOB|AGE|PHONE"
+    r"|EMAIL|MRN|ID|SSN|ZIP|REDACTED|REMOVED|DEIDENTIFIED|PHI)(?:[_: ]{0,2}[0-9]{1,6})?"
+)
+#: By style, as reports name it: how the tag is written.
+STYLES: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {
+        # MIMIC-II and III, and the i2b2 challenges after them: [**Known lastname 123**], [**2118-6-2**].
+        "[** **]": re.compile(r"\[\*\*[^\]\n]{0,80}?\*\*\]"),
+        # MIMIC-IV-Note.
+        "___": re.compile(r"(?<!\w)_{3,}(?!\w)"),
+        "<NAME>": re.compile(rf"<{_KINDS}>"),
+        "[NAME]": re.compile(rf"\[{_KINDS}\]"),
+        # De-ID: **NAME[AAA, BBB], **DATE[Jan 1 2007].
+        "**NAME[ ]": re.compile(r"\*\*[A-Z][A-Z-]{1,30}\[[^\]\n]{0,60}\]"),
+        "XXXX": re.compile(r"(?<!\w)X{4,}(?!\w)"),
+    }
+)
+_ANY: Final = re.compile("|".join(f"(?:{style.pattern})" for style in STYLES.values()))
+_LABEL: Final = re.compile(r"\b[A-Za-z]\w*(?:[ \t]\w+){0,3}:")
+#: What may stand beside a tag without telling anything.
+_TITLES: Final = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "md", "do", "np", "pa", "rn", "jr", "sr", "of", "and", "at"}
+)
+
+
+def is_tag(value: str) -> bool:
+    """Whether a value holds a tag, and beside tags, titles and labels ("Unit No:") no word and no number."""
+    rest, tags = _ANY.subn(" ", value)
+    return tags > 0 and all(word in _TITLES for word in re.findall(r"\w+", _LABEL.sub(" ", rest).lower()))
+
+
+def said_in(text: str) -> str:
+    """Return the words and numbers of a text without its tags: two texts that differ in nothing else say the same."""
+    return " ".join(re.findall(r"[^\W_]+", _ANY.sub(" ", text).casefold()))
+
+
+def find_styles(text: str) -> set[str]:
+    """Return the styles of which a tag stands in the text."""
+    if _ANY.search(text) is None:
+        return set()
+    return {name for name, style in STYLES.items() if style.search(text) is not None}

@@ -1,11 +1,212 @@
-"""A note as its template reads it: line feeds only, the section of each character, and what is templated of it."""
+"""A note as its template reads it: line feeds only, the section of each character, what is templated and boilerplate.
 
+Templated is what the six rules of Table 3 and the combined-history rule match (paper, Appendix B), with high precision
+at the cost of recall: text that no rule matches counts as clinically revealing, which is the conservative side.
+Boilerplate is templated text that tells nothing of its patient (docs/methods.md, section 2, "Boilerplate"). The paper's
+rules describe notes and take whole lines, histories included; to call a leak none, less must do.
+"""
+
+import bisect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
-from clinaudit.templates.boilerplate import TermFinder, mask_boilerplate
+from clinaudit.templates.markup import plain_blanks
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import Section, SectionResolver, normalize_newlines
-from clinaudit.templates.templated import TemplatedText, mask_spans
+from clinaudit.templates.spans import Span
+
+
+class Rule(StrEnum):
+    """The rules of Table 3, and the literal combined header of Appendix B."""
+
+    HEADER_PREFIX = "header_prefix"
+    NEGATIVE_ROS = "negative_ros"
+    LAST_REVIEWED = "last_reviewed"
+    DATE_TIME_LINE = "date_time_line"
+    BY_NAME_LINE = "by_name_line"
+    SEE_REFERENCE = "see_reference"
+    COMBINED_HISTORY = "combined_history"
+
+
+# A label of a review-of-systems line: words, slashes and brackets before a colon. "musculoskeletal:neurological:
+# negative for …" carries two (paper, Appendix I), so up to two are taken.
+_LABEL = r"[a-z][a-z/&(), \t-]{0,60}:[ \t]*"
+_NEGATIVE_ROS = re.compile(rf"^[ \t]*(?:{_LABEL}){{0,2}}negative[ \t]+for\b[^.;\n]*[.;]?", re.IGNORECASE | re.MULTILINE)
+_LAST_REVIEWED = re.compile(r"^[ \t]*last[ \t]+reviewed\b[^\n]*", re.IGNORECASE | re.MULTILINE)
+_DATE_TIME_LINE = re.compile(r"^[ \t]*\d{1,2}([/-])\d{1,2}\1\d{2,4}(?!\d)[^\n]*", re.MULTILINE)
+# Letters of any alphabet, apostrophes, hyphens, and the initials' dots.
+_NAME = r"[^\W\d_][^\W\d_'’.-]*(?:['’-][^\W\d_]+)*\.?"
+_CAPITAL_NAME = rf"(?-i:(?=[^\W\d_a-zß-öø-ÿ])){_NAME}"
+_VERB = r"(?:reviewed|signed|entered|recorded|documented|dictated|updated|performed|verified|transcribed|completed)"
+# "surname, given" in lower case differs from prose ("relieved by rest, ice") by the verb of documentation before it,
+# optionally with a time between: "reviewed on 1/02/2003 10:23 am by doe, jane".
+_BY_NAME_LINE = re.compile(
+    r"\bby[ \t]+(?:"
+    # One surname; further words only as names are written, or "by dr. roe for depression" would be boilerplate.
+    rf"(?:dr|mr|mrs|ms|miss|prof)\b\.?[ \t]+(?:[^\W\d_]\.[ \t]*){{0,2}}{_NAME}(?:[ \t]+{_CAPITAL_NAME}){{0,2}}"
+    rf"|{_CAPITAL_NAME}(?:[ \t]+{_CAPITAL_NAME})?,[ \t]*{_CAPITAL_NAME}(?:[ \t]+{_NAME})?"
+    rf"|{_NAME}(?:[ \t]+{_NAME}){{0,3}}(?:,[ \t]*(?:md|do|np|pa|rn)|[ \t]+(?-i:MD|DO|NP|PA|RN))\b\.?"
+    r")[ \t]*[.;]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BY_NAME_AFTER_VERB = re.compile(
+    rf"\b{_VERB}(?:[ \t]+on)?(?:[ \t]+[\d/:.-]+)*(?:[ \t]*[ap]\.?m\.?)?[ \t]+"
+    rf"(?P<attribution>by[ \t]+{_NAME}(?:[ \t]+{_NAME})?,[ \t]*{_NAME}(?:[ \t]+{_NAME})?[ \t]*[.;]?)[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SEE_REFERENCE = re.compile(
+    r"\bsee[ \t]+(?:hpi|history|ros|pe|exam|note|chart|assessment|plan|above|below|prior|previous|attached)\b",
+    re.IGNORECASE,
+)
+
+
+class TemplatedText:
+    """The templated spans of whole notes under one profile."""
+
+    def __init__(self, profile: NoteProfile, resolver: SectionResolver) -> None:
+        self._resolver = resolver
+        self._combined = profile.templated_header
+        headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
+        header_prefix = re.compile(rf"^[ \t]*(?:{headers}):", re.IGNORECASE | re.MULTILINE)
+        self._rules: dict[Rule, Callable[[str], Iterator[Span]]] = {
+            Rule.HEADER_PREFIX: _spans_of(header_prefix),
+            Rule.NEGATIVE_ROS: _spans_of(_NEGATIVE_ROS),
+            Rule.LAST_REVIEWED: _spans_of(_LAST_REVIEWED),
+            Rule.DATE_TIME_LINE: _spans_of(_DATE_TIME_LINE),
+            Rule.BY_NAME_LINE: _by_name_spans,
+            Rule.SEE_REFERENCE: _spans_of(_SEE_REFERENCE),
+            Rule.COMBINED_HISTORY: self._combined_history,
+        }
+
+    def spans_by_rule(self, note: str) -> dict[Rule, list[Span]]:
+        """Return the spans each rule matches in a whole note (line feeds only), in characters."""
+        note = plain_blanks(note)
+        return {rule: list(find(note)) for rule, find in self._rules.items()}
+
+    def mask(self, note: str) -> bytes:
+        """Return one byte for each character of the whole note: 1 where some rule matches, else 0."""
+        return bytes(mask_spans(len(note), self.spans_by_rule(note).values()))
+
+    def _combined_history(self, note: str) -> Iterator[Span]:
+        headings = self._resolver.headings(note)
+        starts = [heading.span_chars.start for heading in headings]
+        for heading, end in zip(headings, [*starts[1:], len(note)], strict=False):
+            if heading.header == self._combined:
+                yield Span(heading.span_chars.start, end)
+
+
+def mask_spans(length: int, groups: Iterable[Iterable[Span]]) -> bytearray:
+    """Return one byte for each character of a note of that length: 1 in some span, else 0."""
+    mask = bytearray(length)
+    for spans in groups:
+        for start, end in spans:
+            mask[start:end] = b"\x01" * (end - start)
+    return mask
+
+
+def _spans_of(pattern: re.Pattern[str]) -> Callable[[str], Iterator[Span]]:
+    return lambda note: (Span(*match.span()) for match in pattern.finditer(note))
+
+
+def _by_name_spans(note: str) -> Iterator[Span]:
+    found = {Span(*match.span()) for match in _BY_NAME_LINE.finditer(note)}
+    found |= {Span(*match.span("attribution")) for match in _BY_NAME_AFTER_VERB.finditer(note)}
+    yield from sorted(found)
+
+
+#: Finds the clinical terms of a text.
+TermFinder = Callable[[str], Iterable[Span]]
+
+#: A clause ends as the rules' do, at `.`, `;` and a line break; no point within a number, after a title or after a
+#: single letter ("37.5", "dr. roe", "10 a.m.") ends one: the longer clause tells more.
+_CLAUSE_END = re.compile(
+    r"[;\n]|(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bmiss)(?<!\bprof)\.(?!\d)", re.IGNORECASE
+)
+#: What ends the list of a "negative for": it denies no more after it.
+_CONTRAST = re.compile(
+    r"\b(?:but|except|positive|whereas|although|though|however|yet|while|because|since|until|after|when)\b",
+    re.IGNORECASE,
+)
+#: A subject or verb of its own: an item of the list that holds one tells something.
+_TELLS = re.compile(
+    r"\b(?:i|he|she|they|it|we|you|his|hers?|theirs?|him|them|my|our|who|whose|which|that|is|are|was|were|be|been|has|had"
+    r"|have|does|did|do|will|would|can|could|may|might|says?|said|told|tells|reports?|reported|admits?|admitted|states?"
+    r"|stated|endorse[sd]?|confide[sd]?|disclose[sd]?|diagnosed|confirmed|came)\b",
+    re.IGNORECASE,
+)
+_LIST = re.compile(r"[^\n]*?\bnegative[ \t]+for\b", re.IGNORECASE)
+_ITEM = re.compile(r"(?:[^,]|,(?=\d))+?(?:,(?!\d)|\b(?:and|or|nor)\b|\Z)", re.IGNORECASE)
+#: Words of one item at most: what is longer tells something.
+_LONGEST_ITEM = 6
+_CUE = re.compile(r"\b(?:positive|diagnosed|history\s{1,9}of)\b", re.IGNORECASE)
+#: Of the preceding negations of NegEx (Chapman et al. 2001) those of one word, which the longer ones hold.
+_NEGATION = re.compile(
+    r"(?:\b(?:no|not|never|neither|nor|none|non|denie[sd]|denying|negative|without|absent)|n['’]t)\b", re.IGNORECASE
+)
+_TIME = r"(?:,?[ \t]{1,9}(?:at[ \t]{1,9})?\d{1,2}:\d{2}(?::\d{2})?(?:[ \t]?[ap]\.?m\b\.?)?)?"
+#: The stamp at the head of what these rules take. A name after it is boilerplate by the rule of its own.
+_STAMPS: Mapping[Rule, re.Pattern[str]] = {
+    Rule.LAST_REVIEWED: re.compile(
+        r"[ \t]*last[ \t]+reviewed\b(?:[ \t]{1,9}on\b)?(?:[ \t]{1,9}\d{1,4}[/.-]\d{1,2}(?:[/.-]\d{2,4})?)?" + _TIME,
+        re.IGNORECASE,
+    ),
+    Rule.DATE_TIME_LINE: re.compile(rf"[ \t]*\d{{1,2}}([/-])\d{{1,2}}\1\d{{2,4}}{_TIME}", re.IGNORECASE),
+}
+#: Rules that take no more than their words.
+_AS_THEY_ARE = (Rule.HEADER_PREFIX, Rule.BY_NAME_LINE, Rule.SEE_REFERENCE)
+
+
+def _mask_boilerplate(note: str, by_rule: Mapping[Rule, Iterable[Span]], find_terms: TermFinder) -> bytes:
+    """Return one byte a character of a whole note: 1 where boilerplate. `by_rule` are the rules' spans in it."""
+    note = plain_blanks(note)
+    negatives = [_before_contrast(note, span) for span in by_rule[Rule.NEGATIVE_ROS]]
+    ends = sorted(
+        {match.end() for match in _CLAUSE_END.finditer(note)} | {span.end for span in negatives} | {len(note)}
+    )
+    # "History of present illness:" is a header, and tells of none.
+    headers = mask_spans(len(note), [by_rule[Rule.HEADER_PREFIX]])
+    cues = (match for match in _CUE.finditer(note) if not headers[match.start()])
+    stamps = (
+        Span(*found.span())
+        for rule, stamp in _STAMPS.items()
+        for span in by_rule[rule]
+        if (found := stamp.match(note, *span))
+    )
+    # Of the combined history its header alone is boilerplate: histories stand under it.
+    mask = mask_spans(len(note), [negatives, stamps, *(by_rule[rule] for rule in _AS_THEY_ARE)])
+    for start, end in _telling_clauses(note, ends, cues, find_terms):
+        mask[start:end] = bytes(end - start)
+    return bytes(mask)
+
+
+def _telling_clauses(
+    note: str, ends: list[int], cues: Iterable[re.Match[str]], find_terms: TermFinder
+) -> Iterator[Span]:
+    """Yield the clauses, which end at `ends`, that hold a term, or a cue without a negation before it."""
+    telling: set[int] = set()
+    for start, end in find_terms(note):
+        telling.update(range(bisect.bisect_right(ends, start), bisect.bisect_left(ends, end) + 1))
+    for cue in cues:
+        clause = bisect.bisect_right(ends, cue.start())
+        begin = ends[clause - 1] if clause else 0
+        if clause not in telling and _NEGATION.search(note, begin, cue.start()) is None:
+            telling.add(clause)
+    for clause in telling:
+        yield Span(ends[clause - 1] if clause else 0, ends[clause])
+
+
+def _before_contrast(note: str, span: Span) -> Span:
+    """Return the span as far as it lists what is denied, item by item, each a few words without a subject or verb."""
+    begins = _LIST.match(note, *span)
+    begin = span.start if begins is None else begins.end()
+    contrast = _CONTRAST.search(note, begin, span.end)
+    denied = note[begin : span.end if contrast is None else contrast.start()]
+    for item in _ITEM.finditer(denied):
+        if len(item[0].split()) > _LONGEST_ITEM or _TELLS.search(item[0]) is not None:
+            return Span(span.start, begin + len(denied[: item.start()].rstrip(" \t,(")))
+    return Span(span.start, span.end if contrast is None else begin + len(denied.rstrip(" \t,(")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +240,5 @@ class NoteReader:
             normalized,
             tuple(self._resolver.sections(normalized)),
             bytes(mask_spans(len(normalized), by_rule.values())),
-            mask_boilerplate(normalized, by_rule, self._find_terms),
+            _mask_boilerplate(normalized, by_rule, self._find_terms),
         )

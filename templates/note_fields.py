@@ -1,19 +1,49 @@
-"""Where the facts of a prior stand in one note, under one layout.
+"""The headers that stand in a note, and where the facts of a prior stand in it, under one layout.
 
-Owns the search by pattern, by label, by position in the banner, and under a header. Knows nothing of patients, nor what
-the facts are for. Texts must have line feeds only; offsets are characters of that text.
+Facts are found by pattern, by label, by position in the banner, and under a header (paper 3.2.1, Appendix B, Table 2).
+Texts must have line feeds only (`normalize_newlines`); offsets are characters of that text.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from clinaudit.templates.header_styles import find_unlisted
-from clinaudit.templates.headings import Heading
-from clinaudit.templates.names import BANNER_FACTS, LABEL_END, known_as
-from clinaudit.templates.profile import Layout, Position
+from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
+from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
+from clinaudit.templates.profile import Layout, NoteProfile, Position
 from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One header in a note."""
+
+    #: The header as the profile spells it, lower-case.
+    header: str
+    #: Characters from the header's first letter or mark through its last: its colon, where it has one.
+    span_chars: Span
+    #: Section name of the profile, or `unassigned`.
+    section: str
+
+
+class HeadingReader:
+    """Finds a profile's headers where they are set off in some of the header styles."""
+
+    def __init__(self, profile: NoteProfile, styles: Sequence[str]) -> None:
+        self._profile = profile
+        self._finder = HeaderFinder(profile.headers, styles)
+
+    def read(self, text: str) -> list[Heading]:
+        """Return the headers of `text` in order, body-system headers resolved to their parent."""
+        found: list[Heading] = []
+        parent = UNASSIGNED
+        for header, span in self._finder.find(text):
+            parent = self._profile.parent_of.get(header, parent)
+            section = parent if header in self._profile.ambiguous else self._profile.section_of[header]
+            found.append(Heading(header, span, section))
+        return found
+
 
 #: Facts that may fill several lines; of any other, only its header's first line with text counts.
 _MANY_LINES = frozenset({"chief_complaint", "hpi", "medications"})
@@ -28,7 +58,7 @@ _LEADS = {"bulleted": "-*•·▪◦", "markdown": "*_"}
 
 @dataclass(frozen=True, slots=True)
 class FoundField:
-    """A fact in a note."""
+    """A fact in a note; spans are characters of the text that was read."""
 
     value: str
     #: Label and value, line break included; up to the next known label where several share a line.
@@ -37,6 +67,10 @@ class FoundField:
     value_chars: Span
     #: The profile's entry that found it: "label dob", "header provider", "pattern 2", "position".
     source: str
+
+    def at(self, offsets: Sequence[int]) -> "FoundField":
+        """Return the same in another text, which has each character of the one read at one of `offsets`."""
+        return replace(self, span_chars=self.span_chars.at(offsets), value_chars=self.value_chars.at(offsets))
 
 
 @dataclass(frozen=True, slots=True)

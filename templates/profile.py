@@ -16,8 +16,7 @@ from clinaudit.templates.header_styles import DEFAULT_STYLES
 from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile_problems import profile_problems
-from clinaudit.templates.text_file import locate_shipped, parse_toml, read_text_file
-from clinaudit.templates.toml_lines import EntryPath, TomlLines
+from clinaudit.templates.text_file import EntryPath, TomlLines, locate_shipped, parse_toml, read_text_file
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.
@@ -40,7 +39,7 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class FieldSource:
+class _FieldSource:
     """Where one fact of a prior stands in a note: after a label, at a position of the banner, or under a header."""
 
     headers: tuple[str, ...]
@@ -51,7 +50,7 @@ class FieldSource:
 
 
 @dataclass(frozen=True, slots=True)
-class FactPattern:
+class _FactPattern:
     """A regular expression whose named groups are facts."""
 
     pattern: Pattern
@@ -67,8 +66,8 @@ class Layout:
     date_formats: tuple[str, ...]
     header_styles: tuple[str, ...]
     #: Fact id -> where it stands; facts that do not stand in these notes have no place.
-    fields: Mapping[str, FieldSource]
-    patterns: tuple[FactPattern, ...]
+    fields: Mapping[str, _FieldSource]
+    patterns: tuple[_FactPattern, ...]
     #: Labels of what is no fact (a record number): they end the value before them on their line.
     other_labels: tuple[str, ...]
     #: Ends a labelled value, and parts a line of the banner; None where nothing does.
@@ -115,7 +114,7 @@ class NoteProfile:
         return frozenset(self.section_of) | self.ambiguous
 
     @property
-    def fields(self) -> Mapping[str, FieldSource]:
+    def fields(self) -> Mapping[str, _FieldSource]:
         """Return for each fact its entry in the first layout that places it (its label is used for prompts)."""
         return {
             fact: next((at.fields[fact] for at in self.layouts if fact in at.placed), self.layouts[0].fields[fact])
@@ -206,7 +205,7 @@ def _layout(document: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
         header_styles=tuple(said.get("header_styles", DEFAULT_STYLES)),
         fields={fact: _field(fact, fields.get(fact, {}), said, absent=fact in absent) for fact in sorted(FACTS)},
         patterns=tuple(
-            FactPattern(Pattern(item["regex"]), item.get("where", "banner") == "note")
+            _FactPattern(Pattern(item["regex"]), item.get("where", "banner") == "note")
             for item in [*entry.get("patterns", []), *document.get("patterns", [])]
         ),
         other_labels=tuple(map(bare, said.get("other_labels", []))),
@@ -217,9 +216,9 @@ def _layout(document: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
     )
 
 
-def _field(fact: str, field: Mapping[str, Any], said: Mapping[str, Any], *, absent: bool) -> FieldSource:
+def _field(fact: str, field: Mapping[str, Any], said: Mapping[str, Any], *, absent: bool) -> _FieldSource:
     headers = () if absent else tuple(map(bare, field.get("headers", [])))
     labels = () if absent else tuple(map(bare, [*field.get("labels", []), *field.get("line", [])]))
     at = None if absent else field.get("position")
     position = Position(at["line"], at.get("part"), at.get("delimiter", said.get("delimiter"))) if at else None
-    return FieldSource(headers, labels, position, field.get("label", DEFAULT_LABELS[fact]))
+    return _FieldSource(headers, labels, position, field.get("label", DEFAULT_LABELS[fact]))

@@ -13,7 +13,7 @@ from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
 from clinaudit.templates.header_styles import STYLES
 from clinaudit.templates.names import FACTS, NO_LAYOUT, PREAMBLE, UNASSIGNED, bare
 from clinaudit.templates.patterns import Pattern
-from clinaudit.templates.toml_lines import EntryPath
+from clinaudit.templates.text_file import EntryPath
 
 #: Entries that a layout may give for itself; the profile's own stand for all layouts that do not.
 _SHARED = {"date_formats", "header_styles", "fields", "patterns", "other_labels", "not_in_notes", "delimiter", "blanks"}

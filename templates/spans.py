@@ -1,5 +1,6 @@
 """Half-open spans and their algebra. Knows nothing of tokens, notes or sections."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -12,3 +13,7 @@ class Span(NamedTuple):
     def overlaps(self, other: "Span") -> bool:
         """Whether both share at least one position (touching is not overlapping)."""
         return self.start < other.end and other.start < self.end
+
+    def at(self, offsets: Sequence[int]) -> "Span":
+        """Return the span of another sequence, in which each position of this one is one of `offsets`."""
+        return Span(offsets[self.start], offsets[self.end])

@@ -5,10 +5,9 @@ from typing import Final
 
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.inputs import AuditInputs
+from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import MINIMUM_SHARE, Kind
-from clinaudit.priors.table_fit import measure_table_fit
-from clinaudit.priors.text_fit import measure_whole_fit
 from clinaudit.reports.schema.corpus import NOT_ASKED
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Partition

@@ -19,7 +19,6 @@ from clinaudit.audit.population.follow_up import describe_follow_up
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.surrogate_tags import said_in
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Partition, Setting
@@ -32,6 +31,7 @@ from clinaudit.reports.tally.tally import (
     StageTally,
     Tally,
 )
+from clinaudit.templates.markup import said_in
 
 
 def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:

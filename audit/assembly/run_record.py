@@ -7,14 +7,13 @@ from typing import Final
 
 from clinaudit.audit.gate.policy import locate_policy
 from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.model.engines.options import count_gpus
+from clinaudit.audit.model.engines.memory import count_gpus
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.publication.identity import kept_identity
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.run.library_confinement import library_versions
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret, keyed_digest
+from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
 from clinaudit.reports.schema.identity import IDENTITY

@@ -25,7 +25,7 @@ from clinaudit.audit.cluster.ray_security import (
     require_secure_settings,
     require_tls,
 )
-from clinaudit.audit.cluster.shards import Result, Shard, Shared
+from clinaudit.audit.cluster.shards import Result, Shard, ShardRunner, Shared
 from clinaudit.audit.console.streams import quiet_stderr
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
 
@@ -108,6 +108,25 @@ def connect(address: str, work: Path) -> Iterator["RayRunner"]:
     finally:
         with quiet_stderr():
             ray.shutdown()
+
+
+def require_usable(ray_address: str | None) -> None:
+    """Check the address and this machine's settings before long work begins; opens no connection.
+
+    Raises `UsageError` or `UnsafeError`.
+    """
+    if ray_address is not None:
+        require_secure_settings(ray_address)
+
+
+@contextmanager
+def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | None]:
+    """Connect to a Ray cluster whose files lie under `work` on this machine; None without an address."""
+    if ray_address is None:
+        yield None
+        return
+    with connect(ray_address, work) as runner:
+        yield runner
 
 
 class RayRunner:

@@ -1,24 +1,29 @@
-"""The security checks before PHI goes to a Ray cluster: TLS, token authentication, no statistics, confined files.
+"""The security checks before PHI goes to a Ray cluster, and the one way to start a node (docs/performance.md).
 
-Owns these checks for the driver, for each node, and for the start of a node. Knows nothing of Ray's API.
+TLS, token authentication, no dashboard, no statistics, all files in one private directory: checked for the driver, for
+each node, and for the start of a node. Knows nothing of Ray's API.
 """
 
 import importlib.util
 import os
 import platform
+import resource
 import socket
 import ssl
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from clinaudit.audit.run.library_confinement import library_versions
+from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 
-TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
-#: Set by ray_node.py: the directory of everything that a node writes.
-NODE_DIRECTORY = "CLINAUDIT_RAY_DIRECTORY"
+_TLS_FILES = ("RAY_TLS_SERVER_CERT", "RAY_TLS_SERVER_KEY", "RAY_TLS_CA_CERT")
+#: Set by `clinaudit ray-node`: the directory of everything that a node writes.
+_NODE_DIRECTORY = "CLINAUDIT_RAY_DIRECTORY"
 #: Ray's own settings, for the driver and the nodes alike; read when Ray is imported.
 SWITCHES = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -50,7 +55,7 @@ def security_problems(environment: Mapping[str, str]) -> list[str]:
     problems = []
     if environment.get("RAY_USE_TLS", "").lower() not in _ON:
         problems.append("TLS is off (RAY_USE_TLS=1)")
-    for name in TLS_FILES:
+    for name in _TLS_FILES:
         problems += _file_problems(environment, name, secret=name.endswith("KEY"))
     if environment.get("RAY_AUTH_MODE", "").lower() != "token":
         problems.append("token authentication is off (RAY_AUTH_MODE=token)")
@@ -76,7 +81,7 @@ def require_secure_settings(address: str) -> None:
 
     Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for unsafe settings.
     """
-    split_address(address)
+    _split_address(address)
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")
     problems = security_problems(os.environ)
@@ -84,7 +89,7 @@ def require_secure_settings(address: str) -> None:
         raise UnsafeError(f"PHI would travel unprotected: {'; '.join(problems)}; see docs/performance.md")
 
 
-def split_address(address: str) -> tuple[str, int]:
+def _split_address(address: str) -> tuple[str, int]:
     """Return host and port; raises `UsageError` where the address is no HOST:PORT."""
     host, _, port = address.rpartition(":")
     if not host or "/" in host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
@@ -95,7 +100,7 @@ def split_address(address: str) -> tuple[str, int]:
 def require_answer(address: str) -> None:
     """Raise `IncompleteError` where nothing listens at the cluster's address any more."""
     try:
-        socket.create_connection(split_address(address), timeout=_TIMEOUT_S).close()
+        socket.create_connection(_split_address(address), timeout=_TIMEOUT_S).close()
     except OSError:
         raise IncompleteError(
             f"no Ray cluster answers at {address}; what was finished is kept; "
@@ -109,7 +114,7 @@ def require_tls(address: str) -> None:
     Raises `UnsafeError` where the handshake fails, `IncompleteError` where nothing answers.
     """
     require_answer(address)
-    host, port = split_address(address)
+    host, port = _split_address(address)
     try:
         context = ssl.create_default_context(cafile=os.environ["RAY_TLS_CA_CERT"])
         context.load_cert_chain(os.environ["RAY_TLS_SERVER_CERT"], os.environ["RAY_TLS_SERVER_KEY"])
@@ -165,7 +170,7 @@ def report_node() -> NodeReport:
     problems = security_problems(os.environ)
     if os.environ.get("RAY_USAGE_STATS_ENABLED") != "0":
         problems.append("usage statistics are on")
-    if NODE_DIRECTORY not in os.environ:
+    if _NODE_DIRECTORY not in os.environ:
         problems.append("not started by `clinaudit ray-node`, so that its files may lie anywhere")
     return NodeReport(tuple(problems), own_versions())
 
@@ -173,3 +178,45 @@ def report_node() -> NodeReport:
 def own_versions() -> dict[str, str]:
     """Return the versions that must be equal on all nodes for equal results."""
     return {"clinaudit": VERSION, "python": platform.python_version(), **library_versions()}
+
+
+#: Below the run's `work/`.
+_FOLDER = "ray"
+
+
+def prepare_node(out: Path, *, address: str | None, ip: str, port: int) -> list[str]:
+    """Check everything, prepare the environment that the node's workers inherit, and return Ray's arguments.
+
+    Without an `address` to join, the node is a cluster's head. Raises `UnsafeError` where the node would not be safe.
+    """
+    require_secure_settings(address or f"{ip}:{port}")
+    run = RunDirectory(out)
+    directory = run.work / _FOLDER
+    require_short(directory)
+    require_own_certificate(ip)
+    if address is not None:
+        require_tls(address)
+    # A core dump would hold PHI, in whatever place the system writes it to.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    run.create()
+    take_libraries_offline(run.work)
+    confine_libraries(run.work)
+    os.environ.update(SWITCHES)
+    # One worker for each processor: a library's own threads would overload it.
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    os.environ[_NODE_DIRECTORY] = str(directory)
+    place = ["--head", f"--port={port}", "--include-dashboard=false"] if address is None else [f"--address={address}"]
+    return [
+        *place,
+        f"--node-ip-address={ip}",
+        f"--temp-dir={directory}",
+        "--include-log-monitor=false",
+        "--disable-usage-stats",
+        "--log-color=false",
+        "--block",
+    ]
+
+
+def become_node(arguments: Sequence[str]) -> NoReturn:
+    """Replace this process by Ray, which stays in the foreground."""
+    os.execv(sys.executable, [sys.executable, "-m", "ray.scripts.scripts", "start", *arguments])

@@ -1,7 +1,7 @@
-"""Work in shards, each done independently, in this process or by the workers of a Ray cluster.
+"""Work in shards, each done independently, in this process or by the workers of a Ray cluster (`ray_runner`).
 
-Owns the interface of a runner of shards. Knows nothing of the work, or of Ray (ray_runner.py). A shard function is a
-module's function. It depends on nothing but its two arguments, and gives the same result wherever it runs.
+A shard function is a module's function. It depends on nothing but its two arguments, and gives the same result wherever
+it runs.
 """
 
 from collections.abc import Callable, Iterable, Iterator

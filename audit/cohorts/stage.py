@@ -17,8 +17,7 @@ from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.cohorts.missing_tiers import MissingTiers
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.settings import AuditSettings
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.notes_secret import all_texts, draw_secret
+from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts

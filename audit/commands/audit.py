@@ -1,5 +1,6 @@
-"""`clinaudit audit`. Owns its options, and the exit status of each verdict; computes nothing."""
+"""`clinaudit audit`, `analyze`, `demo` and `ray-node`: what runs a model or reads its generations. Computes nothing."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import click
 from clinaudit.audit.commands.options import PATH, Command, GroupedCommand, not_empty, options_of, with_options
 from clinaudit.audit.console.streams import say
 from clinaudit.audit.settings import (
+    AnalyzeSettings,
     AuditSettings,
     JudgeOptions,
     ModelOptions,
@@ -16,6 +18,8 @@ from clinaudit.audit.settings import (
     ReportOptions,
     read_settings,
 )
+from clinaudit.errors import StorageError
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 
 def _audit_options(command: Command) -> Command:
@@ -70,3 +74,104 @@ def audit_and_say(settings: AuditSettings) -> int:
     if missing and not settings.quiet:
         say(f"to say whose report it is: clinaudit report {shell_word(settings.out)} {' '.join(missing)}")
     return EXIT_STATUS[results.decision.status] if results.decision else EXIT_STATUS["inconclusive"]
+
+
+@click.command()
+@click.argument("generations", type=PATH)
+@click.argument("corpus", type=PATH)
+@click.option("--tokenizer", type=PATH, required=True, metavar="DIR", help="Directory of the model's tokenizer.")
+@click.option("--out", type=PATH, required=True, metavar="RUN", help="Directory of the run.")
+@with_options(options_of(ReadingOptions))
+def analyze(**options: Any) -> int:
+    """Analyse memorization and identifiers in GENERATIONS, made elsewhere.
+
+    They are compared with CORPUS: what stands in the patients' notes, and whose identifiers are given.
+
+    GENERATIONS is a .jsonl file (an object a line; also .jsonl.gz and .jsonl.zst) or a .parquet file. Columns, as text:
+    generation_id (unique), patient_id, tier and text; optionally prompt, and as lists token_ids (whole numbers, of the
+    tokenizer) and diagnoses (ids). docs/corpus-format.md says what each may hold.
+
+    \b
+    Example:
+      clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
+    """
+    from clinaudit.audit.analyze_pipeline import analyze_file
+    from clinaudit.audit.commands.summary import say_summary
+
+    settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
+    results = analyze_file(settings)
+    say_summary(results, settings.out / "report.html", quiet=settings.quiet)
+    return 0
+
+
+@click.command()
+@click.argument("directory", type=PATH, default=Path("demo"), metavar="[DIR]")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the patients and the model.")
+@click.option("--quiet", is_flag=True, help="No progress and no table: only the verdict and the path of the report.")
+def demo(directory: Path, seed: int, quiet: bool) -> int:
+    """Make invented patients, train a small model on half of them, and audit it; all on this machine.
+
+    Leaves DIR/corpus, DIR/model and DIR/run (DIR: demo). Takes some minutes the first time. Exits 0 when the audit
+    completes, whatever its verdict: this model memorized its notes, and should fail.
+
+    \b
+    Example:
+      clinaudit demo demo/ --seed 1
+    """
+    from clinaudit.audit.demo.training import run_demo
+
+    settings = run_demo(directory, seed=seed, quiet=quiet)
+    audit_and_say(settings)
+    if not quiet:
+        run, corpus = shell_word(settings.out), shell_word(settings.corpus)
+        lines = [
+            "",
+            "This was the demo: its patients are invented. It should fail: the model knows their notes by heart.",
+            "What stands above is for real patients. Next here, after `. .venv/bin/activate` in a checkout:",
+            f"  open {run}/report.html",
+            f"  clinaudit evidence {run} {corpus}    (writes each text beside the note that it repeats)",
+            "  clinaudit check YOUR-CORPUS    (what an audit of your own notes would cover: docs/tutorial.md)",
+            "  docs/tutorial-mask.md: a prompt to a model outside, with its identifiers masked",
+            "  docs/tutorial-forget.md: a patient asks to be forgotten",
+        ]
+        say("\n".join(map(harmless_text, lines)))
+    return 0
+
+
+@click.command("ray-node")
+@click.option(
+    "--out", type=PATH, required=True, metavar="DIR", help="The run (head), or a private directory (other nodes)."
+)
+@click.option("--head", is_flag=True, help="Start the cluster; without it, --address.")
+@click.option("--address", metavar="HOST:PORT", help="The head of the cluster to join.")
+@click.option("--ip", required=True, metavar="ADDRESS", help="This node's address, which its certificate names.")
+@click.option("--port", type=click.IntRange(1, 65535), default=6379, show_default=True, help="Where the head listens.")
+@click.option("--num-cpus", type=click.IntRange(min=0), help="Processors to give.  [default: all]")
+@click.option("--num-gpus", type=click.IntRange(min=0), help="GPUs to give.  [default: all]")
+@click.option(
+    "--object-store-bytes",
+    "object_store_memory",
+    type=click.IntRange(min=80 << 20),
+    metavar="BYTES",
+    help="Shared memory.  [default: Ray's]",
+)
+def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **sizes: int | None) -> None:
+    """Start a node of a Ray cluster for `clinaudit audit --ray-address` (docs/performance.md).
+
+    It stays in the foreground; stop it as you stop any program.
+
+    \b
+    Example:
+      clinaudit ray-node --head --out run/ --ip 10.0.0.1
+      clinaudit ray-node --address 10.0.0.1:6379 --out /secure/node --ip 10.0.0.2
+    """
+    from clinaudit.audit.cluster.ray_security import become_node, prepare_node
+
+    if head == (address is not None):
+        raise click.UsageError("give either --head or --address")
+    try:
+        arguments = prepare_node(out.absolute(), address=address, ip=ip, port=port)
+    except OSError as error:
+        raise StorageError(f"{os.strerror(error.errno or 0)}: --out; name another directory") from None
+    given = [f"--{name.replace('_', '-')}={value}" for name, value in sizes.items() if value is not None]
+    become_node([*arguments, *given])

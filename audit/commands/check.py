@@ -1,4 +1,4 @@
-"""`clinaudit check`. Owns its options; computes nothing."""
+"""`clinaudit check` and `template learn`: a corpus before its audit. Computes nothing."""
 
 import io
 import sys
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from clinaudit.audit.commands.options import PATH, options_of, policy_option, template_option
-from clinaudit.audit.console.streams import say, warn
+from clinaudit.audit.console.streams import say, say_of_finished_work, warn
 from clinaudit.audit.settings import AuditSettings, PromptOptions
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.wording.escaped_text import harmless_text
+from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
     from clinaudit.audit.console.progress import Progress
@@ -86,11 +86,10 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
     from clinaudit.audit.gate.needed_patients import needed_patients_text
     from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
-    from clinaudit.audit.preview.prompt_file import require_empty, write_prompts
+    from clinaudit.audit.preview.profile_fit import Kind
+    from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
-    from clinaudit.priors.profile_fit import Kind
-    from clinaudit.priors.prompt_fit import unlimited_writer
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:
@@ -107,3 +106,42 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     denied = [finding.text for finding in survey.fit.findings if finding.kind is Kind.FACT_DENIED]
     if denied:
         raise BadInputError("the note template denies facts that stand in most notes; correct not_in_notes", denied)
+
+
+@click.group()
+def template() -> None:
+    """Propose a profile of your notes' layout.
+
+    \b
+    Example:
+      clinaudit template learn corpus/ --out ours.toml
+    """
+
+
+@template.command()
+@click.argument("corpus", type=PATH)
+@click.option("--out", type=PATH, metavar="PROFILE", required=True, help="New file for the profile.")
+def learn(corpus: Path, out: Path) -> int:
+    """Propose a note-template profile for CORPUS: headers, labels and layouts that recur in its notes.
+
+    The profile is TOML with comments that say for how many patients each entry was found. A word of the notes enters it
+    only where at least 5% of a layout's patients (a label: of all), and no fewer than 5, have it; a header that a
+    shipped profile knows where 2 do. Review it before you use it, and before it leaves this machine. A file that exists
+    is never overwritten.
+
+    \b
+    Example:
+      clinaudit template learn corpus/ --out ours.toml
+      clinaudit check corpus/ --template ours.toml
+    """
+    from clinaudit.audit.preview.learned_profile import learn_profile
+
+    preview = learn_profile(corpus, out).preview
+    say_of_finished_work(
+        f"{preview}\n"
+        f"profile: {harmless_text(str(out))}\n"
+        "It is a proposal: read it, mend what is wrong, and try it.\n"
+        "Its words are those of your notes: review it before it leaves this machine.\n"
+        f"next: {harmless_text(f'clinaudit check {shell_word(corpus)} --template {shell_word(out)}')}"
+    )
+    return 0

@@ -54,9 +54,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "of --forgotten, the robustness tests, and what it cost others.",
 )
 @click.option(
-    "--bench-model",
-    metavar="NAME",
-    help="Which model of --bench is RUN_B's.  [default: the one with its digest]",
+    "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
 )
 @click.option(
     "--canaries",
@@ -66,9 +64,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "writes one of a patient of --forgotten has not forgotten.",
 )
 @click.option(
-    "--canaries-digest",
-    metavar="SHA256",
-    help="SHA-256 of the file of --canaries, as it was stated before training.",
+    "--canaries-digest", metavar="SHA256", help="SHA-256 of the file of --canaries, as it was stated before training."
 )
 @click.option(
     "--exact",
@@ -104,7 +100,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
     from clinaudit.audit.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
-    from clinaudit.priors.corpus.patient_list import read_patient_list
+    from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
     from clinaudit.reports.schema.comparison import EXIT_STATUS, ComparisonContent
     from clinaudit.reports.terminal.comparison import comparison_text

@@ -1,10 +1,11 @@
-"""`clinaudit gate` (docs/policy.md). Owns its options, what it prints and where it writes; decides nothing."""
+"""`clinaudit gate` and `policy` (docs/policy.md): the verdict under a policy, and the policies that ship."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from clinaudit.audit.choices import SHIPPED
 from clinaudit.audit.commands.options import PATH, policy_option
 from clinaudit.audit.console.streams import say
 
@@ -104,3 +105,47 @@ def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exa
         if not out.is_dir():
             make_private_directory(out)
         replace_files(run, {str(folder / name): text.encode("utf-8") for name, text in texts.items()})
+
+
+@click.group()
+def policy() -> None:
+    """List the policies that ship, or print one to copy and change.
+
+    \b
+    Example:
+      clinaudit policy list
+      clinaudit policy show strict > ours.toml
+    """
+
+
+@policy.command("list")
+def list_policies() -> int:
+    """List the policies that ship, the strictest first: what each is for, and its limits.
+
+    \b
+    Example:
+      clinaudit policy list
+    """
+    from clinaudit.audit.gate.policy import describe_shipped
+
+    say(describe_shipped())
+    return 0
+
+
+@policy.command()
+@click.argument("name", metavar="NAME")
+def show(name: str) -> int:
+    """Print the policy NAME as it ships: TOML that explains its limits.
+
+    \b
+    Example:
+      clinaudit policy show strict
+      clinaudit policy show default > ours.toml
+    """
+    from clinaudit.audit.gate.policy import POLICIES_PATH
+    from clinaudit.errors import BadInputError
+
+    if name not in SHIPPED:
+        raise BadInputError(f"no policy {name!r} ships; those that do: {', '.join(SHIPPED)}")
+    say((POLICIES_PATH / f"{name}.toml").read_text(encoding="utf-8"), nl=False)
+    return 0

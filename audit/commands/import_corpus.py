@@ -8,11 +8,11 @@ import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.priors.importers.kinds import Kind, System
+from clinaudit.priors.importers import Kind, System
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
-    from clinaudit.priors.importers.importing import Imported
+    from clinaudit.priors.importers.export import Imported
 
 _MB = 1_000_000
 _SYSTEMS = click.Choice(get_args(System))
@@ -65,7 +65,8 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.settings import read_settings
     from clinaudit.priors.diagnoses import load_panel
-    from clinaudit.priors.importers.importing import ImportRequest, plan_import
+    from clinaudit.priors.importers.export import ImportRequest
+    from clinaudit.priors.importers.importing import plan_import
 
     diagnoses = read_settings({"model": "", "corpus": dest, "out": dest}, config=config).diagnoses
     complete = given.pop("codes_complete")
@@ -113,7 +114,7 @@ def _summary(imported: "Imported", dest: Path, complete: Sequence[str]) -> list[
 
 
 def _left_lines(dest: Path) -> list[str]:
-    from clinaudit.priors.importers.destination import left_behind
+    from clinaudit.priors.importers.corpus_writer import left_behind
 
     return [
         f"note: {path} (PHI) is of an import that was killed, or that still runs; if none does, remove it"

@@ -49,8 +49,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
     from clinaudit.audit.judge.scoring.judge_score import tally_judge
     from clinaudit.audit.ranges.results import publish_judge
-    from clinaudit.audit.run.durable_files import require_writable, write_atomically
-    from clinaudit.audit.run.sqlite_file import remove_sqlite
+    from clinaudit.audit.run.durable_files import remove_sqlite, require_writable, write_atomically
     from clinaudit.reports.terminal.judge import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text
 

@@ -14,26 +14,18 @@ from pathlib import Path
 
 import click
 
-from clinaudit.audit.commands.analyze import analyze
-from clinaudit.audit.commands.audit import audit
-from clinaudit.audit.commands.check import check
+from clinaudit.audit.commands.audit import analyze, audit, demo, ray_node
+from clinaudit.audit.commands.check import check, template
 from clinaudit.audit.commands.compare import compare
-from clinaudit.audit.commands.demo import demo
-from clinaudit.audit.commands.gate import gate
+from clinaudit.audit.commands.gate import gate, policy
 from clinaudit.audit.commands.import_corpus import import_corpus
 from clinaudit.audit.commands.judge_check import judge_check
 from clinaudit.audit.commands.mask import mask, unmask
 from clinaudit.audit.commands.pii import pii
-from clinaudit.audit.commands.policy import policy
-from clinaudit.audit.commands.purge import purge
-from clinaudit.audit.commands.ray_node import ray_node
 from clinaudit.audit.commands.report import evidence, index, report
-from clinaudit.audit.commands.show import show
-from clinaudit.audit.commands.template import template
+from clinaudit.audit.commands.show import purge, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
-from clinaudit.audit.commands.verify import verify
-from clinaudit.audit.console.streams import warn
-from clinaudit.audit.console.termination import ends_in_order
+from clinaudit.audit.console.streams import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.version import VERSION

@@ -1,11 +1,14 @@
-"""`clinaudit show`. Owns its options and what it prints; computes nothing."""
+"""`clinaudit show`, `verify` and `purge`: what is done with a finished run. Computes nothing."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.console.streams import say, warn
+from clinaudit.errors import BadInputError
+from clinaudit.reports.wording.numbers import counted
 
 
 @click.command()
@@ -22,11 +25,7 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
       clinaudit show run/ --json
     """
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.publication.published_files import (
-        REPORT,
-        read_exact,
-        read_published,
-    )
+    from clinaudit.audit.publication.published_files import REPORT, read_exact, read_published
     from clinaudit.audit.publication.run_verdict import require_told
     from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.schema.results import to_json
@@ -47,3 +46,113 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
     if not matches_manifest(finished, REPORT):
         warn(f"{REPORT} is missing or not what the audit wrote; `clinaudit report` makes it anew")
     return 0
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.option("--sign", "signing_key", type=PATH, metavar="KEYFILE", help="Sign it: an Ed25519 private key in PEM.")
+@click.option("--key", "public_key", type=PATH, metavar="PUBKEY", help="Check who signed it: a public key in PEM.")
+def verify(run_directory: Path, signing_key: Path | None, public_key: Path | None) -> int:
+    """Check every file of RUN against its manifest, its verdict against its figures, and print one digest of the run.
+
+    The digest stands for every file of the run: whoever wrote it into the minutes can tell later whether anything was
+    changed. With --sign the manifest is signed with your own key, as RUN/manifest.sig, and --key checks that. Rendering
+    again and purging change the run: its digest is another one then, and its signature is removed.
+
+    \b
+    Example:
+      clinaudit verify run/
+      openssl genpkey -algorithm ed25519 -out site.pem && chmod 600 site.pem
+      openssl pkey -in site.pem -pubout -out site.pub
+      clinaudit verify run/ --sign site.pem
+      clinaudit verify run/ --key site.pub
+    """
+    from clinaudit.audit.publication.published_files import read_published, read_record, require_same_verdict
+    from clinaudit.audit.publication.run_verdict import find_verdict
+    from clinaudit.audit.run.directory import hold_lock_of_finished
+    from clinaudit.audit.run.manifest import lists_evidence, require_finished_run, run_digest
+    from clinaudit.audit.run.manifest import verify as verify_files
+    from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
+
+    finished = require_finished_run(run_directory)
+    with hold_lock_of_finished(finished) if signing_key is not None else nullcontext():
+        count = verify_files(finished)
+        try:
+            published = read_published(finished)
+        except BadInputError:
+            warn("results.json is of an earlier version of clinaudit: its verdict was not held against its figures")
+        else:
+            if published.decision is not None:
+                find_verdict(published, read_record(finished), given=None)
+            require_same_verdict(finished)
+        if signing_key is not None:
+            sign_manifest(finished, signing_key)
+    if public_key is not None:
+        check_signature(finished, public_key)
+    say(f"verified: {count} files are what the audit wrote")
+    if signing_key is not None:
+        say(f"signed: {run_directory / 'manifest.sig'}")
+    if public_key is not None:
+        say(f"signature: made with the private key of {public_key.name}")
+    elif signing_key is None and is_signed(finished):
+        say("signature: there is one; --key PUBKEY checks whose it is")
+    if lists_evidence(finished):
+        warn(
+            "manifest.json is of an earlier version of clinaudit: its digests confirm guesses of the evidence; do not "
+            "pass it on, and audit again in a new directory, or purge this one"
+        )
+    say(f"run digest sha256:{run_digest(finished)}: write it into the minutes")
+    return 0
+
+
+_CAVEAT = (
+    "Removed is not erased: file systems, snapshots and backups may keep the blocks, and copies made elsewhere stay."
+)
+
+
+@click.command()
+@click.argument("run_directory", type=PATH, metavar="RUN")
+@click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal to ask at.")
+@click.option("--unfinished", is_flag=True, help="RUN has not finished: remove all of it.")
+def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
+    """Remove the evidence of RUN, which is PHI; its report and aggregates stay.
+
+    Prompts, generations, labels, exact figures and the state that an audit resumes from go for good. `report`,
+    `show` and `verify` work as before; `gate` gives the recorded verdict. Nothing is overwritten: file systems,
+    snapshots and backups may keep what was removed. Stopped half-way, the same command finishes.
+
+    \b
+    Example:
+      clinaudit purge run/
+      clinaudit purge run/ --yes
+    """
+    import sys
+
+    from clinaudit.audit.publication.purge import prepare_purge
+    from clinaudit.errors import UsageError
+
+    with prepare_purge(run_directory, unfinished=unfinished) as planned:
+        if planned is None:
+            say("nothing to remove: this run was purged before")
+            return 0
+        what = f"{counted(planned.contents.files, 'file')} ({_size(planned.contents.size_bytes)})"
+        goes = "everything in this unfinished run" if planned.unfinished else "the evidence of this run, which is PHI"
+        if not yes:
+            if not sys.stdin.isatty():
+                raise UsageError(f"{what} would be removed for good; give --yes where there is no terminal to ask at")
+            if not click.confirm(f"Remove {what}: {goes}? This cannot be undone", err=True):
+                click.echo("nothing was removed", err=True)
+                return 130
+        planned.carry_out()
+    say(f"purged: {what} removed, {goes}")
+    if not unfinished:
+        say(f"report: {run_directory / 'report.html'}")
+    say(_CAVEAT)
+    return 0
+
+
+def _size(size_bytes: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size_bytes >= size:
+            return f"{size_bytes / size:.1f} {unit}"
+    return f"{size_bytes} bytes"

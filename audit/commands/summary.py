@@ -1,4 +1,4 @@
-"""The summary that commands print on stdout at the end. Owns its length and colour, and no text of it."""
+"""The summary that commands print on stdout at the end: its length and colour. Too heavy for `--help`: import late."""
 
 import os
 import sys

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from clinaudit.audit.console.streams import warn
 
 #: Seconds between two lines where stderr is not a terminal.
-LINE_INTERVAL_S = 10.0
+_LINE_INTERVAL_S = 10.0
 #: Share of the work that must be done before the time left is estimated.
 _ENOUGH_TO_RECKON = 0.02
 Advance = Callable[[int], None]
@@ -45,13 +45,7 @@ class Progress:
 @contextmanager
 def _bar(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
     columns = (
@@ -84,7 +78,7 @@ def _lines(title: str, total: int, unit: str, done: int) -> Iterator[Advance]:
     def advance(units: int) -> None:
         state["done"] += units
         now = time.monotonic()
-        if now - state["said"] >= LINE_INTERVAL_S and state["done"] < total:
+        if now - state["said"] >= _LINE_INTERVAL_S and state["done"] < total:
             say(now)
 
     yield advance

@@ -1,11 +1,13 @@
-"""Output to stdout and stderr: a reader that has enough of it never changes the exit status.
+"""Output to stdout and stderr, and signals that end a process: neither changes the exit status by accident.
 
-`head` closes the pipe when it has its lines; that must not turn a verdict of "fail" into a pass. Knows nothing of what
-is written.
+`head` closes the pipe when it has its lines; that must not turn a verdict of "fail" into a pass. Signals that end a
+process are taken as an interrupt is, so that half-written files are removed on the way out.
 """
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -92,3 +94,22 @@ def first_line(error: Exception) -> str:
     """Return the first line of a library's message, shortened to fit our one line; only for errors of loading."""
     lines = str(error).strip().splitlines()
     return lines[0][:_MAX_MESSAGE_CHARS] if lines else "no message"
+
+
+_ENDING = (signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def ends_in_order() -> Iterator[None]:
+    """Raise `KeyboardInterrupt` on SIGTERM and SIGHUP within the block, unless they are ignored or taken already."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    taken = [number for number in _ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

@@ -6,37 +6,30 @@ Owns the files and their columns. Knows nothing of wording. Rows and bytes depen
 import csv
 import io
 import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from clinaudit.audit.demo.diagnoses import DIAGNOSIS_IDS
 from clinaudit.audit.demo.notes import Note, write_notes
-from clinaudit.audit.demo.population import Patient, draw_population
+from clinaudit.audit.demo.population import DIAGNOSIS_IDS, Patient, draw_population
+from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.errors import StorageError, UsageError
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).
-PATIENTS_PER_ARM = 130
+_PATIENTS_PER_ARM = 130
 #: The planted diagnoses. The file marks a corpus of the demo, which may be overwritten; any other corpus may not.
 TRUTH_FILE = "truth.jsonl"
 NOTES_FILE = "notes.jsonl"
 PATIENTS_FILE = "patients.csv"
 DIAGNOSES_FILE = "diagnoses.csv"
-PATIENT_COLUMNS: tuple[str, ...] = (
-    "patient_id",
-    "split",
-    "age",
-    "sex",
-    "name",
-    "dob",
-    "race",
-    "marital_status",
-    "occupation",
-    "children",
+_PATIENT_COLUMNS = (
+    *("patient_id", "split", "age", "sex", "name"),
+    *("dob", "race", "marital_status", "occupation", "children"),
 )
+_NOTE_COLUMNS = ("note_id", "text", "visit_date", "provider", "practice")
 
 
-def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = PATIENTS_PER_ARM) -> None:
+def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PATIENTS_PER_ARM) -> None:
     """Write notes, patients, diagnoses and truth into `directory`; each file appears whole or not at all.
 
     Raises `UsageError` where the directory holds something that the demo did not make, `StorageError` where it
@@ -48,53 +41,29 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = PAT
         if directory.exists() and any(directory.iterdir()) and not (directory / TRUTH_FILE).exists():
             raise UsageError(f"{directory} holds files that the demo did not make; give the demo another folder")
         directory.mkdir(parents=True, exist_ok=True)
-        _replace(directory / TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
-        _replace(directory / PATIENTS_FILE, _as_csv(PATIENT_COLUMNS, map(_patient_row, patients)))
-        _replace(
-            directory / DIAGNOSES_FILE,
-            _as_csv(("patient_id", "diagnosis", "present"), _diagnosis_rows(patients)),
+        write_atomically(directory / TRUTH_FILE, _as_lines(_truth_row(*chart) for chart in charts))
+        rows = ([getattr(one, "arm" if name == "split" else name) for name in _PATIENT_COLUMNS] for one in patients)
+        write_atomically(directory / PATIENTS_FILE, _as_csv(_PATIENT_COLUMNS, rows))
+        flags = (
+            (patient.patient_id, diagnosis, "true" if patient.has(diagnosis) else "false")
+            for patient in patients
+            for diagnosis in DIAGNOSIS_IDS
         )
-        _replace(
-            directory / NOTES_FILE,
-            _as_lines(_note_row(patient, note) for patient, notes in charts for note in notes),
+        write_atomically(directory / DIAGNOSES_FILE, _as_csv(("patient_id", "diagnosis", "present"), flags))
+        texts = (
+            {
+                "patient_id": patient.patient_id,
+                **{name: str(getattr(note, name)) for name in _NOTE_COLUMNS},
+                "note_type": "progress note",
+            }
+            for patient, notes in charts
+            for note in notes
         )
+        write_atomically(directory / NOTES_FILE, _as_lines(texts))
     except OSError as error:
         raise StorageError(
             f"cannot write the demo corpus to {directory} ({error.strerror}); make room or give another folder"
         ) from error
-
-
-def _note_row(patient: Patient, note: Note) -> dict[str, object]:
-    return {
-        "patient_id": patient.patient_id,
-        "note_id": note.note_id,
-        "text": note.text,
-        "visit_date": note.visit_date.isoformat(),
-        "provider": note.provider,
-        "practice": note.practice,
-        "note_type": "progress note",
-    }
-
-
-def _patient_row(patient: Patient) -> tuple[object, ...]:
-    return (
-        patient.patient_id,
-        patient.arm,
-        patient.age,
-        patient.sex,
-        patient.name,
-        patient.dob.isoformat(),
-        patient.race,
-        patient.marital_status,
-        patient.occupation,
-        patient.children,
-    )
-
-
-def _diagnosis_rows(patients: Sequence[Patient]) -> Iterable[tuple[str, str, str]]:
-    for patient in patients:
-        for diagnosis in DIAGNOSIS_IDS:
-            yield patient.patient_id, diagnosis, "true" if patient.has(diagnosis) else "false"
 
 
 def _truth_row(patient: Patient, notes: Sequence[Note]) -> dict[str, object]:
@@ -104,21 +73,11 @@ def _truth_row(patient: Patient, notes: Sequence[Note]) -> dict[str, object]:
         "diagnoses": {diagnosis: patient.has(diagnosis) for diagnosis in DIAGNOSIS_IDS},
         "sensitive_medications": [p.medication for p in patient.sensitive if p.medication],
         "other_medications": [chronic.medication for chronic in patient.conditions],
-        "mentions": [
-            {
-                "note_id": note.note_id,
-                "diagnosis": mention.diagnosis,
-                "section": mention.section,
-                "status": mention.status,
-                "text": mention.text,
-            }
-            for note in notes
-            for mention in note.mentions
-        ],
+        "mentions": [{"note_id": note.note_id, **asdict(mention)} for note in notes for mention in note.mentions],
     }
 
 
-def _as_lines(rows: Iterable[dict[str, object]]) -> bytes:
+def _as_lines(rows: Iterable[Mapping[str, object]]) -> bytes:
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
 
 
@@ -128,13 +87,3 @@ def _as_csv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     writer.writerow(columns)
     writer.writerows(rows)
     return text.getvalue().encode()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step; an interrupted write leaves the old file, or none."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

@@ -57,13 +57,7 @@ def has_fast_bfloat16() -> bool:
 
 
 def fit(
-    network: Any,
-    rows: list[list[int]],
-    held_out: list[list[int]],
-    *,
-    plan: TrainingPlan,
-    seed: int,
-    progress: Progress,
+    network: Any, rows: list[list[int]], held_out: list[list[int]], *, plan: TrainingPlan, seed: int, progress: Progress
 ) -> list[dict[str, float | int | None]]:
     """Train in place; returns one row an epoch, losses in nats a token."""
     import torch
@@ -71,11 +65,7 @@ def fit(
     rng = torch.Generator().manual_seed(seed)
     steps = plan.epochs * math.ceil(len(rows) / plan.batch)
     optimizer = torch.optim.AdamW(
-        network.parameters(),
-        lr=plan.learning_rate,
-        betas=(0.9, 0.98),
-        weight_decay=plan.weight_decay,
-        fused=True,
+        network.parameters(), lr=plan.learning_rate, betas=(0.9, 0.98), weight_decay=plan.weight_decay, fused=True
     )
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, steps, plan.warmup))
     log: list[dict[str, float | int | None]] = []
@@ -118,7 +108,8 @@ class _Workers:
 
     def set_gradients(self, batch: list[list[int]]) -> tuple[float, int]:
         """Leave the gradient of the mean loss a token in the network; returns the summed loss and the tokens."""
-        shares = self._share(batch)
+        count = min(len(self._networks), len(batch))
+        shares = [batch[worker::count] for worker in range(count)]
         results = list(self._pool.map(self._differentiate, range(len(shares)), shares))
         counted = sum(tokens for _, tokens in results)
         for first, *others in zip(*self._parameters[: len(shares)], strict=True):
@@ -136,10 +127,6 @@ class _Workers:
         with torch.no_grad():
             parts = [_loss(self._networks[0], rows[at : at + batch]) for at in range(0, len(rows), batch)]
         return round(sum(loss.item() for loss, _ in parts) / sum(tokens for _, tokens in parts), 6)
-
-    def _share(self, batch: list[list[int]]) -> list[list[list[int]]]:
-        count = min(len(self._networks), len(batch))
-        return [batch[worker::count] for worker in range(count)]
 
     def _differentiate(self, worker: int, share: list[list[int]]) -> tuple[float, int]:
         import torch

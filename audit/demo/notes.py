@@ -8,20 +8,30 @@ import random
 from dataclasses import dataclass
 from datetime import date
 
-from clinaudit.audit.demo.conditions import COMPLAINTS, EXAM_BOILERPLATE, ROS_ALWAYS, ROS_BOILERPLATE, Complaint
-from clinaudit.audit.demo.diagnoses import DIAGNOSES, Diagnosis
-from clinaudit.audit.demo.population import ChronicCondition, Patient, SensitiveDiagnosis
-from clinaudit.audit.demo.vocabulary import PROVIDERS
+from clinaudit.audit.demo.population import (
+    COMPLAINTS,
+    DIAGNOSES,
+    EXAMS,
+    PROVIDERS,
+    REVIEW_OF_SYSTEMS,
+    ChronicCondition,
+    Complaint,
+    Diagnosis,
+    Patient,
+    SensitiveDiagnosis,
+)
 
 #: Chance that a visit is for a sensitive diagnosis. Kept low for the latest note: a chief complaint or HPI that
 #: refers to a diagnosis excludes the patient's matched set from the fragment tiers (docs/methods.md, section 1).
-SENSITIVE_VISIT = 0.35
-SENSITIVE_LATEST_VISIT = 0.2
-CARRIAGE_RETURN_SHARE = 0.03
-EDUCATION_SHARE = 0.06
-HPI_DENIAL_SHARE = 0.4
-LATE_ONSET_SHARE = 0.12
-GYNECOLOGICAL_SHARE = 0.3
+_SENSITIVE_VISIT = 0.35
+_SENSITIVE_LATEST_VISIT = 0.2
+_CARRIAGE_RETURN_SHARE = 0.03
+_EDUCATION_SHARE = 0.06
+_HPI_DENIAL_SHARE = 0.4
+_LATE_ONSET_SHARE = 0.12
+_GYNECOLOGICAL_SHARE = 0.3
+#: Body systems reviewed in every note; a complaint's own system is added where it is missing.
+_ALWAYS_REVIEWED = ("constitutional", "cardiovascular")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +90,7 @@ def write_notes(patient: Patient, *, seed: int) -> tuple[Note, ...]:
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
     complaints = rng.sample(COMPLAINTS, len(patient.visits))
-    return tuple(
-        chart.write_note(index, complaint, rng) for index, complaint in enumerate(complaints[: len(patient.visits)])
-    )
+    return tuple(chart.write_note(index, complaint, rng) for index, complaint in enumerate(complaints))
 
 
 class _Chart:
@@ -92,7 +100,7 @@ class _Chart:
         self.patient = patient
         self.style = PROVIDERS.index(patient.provider) % 2
         self.onset = {
-            planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < LATE_ONSET_SHARE)
+            planted.diagnosis.id: int(len(patient.visits) > 2 and rng.random() < _LATE_ONSET_SHARE)
             for planted in patient.sensitive
         }
         self.in_medical_history = {
@@ -102,11 +110,11 @@ class _Chart:
         self.family = {d.id: rng.choice(d.family) for d in DIAGNOSES}
         self.denials = {d.id: rng.choice(d.denials) for d in DIAGNOSES}
         self.menarche = rng.randint(10, 16)
-        self.has_gynecology = rng.random() < GYNECOLOGICAL_SHARE
+        self.has_gynecology = rng.random() < _GYNECOLOGICAL_SHARE
         self.weight = rng.randint(104, 262)
         self.minute = f"{rng.randint(8, 11)}:{rng.randint(10, 59)} am"
         self.carriage_return_note = (
-            rng.randrange(len(patient.visits)) if rng.random() < CARRIAGE_RETURN_SHARE * len(patient.visits) else None
+            rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
         )
 
     def write_note(self, index: int, complaint: Complaint, rng: random.Random) -> Note:
@@ -145,16 +153,11 @@ class _Chart:
         body.add("location", self.patient.practice)
 
     def _draw_visit(
-        self,
-        body: _Body,
-        index: int,
-        known: list[SensitiveDiagnosis],
-        complaint: Complaint,
-        rng: random.Random,
+        self, body: _Body, index: int, known: list[SensitiveDiagnosis], complaint: Complaint, rng: random.Random
     ) -> _Visit:
         patient = self.patient
         latest = index == len(patient.visits) - 1
-        chance = SENSITIVE_LATEST_VISIT if latest else SENSITIVE_VISIT
+        chance = _SENSITIVE_LATEST_VISIT if latest else _SENSITIVE_VISIT
         years = (patient.visits[index] - patient.dob).days * 100 // 36525
         person = f"{years}-year-old {patient.sex}"
         carried = f"{patient.occupation}, {patient.household} and {patient.pastime}."
@@ -188,7 +191,7 @@ class _Chart:
         )
 
     def _draw_denial(self, body: _Body, rng: random.Random) -> str:
-        if not self.patient.denied or rng.random() >= HPI_DENIAL_SHARE:
+        if not self.patient.denied or rng.random() >= _HPI_DENIAL_SHARE:
             return ""
         chosen = rng.choice(self.patient.denied)
         diagnosis = next(d for d in DIAGNOSES if d.id == chosen)
@@ -198,9 +201,9 @@ class _Chart:
         self, body: _Body, visit: _Visit, known: list[SensitiveDiagnosis], rng: random.Random
     ) -> None:
         body.add("ros")
-        systems = [system for system in ROS_BOILERPLATE if system in ROS_ALWAYS or system == visit.system]
+        systems = [system for system in REVIEW_OF_SYSTEMS if system in _ALWAYS_REVIEWED or system == visit.system]
         for system in systems:
-            body.add(system, "see hpi" if system == visit.system else ROS_BOILERPLATE[system][self.style])
+            body.add(system, "see hpi" if system == visit.system else REVIEW_OF_SYSTEMS[system][self.style])
         body.add("psychiatric", self._draw_psychiatric_review(body, known, rng))
 
     def _draw_psychiatric_review(self, body: _Body, known: list[SensitiveDiagnosis], rng: random.Random) -> str:
@@ -279,11 +282,11 @@ class _Chart:
         pressure = f"bp {rng.randint(104, 158)}/{rng.randint(62, 96)}"
         body.add("vitals", f"{pressure}, p {rng.randint(56, 98)}, wt {self.weight + rng.randint(-6, 6)} lbs")
         body.add("physical exam")
-        for system, finding in EXAM_BOILERPLATE[self.style]:
+        for system, finding in EXAMS[self.style].items():
             body.add(system, finding)
 
     def _draw_education(self, body: _Body, rng: random.Random) -> list[str]:
-        if rng.random() >= EDUCATION_SHARE:
+        if rng.random() >= _EDUCATION_SHARE:
             return []
         diagnosis = rng.choice(DIAGNOSES)
         return [body.mention(diagnosis, "plan", "education", rng.choice(diagnosis.education))]

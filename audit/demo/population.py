@@ -1,4 +1,4 @@
-"""The demo's patients: who they are, what they have, when they were seen. One process for both arms.
+"""The demo's patients: who they are, what they have, when they were seen, of the words in `invented.toml`.
 
 Owns every draw that is constant over a patient's notes. Knows nothing of how a note is worded or laid out.
 Diagnoses are drawn in blocks of patients of one sex and nearly equal age and number of notes, so that each of the
@@ -8,48 +8,91 @@ six is common enough, and unrelated enough to the matching covariates, for 40 ma
 
 import random
 import statistics
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
 
-from clinaudit.audit.demo.conditions import CONDITIONS, Condition
-from clinaudit.audit.demo.diagnoses import DIAGNOSES, DIAGNOSIS_IDS, Diagnosis
-from clinaudit.audit.demo.vocabulary import (
-    AGE_BANDS,
-    ALLERGIES,
-    FAMILY_CONDITIONS,
-    FEMALE_NAMES,
-    HABITS,
-    HOUSEHOLDS,
-    MALE_NAMES,
-    MARITAL_STATUSES,
-    OCCUPATIONS,
-    PASTIMES,
-    PRACTICES,
-    PROVIDERS,
-    RACES,
-    RELATIVES,
-    SURGERIES,
-    SURNAME_BEGINNINGS,
-    SURNAME_ENDINGS,
-    YOUNGEST,
-)
 from clinaudit.reports.schema.record import ARMS
 
-FEMALE_SHARE = 0.8
+_TABLES: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("invented.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A chronic condition that is none of the six; `{a}`, `{b}` in `status` are numbers drawn once a patient."""
+
+    name: str
+    problem: str
+    medications: list[str]
+    status: str
+    plan: str
+    a: tuple[int, int] = (0, 0)
+    b: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """A reason for a visit; `system` is the body system that the review of systems leaves to the HPI."""
+
+    name: str
+    system: str
+    details: list[str]
+    assessment: str
+    plans: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """Wordings of one sensitive diagnosis; the head of its tables in the file says what each is."""
+
+    id: str
+    names: list[str]
+    histories: list[str]
+    problems: list[str]
+    visits: list[tuple[str, str]]
+    medications: list[str]
+    treated: float
+    denials: list[str]
+    family: list[str]
+    education: list[str]
+
+
+CONDITIONS: Final = [Condition(**table) for table in _TABLES["conditions"]]
+COMPLAINTS: Final = [Complaint(**table) for table in _TABLES["complaints"]]
+DIAGNOSES: Final = [Diagnosis(**table) for table in _TABLES["diagnoses"]]
+DIAGNOSIS_IDS: Final = tuple(diagnosis.id for diagnosis in DIAGNOSES)
+#: Names of people and places, and social facts, by what they are.
+WORDS: Final[Mapping[str, list[str]]] = _TABLES["words"]
+PROVIDERS: Final[list[tuple[str, str]]] = [(given, last) for given, last in map(str.split, WORDS["providers"])]
+#: Race and ethnicity, with weights.
+RACES: Final[Mapping[str, float]] = _TABLES["races"]
+#: By body system, then by style of provider.
+REVIEW_OF_SYSTEMS: Final[Mapping[str, list[str]]] = _TABLES["review_of_systems"]
+#: By style of provider, then by body system.
+EXAMS: Final[list[dict[str, str]]] = _TABLES["exams"]
+
+
+_FEMALE_SHARE = 0.8
 PREVALENCE = 0.45
 #: Patients of nearly equal covariates among whom a diagnosis is drawn with PREVALENCE.
-BLOCK = 10
+_BLOCK = 10
 #: Numbers of notes and their shares.
-NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
+_NOTE_COUNTS: tuple[tuple[int, float], ...] = ((2, 0.55), (3, 0.3), (4, 0.1), (5, 0.05))
 #: Patients among whom numbers of notes are dealt by their shares.
-NOTE_DECK = 20
+_NOTE_DECK = 20
 #: Draws of the positives of one diagnosis, of which the best balanced is kept, as in a rerandomized trial.
 DRAWS = 20
-LAST_DAY = date(2025, 6, 30)
+#: Ages at the latest visit: upper end (inclusive) of a band and its share, after Table 7.
+_AGE_BANDS: tuple[tuple[int, float], ...] = ((34, 0.15), (49, 0.26), (64, 0.28), (79, 0.22), (88, 0.09))
+YOUNGEST = 19
+_LAST_DAY = date(2025, 6, 30)
 DAYS_A_YEAR = 365.2425
 #: Share of (negative patient, diagnosis) with a denial; and of all with a relative's diagnosis.
-DENIED_SHARE = 0.15
-FAMILY_SHARE = 0.06
+_DENIED_SHARE = 0.15
+_FAMILY_SHARE = 0.06
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +182,18 @@ def draw_population(*, seed: int, patients_per_arm: int) -> tuple[Patient, ...]:
 
 
 def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
-    women = round(FEMALE_SHARE * patients)
+    women = round(_FEMALE_SHARE * patients)
     seats = []
     for sex, count in (("female", women), ("male", patients - women)):
         ages = [_age_at((position + rng.random()) / count) for position in range(count)]
         notes = _draw_note_counts(rng, count)
         order = sorted(zip(notes, ages, strict=True))
         applicable = [d for d in DIAGNOSIS_IDS if sex == "female" or d != "abortion"]
-        positives = {diagnosis: _draw_positives(rng, order) for diagnosis in applicable}
+        positives = {}
+        for diagnosis in applicable:
+            draws = [_draw_in_blocks(rng, len(order)) for _ in range(DRAWS)]
+            # The one whose covariates lie closest to everybody's.
+            positives[diagnosis] = min(draws, key=lambda drawn: _imbalance(drawn, order))
         seats += [
             _Seat(sex, age, notes, frozenset(d for d in applicable if index in positives[d]))
             for index, (notes, age) in enumerate(order)
@@ -157,16 +204,16 @@ def _draw_seats(rng: random.Random, patients: int) -> list[_Seat]:
 def _age_at(quantile: float) -> int:
     low = YOUNGEST
     below = 0.0
-    for high, share in AGE_BANDS:
+    for high, share in _AGE_BANDS:
         if quantile < below + share:
             return low + int((quantile - below) / share * (high - low + 1))
         low, below = high + 1, below + share
-    return AGE_BANDS[-1][0]
+    return _AGE_BANDS[-1][0]
 
 
 def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     """Deal numbers of notes to patients in order of age so that every age gets its share of each."""
-    deck = [count for count, share in NOTE_COUNTS for _ in range(round(share * NOTE_DECK))]
+    deck = [count for count, share in _NOTE_COUNTS for _ in range(round(share * _NOTE_DECK))]
     dealt: list[int] = []
     while len(dealt) < patients:
         rng.shuffle(deck)
@@ -174,18 +221,12 @@ def _draw_note_counts(rng: random.Random, patients: int) -> list[int]:
     return dealt[:patients]
 
 
-def _draw_positives(rng: random.Random, covariates: list[tuple[int, int]]) -> set[int]:
-    """Return who is positive: of `DRAWS` draws the one whose covariates lie closest to everybody's."""
-    draws = [_draw_in_blocks(rng, len(covariates)) for _ in range(DRAWS)]
-    return min(draws, key=lambda positives: _imbalance(positives, covariates))
-
-
 def _draw_in_blocks(rng: random.Random, patients: int) -> set[int]:
     """Draw about PREVALENCE of each block; counts are rounded from one phase, so that totals differ by one at most."""
     positives: set[int] = set()
     phase = rng.random()
-    for start in range(0, patients, BLOCK):
-        block = range(start, min(start + BLOCK, patients))
+    for start in range(0, patients, _BLOCK):
+        block = range(start, min(start + _BLOCK, patients))
         count = int(PREVALENCE * block.stop + phase) - int(PREVALENCE * start + phase)
         positives.update(rng.sample(block, count))
     return positives
@@ -202,11 +243,11 @@ def _imbalance(positives: set[int], covariates: list[tuple[int, int]]) -> float:
 
 
 def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
-    surnames = [first + last for first in SURNAME_BEGINNINGS for last in SURNAME_ENDINGS]
+    surnames = [first + last for first in WORDS["surname_beginnings"] for last in WORDS["surname_endings"]]
     rng.shuffle(surnames)
     names: list[str] = []
     for number, sex in enumerate(sexes):
-        given = rng.choice(FEMALE_NAMES if sex == "female" else MALE_NAMES)
+        given = rng.choice(WORDS[f"{sex}_names"])
         initial = rng.choice("ABCDEFGHJKLMNPRSTVW")
         names.append(f"{given} {initial}. {surnames[number % len(surnames)]}")
     # Past the 1,500 surnames a full name might come twice; the number of the round keeps it apart.
@@ -218,18 +259,19 @@ def _draw_names(rng: random.Random, sexes: list[str]) -> list[str]:
 
 def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat, name: str) -> Patient:
     visits, dob = _draw_dates(rng, age=seat.age, notes=seat.notes)
-    practice = rng.randrange(len(PRACTICES))
-    conditions = tuple(
-        _draw_chronic(rng, condition, year=rng.randint(min(dob.year + 16, visits[0].year), visits[0].year))
-        for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3)))
-    )
+    practice = rng.randrange(len(WORDS["practices"]))
+    conditions = []
+    for condition in rng.sample(CONDITIONS, rng.choice((2, 2, 2, 3))):
+        since = rng.randint(min(dob.year + 16, visits[0].year), visits[0].year)
+        status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
+        conditions.append(ChronicCondition(condition, since, _draw_medication(rng, condition.medications), status))
     sensitive = tuple(
         _draw_sensitive(rng, diagnosis, dob=dob, last_year=visits[0].year - 1)
         for diagnosis in DIAGNOSES
         if diagnosis.id in seat.positive
     )
     others = [d for d in DIAGNOSIS_IDS if d not in seat.positive and (d != "abortion" or seat.sex == "female")]
-    relatives = rng.sample(RELATIVES, 1)
+    relatives = rng.sample(WORDS["relatives"], 1)
     return Patient(
         patient_id=patient_id,
         arm=arm,
@@ -237,39 +279,34 @@ def _draw_patient(rng: random.Random, *, patient_id: str, arm: str, seat: _Seat,
         name=name,
         dob=dob,
         age=seat.age,
-        race=rng.choices([race for race, _ in RACES], [weight for _, weight in RACES])[0],
-        marital_status=rng.choice(MARITAL_STATUSES),
-        occupation=rng.choice(OCCUPATIONS),
+        race=rng.choices(list(RACES), list(RACES.values()))[0],
+        marital_status=rng.choice(WORDS["marital_statuses"]),
+        occupation=rng.choice(WORDS["occupations"]),
         children=rng.choice((0, 0, 1, 2, 2, 3, 4)),
         provider=PROVIDERS[2 * practice + rng.randrange(2)],
-        practice=PRACTICES[practice],
+        practice=WORDS["practices"][practice],
         visits=visits,
-        conditions=conditions,
+        conditions=tuple(conditions),
         sensitive=sensitive,
-        denied=tuple(d for d in others if rng.random() < DENIED_SHARE),
-        in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < FAMILY_SHARE),
-        family=tuple(f"{who}: positive for {rng.choice(FAMILY_CONDITIONS)};" for who in relatives),
-        surgery=rng.choice(SURGERIES).format(year=_year_of_adult(rng, dob, visits[0].year)),
-        allergy=rng.choice(ALLERGIES),
-        habits=rng.choice(HABITS).format(year=_year_of_adult(rng, dob, visits[0].year)),
-        household=rng.choice(HOUSEHOLDS),
-        pastime=rng.choice(PASTIMES),
+        denied=tuple(d for d in others if rng.random() < _DENIED_SHARE),
+        in_family=tuple(d for d in DIAGNOSIS_IDS if rng.random() < _FAMILY_SHARE),
+        family=tuple(f"{who}: positive for {rng.choice(WORDS['family_conditions'])};" for who in relatives),
+        surgery=rng.choice(WORDS["surgeries"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        allergy=rng.choice(WORDS["allergies"]),
+        habits=rng.choice(WORDS["habits"]).format(year=_year_of_adult(rng, dob, visits[0].year)),
+        household=rng.choice(WORDS["households"]),
+        pastime=rng.choice(WORDS["pastimes"]),
     )
 
 
 def _draw_dates(rng: random.Random, *, age: int, notes: int) -> tuple[tuple[date, ...], date]:
     """Return ascending visits and a date of birth: `age` at the last visit, an adult at the first."""
-    last = LAST_DAY - timedelta(days=rng.randrange(300))
+    last = _LAST_DAY - timedelta(days=rng.randrange(300))
     birthday = last - timedelta(days=int((age + 0.02 + 0.96 * rng.random()) * DAYS_A_YEAR))
     span = min(rng.uniform(1.2, 4.8), (last - birthday).days / DAYS_A_YEAR - 18) * DAYS_A_YEAR
     step = span / (notes - 1)
     back = [int(step * (index + rng.uniform(0.0, 0.6) * (index < notes - 1))) for index in range(1, notes)]
     return tuple(sorted([last, *(last - timedelta(days=days) for days in back)])), birthday
-
-
-def _draw_chronic(rng: random.Random, condition: Condition, *, year: int) -> ChronicCondition:
-    status = condition.status.format(a=rng.randint(*condition.a), b=rng.randint(*condition.b))
-    return ChronicCondition(condition, year, draw_medication(rng, condition.medications), status)
 
 
 def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last_year: int) -> SensitiveDiagnosis:
@@ -282,11 +319,11 @@ def _draw_sensitive(rng: random.Random, diagnosis: Diagnosis, *, dob: date, last
         age=age,
         history=rng.choice(diagnosis.histories).format(year=year, age=age),
         problem=rng.choice(diagnosis.problems).format(year=year) if rng.random() < 0.6 else None,
-        medication=draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
+        medication=_draw_medication(rng, diagnosis.medications) if rng.random() < diagnosis.treated else None,
     )
 
 
-def draw_medication(rng: random.Random, choices: tuple[str, ...]) -> str:
+def _draw_medication(rng: random.Random, choices: list[str]) -> str:
     """Return one of `"name {d} unit sig|dose,dose"` with a dose filled in."""
     wording, doses = rng.choice(choices).split("|")
     return wording.format(d=rng.choice(doses.split(",")))

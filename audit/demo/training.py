@@ -1,12 +1,11 @@
-"""Trains the demo's model: a small Llama and its own byte-level BPE, on the train split's notes as they are.
+"""`clinaudit demo`: its folder, and its model, a small Llama with its own byte-level BPE.
 
-Owns the tokenizer, the model's files, their log, and the cache by which a second demo skips the training. Knows nothing
-of what the notes say: nothing is prepended, repeated or weighted to make the model leak. Training is real, and
-reproducible bit for bit for equal corpus, plan, library versions and kind of processor.
+The model learns the train split's notes as they are: nothing is prepended, repeated or weighted to make it leak.
+Training is real, and reproducible bit for bit for equal corpus, plan, library versions and kind of processor; a cache
+spares a second demo the training.
 """
 
 import csv
-import hashlib
 import json
 import shutil
 import tempfile
@@ -17,17 +16,64 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE
+from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_corpus
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
-from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.model.pretrained import deterministic
+from clinaudit.audit.run.durable_files import sha256_of, write_atomically
+from clinaudit.audit.run.library_confinement import take_libraries_offline
+from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.reports.schema.identity import INVENTED
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
-END_OF_TEXT = "<|endoftext|>"
+_MARK = "demo.json"
+
+
+def run_demo(directory: Path, *, seed: int, quiet: bool) -> AuditSettings:
+    """Write the corpus and train the model, unless both stand already; return the settings to audit them with."""
+    corpus, model = directory / "corpus", directory / "model"
+    take_libraries_offline()
+    _claim(directory, seed)
+    write_demo_corpus(corpus, seed=seed)
+    Progress(quiet=quiet).say("The patients of the demo and their notes are invented; the model learns half of them.")
+    train_demo_model(corpus, model, seed=seed, progress=Progress(quiet=quiet))
+    return AuditSettings(
+        model=str(model),
+        corpus=corpus,
+        out=directory / "run",
+        seed=seed,
+        training_log=model / "training-log.jsonl",
+        model_name="Demo model (invented patients)",
+        institution="Demo hospital (invented)",
+        date=INVENTED,
+        quiet=quiet,
+    )
+
+
+def _claim(directory: Path, seed: int) -> None:
+    """Mark the folder as this demo's; raises `UsageError` where it is another one's or holds other things."""
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory.name} is not a folder; give the demo another name")
+    mark = directory / _MARK
+    if mark.is_file():
+        try:
+            known = json.loads(mark.read_text(encoding="utf-8"))["seed"]
+        except (ValueError, KeyError, TypeError):
+            known = None
+        if known != seed:
+            raise UsageError(f"{directory.name} holds the demo of another seed; give another folder or that seed")
+        return
+    if directory.is_dir() and any(directory.iterdir()):
+        raise UsageError(f"{directory.name} holds other things; give the demo an empty folder")
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomically(mark, json.dumps({"seed": seed}) + "\n")
+
+
+_END_OF_TEXT = "<|endoftext|>"
 RECORD_FILE = "training.json"
-LOG_FILE = "training-log.jsonl"
+_LOG_FILE = "training-log.jsonl"
 _LIBRARIES = ("torch", "transformers", "tokenizers", "safetensors", "numpy")
 DEFAULT_PLAN = TrainingPlan()
 
@@ -45,18 +91,22 @@ def train_demo_model(
         recipe = _describe(corpus, seed=seed, plan=plan)
         if _is_trained(model, recipe):
             return True
-        if model.exists() and (not model.is_dir() or any(model.iterdir())) and not _is_ours(model):
+        if model.exists() and (not model.is_dir() or any(model.iterdir())) and _read_record(model) is None:
             raise UsageError(f"{model} holds files that the demo did not make; give the demo another folder")
         model.parent.mkdir(parents=True, exist_ok=True)
-        _remove_leftovers(model)
-        with tempfile.TemporaryDirectory(prefix=_leftover_prefix(model), dir=model.parent) as directory:
+        unfinished = f".{model.name}-training-"
+        for leftover in model.parent.glob(f"{unfinished}*"):
+            shutil.rmtree(leftover)
+        with tempfile.TemporaryDirectory(prefix=unfinished, dir=model.parent) as directory:
             draft = Path(directory) / "model"
             draft.mkdir()
             _train(draft, corpus, seed=seed, plan=plan, progress=progress)
-            files = {path.name: _digest(path) for path in sorted(draft.iterdir())}
+            files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
             record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
             (draft / RECORD_FILE).write_text(record, encoding="utf-8")
-            _put_in_place(draft, model)
+            if model.exists():  # an older one of ours makes way first
+                model.rename(draft.parent / "replaced")
+            draft.rename(model)
     except OSError as error:
         raise StorageError(
             f"cannot train the demo model in {model} ({error.strerror}); make room or give another folder"
@@ -67,18 +117,13 @@ def train_demo_model(
 def _describe(corpus: Path, *, seed: int, plan: TrainingPlan) -> dict[str, object]:
     """Return what must be equal for a trained model to be used again."""
     return {
-        "notes": _digest(corpus / NOTES_FILE),
-        "patients": _digest(corpus / PATIENTS_FILE),
+        "notes": sha256_of(corpus / NOTES_FILE),
+        "patients": sha256_of(corpus / PATIENTS_FILE),
         "seed": seed,
         "plan": asdict(plan),
         "bfloat16": has_fast_bfloat16(),
         "libraries": {name: version(name) for name in _LIBRARIES},
     }
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_record(model: Path) -> dict[str, Any] | None:
@@ -89,35 +134,15 @@ def _read_record(model: Path) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "recipe" in record and "files" in record else None
 
 
-def _is_ours(model: Path) -> bool:
-    return _read_record(model) is not None
-
-
 def _is_trained(model: Path, recipe: Mapping[str, object]) -> bool:
     record = _read_record(model)
     return (
         record is not None
         and record["recipe"] == recipe
         and all(
-            (model / name).is_file() and _digest(model / name) == digest for name, digest in record["files"].items()
+            (model / name).is_file() and sha256_of(model / name) == digest for name, digest in record["files"].items()
         )
     )
-
-
-def _leftover_prefix(model: Path) -> str:
-    return f".{model.name}-training-"
-
-
-def _remove_leftovers(model: Path) -> None:
-    for leftover in model.parent.glob(f"{_leftover_prefix(model)}*"):
-        shutil.rmtree(leftover)
-
-
-def _put_in_place(draft: Path, model: Path) -> None:
-    """Move a finished model to where it belongs; an older one of ours makes way first."""
-    if model.exists():
-        model.rename(draft.parent / "replaced")
-    draft.rename(model)
 
 
 def _read_notes(corpus: Path) -> dict[str, list[str]]:
@@ -144,7 +169,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=[END_OF_TEXT],
+        special_tokens=[_END_OF_TEXT],
         # The alphabet is a set in an order of its own; sorted, ids do not depend on it.
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
@@ -152,10 +177,7 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     tokenizer.train_from_iterator(texts, trainer)
     make_tokenizer: Any = PreTrainedTokenizerFast
     trained: PreTrainedTokenizerFast = make_tokenizer(
-        tokenizer_object=tokenizer,
-        eos_token=END_OF_TEXT,
-        pad_token=END_OF_TEXT,
-        clean_up_tokenization_spaces=False,
+        tokenizer_object=tokenizer, eos_token=_END_OF_TEXT, pad_token=_END_OF_TEXT, clean_up_tokenization_spaces=False
     )
     return trained
 
@@ -172,14 +194,15 @@ def _train(draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress
     tokenizer = train_tokenizer(notes["train"], vocabulary=plan.vocabulary)
     tokenizer.model_max_length = plan.positions
     rows = _encode(tokenizer, notes["train"], plan)
-    held_out = _sample_evenly(_encode(tokenizer, notes["nontrain"], plan), plan.validation_notes)
+    unseen = _encode(tokenizer, notes["nontrain"], plan)
+    held_out = unseen[:: max(1, len(unseen) // max(1, plan.validation_notes))][: plan.validation_notes]
     with deterministic(seed=seed):
         network = make_network(_configure(plan, tokenizer))
         log = fit(network, rows, held_out, plan=plan, seed=seed, progress=progress)
         network.to(torch.float32).save_pretrained(draft)
     tokenizer.save_pretrained(draft)
     lines = "".join(json.dumps(row) + "\n" for row in log)
-    (draft / LOG_FILE).write_text(lines, encoding="utf-8")
+    (draft / _LOG_FILE).write_text(lines, encoding="utf-8")
 
 
 def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: TrainingPlan) -> list[list[int]]:
@@ -187,10 +210,6 @@ def _encode(tokenizer: "PreTrainedTokenizerFast", texts: Sequence[str], plan: Tr
     end = [tokenizer.eos_token_id]
     encoded = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
     return [(ids + end)[: plan.positions] for ids in encoded]
-
-
-def _sample_evenly(rows: list[list[int]], count: int) -> list[list[int]]:
-    return rows[:: max(1, len(rows) // count)][:count] if count else []
 
 
 def _configure(plan: TrainingPlan, tokenizer: "PreTrainedTokenizerFast") -> Any:

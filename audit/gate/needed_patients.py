@@ -9,7 +9,7 @@ from typing import Final
 from clinaudit.audit.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
 from clinaudit.audit.gate.sample_size import CHANCE_OF_PASS, RuleSizes, rule_sizes, would_pass
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.uniqueness import Coverage
+from clinaudit.priors.fragments import Coverage
 from clinaudit.reports.terminal.layout import align_rows, wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import display_title, tier_title

@@ -10,8 +10,8 @@ from clinaudit.audit.gate import reasons
 from clinaudit.audit.gate.judge_acceptance import why_not_accepted
 from clinaudit.audit.gate.policy import PassRequirements, Policy
 from clinaudit.audit.gate.rules import AskedRule
+from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.disclosure import PublishedPair
 from clinaudit.reports.schema.memorization import PublishedMemorization

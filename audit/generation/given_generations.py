@@ -9,26 +9,24 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.model.token_spans import TokenSpans
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.model.tokenizer import ModelTokenizer, TokenSpans
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.spans import Span
 
 Value = TypeVar("Value")
-REQUIRED = ("generation_id", "patient_id", "tier", "text")
-COLUMNS = (*REQUIRED, "prompt", "token_ids", "diagnoses")
+_REQUIRED = ("generation_id", "patient_id", "tier", "text")
+COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 #: What an audit asks first; of a file of generations nothing else is known.
 _RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
-MAX_TOKEN_ID = 2**31 - 1
+_MAX_TOKEN_ID = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def read_given_generations(
     if not records and not len(problems):
         problems.add(file.name, "has no rows")
     reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
-    missing = [name for name in REQUIRED if records and name not in columns]
+    missing = [name for name in _REQUIRED if records and name not in columns]
     for name in missing:
         problems.add(file.name, "is missing", column=name)
     generations = [reader.read(row, record, missing=missing) for row, record in records]
@@ -144,8 +142,8 @@ def _text(value: object) -> str:
 
 
 def _token_ids(value: object) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= MAX_TOKEN_ID for item in value):
-        raise CellError(f"is not a list of whole numbers from 0 to {MAX_TOKEN_ID}")
+    if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= _MAX_TOKEN_ID for item in value):
+        raise CellError(f"is not a list of whole numbers from 0 to {_MAX_TOKEN_ID}")
     return tuple(value)
 
 

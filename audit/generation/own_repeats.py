@@ -13,12 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.engines.repetition_guard import (
-    NONE_ALLOWED,
-    REPEATED_NGRAM,
-    Ngram,
-    first_repeated_ngram,
-)
+from clinaudit.audit.model.engines.protocol import NONE_ALLOWED, REPEATED_NGRAM, Ngram, first_repeated_ngram
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
@@ -29,7 +24,7 @@ from clinaudit.templates.sections import normalize_newlines
 
 Ids = npt.NDArray[np.uint32]
 #: Returns the ids of each text alone, without special tokens.
-Tokenize = Callable[[Sequence[str]], list[Ids]]
+_Tokenize = Callable[[Sequence[str]], list[Ids]]
 #: An odd 64-bit constant without structure (the golden ratio); equal hashes are verified.
 _BASE: Final = np.uint64(0x9E3779B97F4A7C15)
 
@@ -39,7 +34,7 @@ class OwnRepeats:
     """Which patients have a note that repeats an n-gram; the n-grams themselves are found again when asked for."""
 
     corpus: Corpus
-    tokenize: Tokenize
+    tokenize: _Tokenize
     repeating: frozenset[str]
 
     def allowed(self, patient_id: str) -> Mapping[Ngram, int]:
@@ -47,7 +42,7 @@ class OwnRepeats:
         return _repeats_of(patient_id, self.corpus, self.tokenize) if patient_id in self.repeating else NONE_ALLOWED
 
 
-def find_own_repeats(patient_ids: Iterable[str], corpus: Corpus, tokenize: Tokenize, progress: Progress) -> OwnRepeats:
+def find_own_repeats(patient_ids: Iterable[str], corpus: Corpus, tokenize: _Tokenize, progress: Progress) -> OwnRepeats:
     """Find the patients of whom some note holds an n-gram twice."""
     wanted = sorted(set(patient_ids))
     found = set()
@@ -59,7 +54,7 @@ def find_own_repeats(patient_ids: Iterable[str], corpus: Corpus, tokenize: Token
     return OwnRepeats(corpus, tokenize, frozenset(found))
 
 
-def _repeats_of(patient_id: str, corpus: Corpus, tokenize: Tokenize) -> dict[Ngram, int]:
+def _repeats_of(patient_id: str, corpus: Corpus, tokenize: _Tokenize) -> dict[Ngram, int]:
     texts = [note.text for note in corpus.notes_of(patient_id)]
     # As in matching: a note with carriage returns is read as it stands, and with line feeds.
     texts += [normalize_newlines(text) for text in texts if "\r" in text]
@@ -98,11 +93,7 @@ class Recitations:
 
 
 def measure_recitations(
-    priors: Iterable[Prior],
-    own_repeats: OwnRepeats,
-    *,
-    facts: Mapping[str, PatientFacts],
-    tokenizer: ModelTokenizer,
+    priors: Iterable[Prior], own_repeats: OwnRepeats, *, facts: Mapping[str, PatientFacts], tokenizer: ModelTokenizer
 ) -> Recitations:
     """Measure what the guard would cut off the rest of each latest note, as the fragment prompts are asked for it."""
     fragments = {tier.id: tier for tier in TIERS if tier.is_fragment}
@@ -115,11 +106,11 @@ def measure_recitations(
         # Of a note that repeats nothing the guard cuts nothing.
         if prior.patient_id in own_repeats.repeating:
             rest = rest_of_note(facts[prior.patient_id], fragments[prior.tier], prior.rendering)
-            cuts[key] = count_cut(tokenizer.encode(rest)[: prior.max_new_tokens])
+            cuts[key] = _count_cut(tokenizer.encode(rest)[: prior.max_new_tokens])
     return Recitations(own_repeats.repeating, cuts)
 
 
-def count_cut(token_ids: Sequence[int]) -> int:
+def _count_cut(token_ids: Sequence[int]) -> int:
     """Return how many tokens the guard cuts off these."""
     start = first_repeated_ngram(token_ids)
     return 0 if start is None else len(token_ids) - start

@@ -13,23 +13,19 @@ from typing import Final
 
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
+from clinaudit.audit.generation.decoding import DriftCheck, choose_alone, decode_in_shards, keep_if_alone, measure_drift
 from clinaudit.audit.generation.own_repeats import OwnRepeats
 from clinaudit.audit.generation.record import GeneratedText, Generation
-from clinaudit.audit.generation.sharded_decoding import decode_in_shards
 from clinaudit.audit.model.audited_model import AuditedModel
 from clinaudit.audit.model.chat_template import ChatTemplate
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.repetition_guard import Ngram, first_repeated_ngram
-from clinaudit.audit.model.token_spans import TokenSpans
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, Ngram, first_repeated_ngram
+from clinaudit.audit.model.tokenizer import ModelTokenizer, TokenSpans
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.audit.run.store import RunStore, StoredGeneration
-from clinaudit.priors.chat import ChatForm, ChatRequest
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import ChatForm, ChatRequest, ProbedTiers
 from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 

@@ -15,17 +15,18 @@ from clinaudit.audit.judge.annotation import Annotation, MedicationRemoval, Pati
 from clinaudit.audit.judge.verdict import spans_problem
 from clinaudit.audit.judge.verdict_prompt import SYSTEM
 from clinaudit.audit.served.cost import CHARS_PER_TOKEN, estimate_tokens
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     FLAG,
     TEXT,
     TEXTS,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     list_schema,
     object_schema,
     question_id,
+    read_answer,
     restore_control_tokens,
 )
 from clinaudit.priors.diagnoses import Diagnosis

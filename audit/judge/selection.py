@@ -15,9 +15,8 @@ from clinaudit.audit.choices import JudgeChoice
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.verdict import Judge
 from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.served.access import Access, EndpointOptions
+from clinaudit.audit.served.access import Access, EndpointOptions, ServedModel, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.cost import AskingEstimate, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis

@@ -29,9 +29,8 @@ from clinaudit.audit.judge.annotation_prompt import (
 )
 from clinaudit.audit.judge.verdict import NO_MAJORITY, Judgement, Verdict, kind_of_reason
 from clinaudit.audit.judge.verdict_prompt import ask_for_verdict, digest_of_wording, read_verdict
-from clinaudit.audit.served.access import Access, EndpointWords, first_form
+from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
 from clinaudit.audit.served.answer_cache import AnswerCache, Settled, open_memory_cache
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
 from clinaudit.audit.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.cost import AskingEstimate

@@ -20,7 +20,6 @@ from clinaudit.audit.judge.verdict import (
     rests_on_another,
 )
 from clinaudit.audit.served.cost import estimate_tokens
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     AGAIN,
     CONTROL_TOKEN,
@@ -28,10 +27,12 @@ from clinaudit.audit.served.question import (
     TEXT,
     TEXTS,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     object_schema,
     question_id,
+    read_answer,
     restore_control_tokens,
 )
 from clinaudit.priors.diagnoses import Diagnosis

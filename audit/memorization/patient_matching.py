@@ -23,8 +23,7 @@ from clinaudit.audit.memorization.verbatim import AttributedGeneration, attribut
 from clinaudit.audit.model.files import digest_tokenizer
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.clinical_terms import clinical_terms
-from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import NoteProfile
 

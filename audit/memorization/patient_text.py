@@ -11,9 +11,8 @@ from clinaudit.audit.memorization.source_attribution import cut_region_text
 from clinaudit.audit.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.model.token_cache import TokenCache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
 from clinaudit.templates.note import NoteReader, NoteText
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines

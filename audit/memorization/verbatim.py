@@ -145,7 +145,7 @@ class TokenFlags:
     echo: bool
     #: Part of a value that the prompt holds, such as the patient's name.
     from_prompt: bool
-    #: Templated, and telling nothing (`clinaudit.templates.boilerplate`): no headline counts it.
+    #: Templated, and telling nothing (`clinaudit.templates.note`): no headline counts it.
     boilerplate: bool = False
 
 

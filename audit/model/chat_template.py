@@ -16,7 +16,7 @@ from jinja2 import Environment, TemplateSyntaxError
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.errors import BadInputError
-from clinaudit.priors.chat import SYSTEM, Conversation, Message, RenderedChat
+from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderedChat
 
 #: A prompt takes less than a millisecond.
 DEADLINE_S: Final = 10.0
@@ -28,11 +28,7 @@ _MAX_ADDED_CHARS: Final = 1_000_000
 _DAY: Final = "26 Jul 2024"
 #: What a template is told beside the messages. A model that may think aloud is asked to answer at once: what it writes
 #: first would use up the answer's tokens.
-_SETTINGS: Final[dict[str, Any]] = {
-    "date_string": _DAY,
-    "strftime_now": lambda _format: _DAY,
-    "enable_thinking": False,
-}
+_SETTINGS: Final[dict[str, Any]] = {"date_string": _DAY, "strftime_now": lambda _format: _DAY, "enable_thinking": False}
 _PROBE: Final = Conversation(SYSTEM, "How is a note begun?")
 _ANSWER: Final = "With its date."
 _SPELLED_TOKEN: Final = "a fact spells out a control token of the model"

@@ -10,20 +10,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.model.adapters.files import AdapterFiles, base_name_text, inspect_adapter, is_adapter
+from clinaudit.audit.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
 from clinaudit.audit.model.model_directory import (
     TOKENIZER_FILES,
+    TensorHeader,
     digest_files,
     existing_directory,
     has_tokenizer,
     ignored_weights,
     optional_json,
+    read_header,
     read_json,
     refuse_custom_code,
     refuse_without_safetensors,
     required_file,
 )
-from clinaudit.audit.model.safetensors_header import TensorHeader, read_header
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory, require_regular
-from clinaudit.audit.run.sqlite_file import is_damage, open_pure_cache, remove_sqlite
+from clinaudit.audit.run.durable_files import is_damage, open_pure_cache, remove_sqlite
 
 #: Texts tokenized at a time: enough for all processors, little enough for memory.
 BATCH = 256

@@ -22,10 +22,10 @@ from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.surrogate_tags import is_tag
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import PublishedRecall
 from clinaudit.reports.schema.numbers import exact_estimate
+from clinaudit.templates.markup import is_tag
 
 #: Planted of each of HIPAA's identifiers.
 PLANTED: Final = 50

@@ -17,22 +17,22 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.served.access import Access, EndpointWords, first_form
+from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     AGAIN,
     CONTROL_TOKEN,
     TEXT,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     list_schema,
     object_schema,
     question_id,
+    read_answer,
 )
 
 SYSTEM: Final = (

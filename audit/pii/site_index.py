@@ -18,10 +18,10 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.packed_notes import release_pages
+from clinaudit.priors.corpus.note_texts import release_pages
 from clinaudit.priors.corpus.patient import Note, Patient
 from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
-from clinaudit.priors.surrogate_tags import is_tag
+from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
 #: Kinds of value as which a detector may take the name of a practice.

@@ -17,14 +17,14 @@ from clinaudit.audit.model.token_cache import BATCH, TokenCache
 from clinaudit.audit.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.fragments import FEWER_THAN, count_fitting
 from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.priors.surrogate_tags import find_styles
-from clinaudit.priors.uniqueness import FEWER_THAN, count_fitting
 from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, Moments, PopulationEvidence
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean, Setting
 from clinaudit.reports.tally.tally import IdentifiabilityTally, PopulationTally
+from clinaudit.templates.markup import find_styles
 
 #: Table 7's bands by their first age; ages over 89 are inside the last one.
 _AGE_BANDS = ((80, "80+"), (65, "65-79"), (50, "50-64"), (35, "35-49"), (18, "18-34"), (0, "<18"))

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from rich.text import Text
 
+from clinaudit.audit.preview.prompt_fit import unlimited_writer, write_unscrubbed
 from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import FactReader, PatientFacts, identity_reader
-from clinaudit.priors.prompt_fit import unlimited_writer, write_unscrubbed
 from clinaudit.priors.prompts import PromptWriter
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.table_agreement import Standing

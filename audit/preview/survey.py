@@ -1,11 +1,12 @@
 """What an audit of a corpus would cover, found without running a model (`clinaudit check`).
 
 Labels are the table's or the lexicon's, tokens are estimated from characters, and nobody is matched: the matchers take
-seconds and hundreds of megabytes to load. Knows nothing of how a look is printed.
+seconds and hundreds of megabytes to load. The counts are exact, for the corpus's owner alone.
 """
 
+import hashlib
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,25 +15,89 @@ from clinaudit.audit.cohorts.stage import CohortChoice, foresee_targets
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.judge.labels import Annotator, Labels, label_patients, labels_of_table
 from clinaudit.audit.judge.selection import make_judge
+from clinaudit.audit.preview.notes_fit import TableFit, mark_doubtful_facts, measure_table_fit, measure_whole_fit
+from clinaudit.audit.preview.profile_fit import ProfileFit
+from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.description import CorpusDescription, describe_corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
-from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
-from clinaudit.priors.profile_fit import ProfileFit
-from clinaudit.priors.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
+from clinaudit.priors.fragments import FEWER_THAN, Coverage, count_fitting
 from clinaudit.priors.prompts import write_priors
-from clinaudit.priors.surrogate_tags import find_styles
-from clinaudit.priors.table_fit import TableFit, measure_table_fit
-from clinaudit.priors.text_fit import measure_whole_fit
-from clinaudit.priors.uniqueness import FEWER_THAN, Coverage, count_fitting
+from clinaudit.templates.markup import find_styles
 from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.sections import normalize_newlines
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedWork:
+class SplitDescription:
+    """Counts of one split."""
+
+    patients: int
+    notes: int
+    #: Notes with a visit date.
+    dated_notes: int
+    known_age: int
+    known_sex: int
+    known_name: int
+    known_dob: int
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDescription:
+    """Counts of a corpus; shared texts are compared with `\\r\\n` and `\\r` read as `\\n`."""
+
+    train: SplitDescription
+    nontrain: SplitDescription
+    #: Patients and notes of the validation split.
+    validation: tuple[int, int]
+    #: Distinct note texts that stand in notes of both splits.
+    shared_texts: int
+    #: Patients, of either split, with such a note.
+    patients_with_shared_texts: int
+    #: What was read otherwise than it is written, and what the corpus lacks, in words.
+    warnings: tuple[str, ...]
+
+
+def describe_corpus(corpus: Corpus) -> CorpusDescription:
+    """Count what is in a corpus."""
+    texts = [
+        # Digests: all texts together would not fit into memory.
+        (hashlib.blake2b(normalize_newlines(note.text).encode("utf-8"), digest_size=16).digest(), patient)
+        for patient in corpus.patients.values()
+        for note in corpus.notes_of(patient.patient_id)
+    ]
+    splits: defaultdict[bytes, set[Split]] = defaultdict(set)
+    for text, patient in texts:
+        splits[text].add(patient.split)
+    shared = {text for text, seen in splits.items() if len(seen) == 2}
+    return CorpusDescription(
+        train=_describe_split(corpus, "train"),
+        nontrain=_describe_split(corpus, "nontrain"),
+        validation=(len(corpus.validation), sum(len(corpus.notes_of(patient_id)) for patient_id in corpus.validation)),
+        shared_texts=len(shared),
+        patients_with_shared_texts=len({patient.patient_id for text, patient in texts if text in shared}),
+        warnings=(*corpus.readings, *corpus.warnings),
+    )
+
+
+def _describe_split(corpus: Corpus, split: Split) -> SplitDescription:
+    patients = [corpus.patients[patient_id] for patient_id in corpus.patient_ids(split)]
+    notes = [note for patient in patients for note in corpus.notes_of(patient.patient_id)]
+    return SplitDescription(
+        patients=len(patients),
+        notes=len(notes),
+        dated_notes=sum(note.visit_date is not None for note in notes),
+        known_age=sum(patient.age is not None for patient in patients),
+        known_sex=sum(patient.sex is not None for patient in patients),
+        known_name=sum(patient.name is not None for patient in patients),
+        known_dob=sum(patient.dob is not None or patient.birth_year is not None for patient in patients),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedWork:
     """What an audit would do, as far as it can be told without its model."""
 
     #: `table`, or `lexicon`: read off the notes.
@@ -50,7 +115,7 @@ class PlannedWork:
     written_tokens: int
 
 
-def plan_work(
+def _plan_work(
     settings: AuditSettings,
     *,
     corpus: Corpus,
@@ -58,7 +123,7 @@ def plan_work(
     facts: Mapping[str, PatientFacts],
     panel: Sequence[Diagnosis],
     progress: Progress,
-) -> tuple[PlannedWork, Mapping[str, Mapping[str, bool]]]:
+) -> tuple[_PlannedWork, Mapping[str, Mapping[str, bool]]]:
     """Return the plan of an audit, and the labels by patient and diagnosis; runs no model."""
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens, panel=panel)
     labels = _labels(settings, corpus, facts, progress)
@@ -70,7 +135,7 @@ def plan_work(
     arms = Counter(facts[patient_id].arm for patient_id in targets)
     sampled = Counter(facts[patient_id].arm for patient_id, diagnoses in targets.items() if not diagnoses)
     splits: tuple[Split, ...] = ("train", "nontrain")
-    work = PlannedWork(
+    work = _PlannedWork(
         label_source=labels.source,
         targets={split: arms[split] for split in splits},
         sampled={split: sampled[split] for split in splits},
@@ -109,7 +174,7 @@ class Survey:
     groups: Mapping[str, Mapping[tuple[Split, bool], int]]
     #: Ids of all diagnoses that an audit knows.
     sensitive: frozenset[str]
-    work: PlannedWork
+    work: _PlannedWork
     #: Style of a surrogate tag -> patients of whose notes some holds one.
     tagged: Mapping[str, int]
     #: Tier -> share of the patients with a prior whose prior fits fewer than 2, 5 and 11 patients.
@@ -144,7 +209,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     with progress.stage("writing prompts", total=len(patients), unit="patients") as advance:
         prompts = count_prompts(facts.values(), settings.probed, writer, advance=advance)
     panel = load_panel(settings.diagnoses, only=settings.diagnosis)
-    work, labels = plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
+    work, labels = _plan_work(settings, corpus=corpus, profile=profile, facts=facts, panel=panel, progress=progress)
     cells: list[tuple[Split, bool]] = [("train", True), ("train", False), ("nontrain", True), ("nontrain", False)]
     groups = {diagnosis.id: dict.fromkeys(cells, 0) for diagnosis in panel}
     for patient_id, status in labels.items():
@@ -163,7 +228,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
         groups=groups,
         sensitive=frozenset(diagnosis.id for diagnosis in load_panel(settings.diagnoses)),
         work=work,
-        tagged=count_tagged(corpus),
+        tagged=_count_tagged(corpus),
         unique={
             tier.id: tuple(sum(of < least for of in fitting) / len(fitting) for least in FEWER_THAN)
             for tier in settings.probed.tiers
@@ -172,7 +237,7 @@ def survey_corpus(settings: AuditSettings, progress: Progress) -> Survey:
     )
 
 
-def count_tagged(corpus: Corpus) -> dict[str, int]:
+def _count_tagged(corpus: Corpus) -> dict[str, int]:
     """Return by style of surrogate tag of how many patients some note holds one."""
     styles: Counter[str] = Counter()
     for patient_id in corpus.patients:

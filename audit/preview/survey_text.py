@@ -8,14 +8,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.preview.survey import Survey
-from clinaudit.priors.corpus.description import CorpusDescription, SplitDescription
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
+from clinaudit.audit.preview.prompt_fit import CHARACTERS_A_TOKEN, PromptCount
+from clinaudit.audit.preview.survey import CorpusDescription, SplitDescription, Survey
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.profile_fit import MINIMUM_SHARE, Finding, Kind, entries_of
-from clinaudit.priors.prompt_fit import CHARACTERS_A_TOKEN, ArmCount, PromptCount
+from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
-from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 from clinaudit.templates.names import named_layout
@@ -49,9 +48,8 @@ def survey_text(survey: Survey, *, template: Path | None, minimum_unbroken_share
 def _corpus_lines(about: CorpusDescription) -> list[str]:
     def split(name: str, counts: SplitDescription) -> str:
         return (
-            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); "
-            f"in the tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, "
-            f"dob {counts.known_dob}"
+            f"  {name:9} {counts.patients:6} patients, {counts.notes} notes ({counts.dated_notes} dated); in the "
+            f"tables: age {counts.known_age}, sex {counts.known_sex}, name {counts.known_name}, dob {counts.known_dob}"
         )
 
     lines = ["The corpus is valid.", split("train", about.train), split("nontrain", about.nontrain)]
@@ -60,9 +58,8 @@ def _corpus_lines(about: CorpusDescription) -> list[str]:
         lines.append(f"  validation {patients:5} patients, {notes} notes; described in the report, never probed")
     if about.shared_texts:
         lines.append(
-            f"  SHARED: {about.shared_texts} note texts stand in both splits "
-            f"({about.patients_with_shared_texts} patients); "
-            "what the model repeats of them cannot be attributed to training"
+            f"  SHARED: {about.shared_texts} note texts stand in both splits ({about.patients_with_shared_texts} "
+            "patients); what the model repeats of them cannot be attributed to training"
         )
     return lines + [f"  note: {warning}" for warning in about.warnings]
 
@@ -76,17 +73,18 @@ def _layout_lines(survey: Survey) -> list[str]:
         arms = _arms(patients)
         lines.append(f"  {named_layout(harmless_text(fit.layout))}: {_pair(arms)} patients")
         places = [*fit.facts, None]
-        found = {place: _arms([known for known in patients if _holds(known, place)]) for place in places}
+        found = {
+            # None: whether any header was found.
+            place: _arms(
+                [one for one in patients if (place in {*one.in_note, *one.in_prose} if place else one.headers)]
+            )
+            for place in places
+        }
         everywhere = [_place_name(place) for place in places if found[place] == arms]
         if everywhere:
             lines.append(wrap(f"    in every note: {', '.join(everywhere)}", indent="      "))
         lines += [f"    {_place_name(place):17} {_pair(found[place])}" for place in places if found[place] != arms]
     return lines
-
-
-def _holds(known: PatientFacts, place: Fact | None) -> bool:
-    """Whether a fact was found in the latest note; None: whether any header was."""
-    return bool(known.headers) if place is None else place in known.in_note or place in known.in_prose
 
 
 def _place_name(place: Fact | None) -> str:
@@ -211,7 +209,7 @@ def _tier_lines(prompts: Sequence[PromptCount], minimum: float) -> Iterator[str]
             # It leaves out what stands between the facts; how far it fits is no fault of the template.
             yield f"  {name:17} {made:15} asked as a second form, without what stands between the facts{why}"
             continue
-        fits = " / ".join(_share(arm) for arm in count.arms.values())
+        fits = " / ".join(_percent(arm.fitting, arm.made + arm.missed) for arm in count.arms.values())
         yield f"  {name:17} {made:15} fit {fits}{_of_note(count)}{why}{_verdict(count, minimum)}"
         runs_on = sum((Counter(of.runs_on) for of in count.arms.values()), Counter[str]())
         if runs_on:
@@ -260,10 +258,6 @@ def _verdict(count: PromptCount, minimum: float) -> str:
     if count.tier in FRAGMENT_TIERS and any(share < FEWEST_OWN_PROMPTS for share in shares):
         return "; CANNOT BE DECIDED (fewer than half of the prompts are one patient's own)"
     return ""
-
-
-def _share(arm: ArmCount) -> str:
-    return "-" if arm.share is None else _percent(arm.fitting, arm.made + arm.missed)
 
 
 def _identity_lines(survey: Survey) -> Iterator[str]:

@@ -15,7 +15,7 @@ from clinaudit.audit.ranges.disclosure import (
 )
 from clinaudit.audit.ranges.identifiers import publish_identifiers
 from clinaudit.audit.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
-from clinaudit.priors.uniqueness import FEWER_THAN
+from clinaudit.priors.fragments import FEWER_THAN
 from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
 from clinaudit.reports.schema.decision import PublishedDecision

@@ -1,14 +1,16 @@
-"""The run directory: the place of every file of a run, and its lock."""
+"""The run directory: the place of every file of a run, its lock, and the settings that it was begun with."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
-from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, partial_of
-from clinaudit.errors import StorageError, UsageError
+from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory, partial_of, write_atomically
+from clinaudit.errors import IntegrityError, StorageError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +127,23 @@ def require_regular(path: Path, what: str) -> None:
         raise StorageError(
             f"{what} ({path.name} in its `work` folder) is not a regular file; remove it, or use another --out"
         )
+
+
+def settle_settings(path: Path, settings: Mapping[str, Any], *, what: str) -> None:
+    """Keep the settings in a file; raises `UsageError` where `what` was begun with other ones, and names these.
+
+    Raises `IntegrityError` where those of before cannot be read.
+    """
+    if path.is_file():
+        try:
+            held = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            raise IntegrityError(
+                f"the kept settings ({path.name} under evidence/work) are damaged; begin anew with another --out"
+            ) from None
+        changed = sorted(name for name in {*held, *settings} if held.get(name) != settings.get(name))
+        if changed:
+            raise UsageError(
+                f"{what} was begun with other settings ({', '.join(changed)}); give the same ones, or another --out"
+            )
+    write_atomically(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")

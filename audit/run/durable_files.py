@@ -1,4 +1,4 @@
-"""Durable files: atomic writes and digests. Knows nothing of what a run holds.
+"""Durable files: atomic writes, digests, and private SQLite files, opened and removed together with SQLite's own.
 
 A file appears whole or not at all: it is written under another name (`.NAME.partial`) by one process at a time, flushed
 to the disk and renamed. Accepted: after a power cut the previous version may still be there, but never a torn one; a
@@ -10,16 +10,17 @@ import fcntl
 import hashlib
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Literal
 
 from clinaudit.errors import StorageError, UsageError
 
 #: PHI: readable by the owner alone (docs/results.md, "What a run leaves").
 FILE_MODE = 0o600
-DIRECTORY_MODE = 0o700
+_DIRECTORY_MODE = 0o700
 _BLOCK_BYTES = 1 << 20
 #: Endings of compressed files, which are read and never written.
 _COMPRESSED = frozenset({".gz", ".zst", ".bz2", ".xz"})
@@ -89,7 +90,7 @@ def making_folder(out: Path) -> Iterator[Path]:
     # What a killed command left.
     shutil.rmtree(partial, ignore_errors=True)
     partial.parent.mkdir(parents=True, exist_ok=True)
-    partial.mkdir(mode=DIRECTORY_MODE)
+    partial.mkdir(mode=_DIRECTORY_MODE)
     try:
         yield partial
         partial.replace(out)
@@ -186,5 +187,60 @@ def sha256_of(path: Path) -> str:
 def make_private_directory(path: Path) -> None:
     """Make a directory of mode 0700, its parents with the usual mode; an existing one gets mode 0700 too."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-    path.chmod(DIRECTORY_MODE)
+    path.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
+    path.chmod(_DIRECTORY_MODE)
+
+
+#: Errors that mean the file is not the database that was written.
+_DAMAGE = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_CONSTRAINT", "SQLITE_FORMAT")
+#: FULL: committed transactions survive a power cut. NORMAL: the last ones may be lost, whole.
+_Synchronous = Literal["FULL", "NORMAL"]
+
+
+def open_sqlite(
+    path: Path, schema: str, *, synchronous: _Synchronous, across_threads: bool = False
+) -> sqlite3.Connection:
+    """Open the file with the tables of `schema`, and make it where there is none; raises `sqlite3.Error`."""
+    connection = sqlite3.connect(path, check_same_thread=not across_threads)
+    try:
+        path.chmod(FILE_MODE)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.executescript(schema)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_pure_cache(path: Path, schema: str, *, probe: str, across_threads: bool = False) -> sqlite3.Connection:
+    """Open a pure cache (safe to delete); a file that is damaged, or on which the query `probe` fails, is replaced."""
+    try:
+        return _open_and_probe(path, schema, probe, across_threads)
+    except sqlite3.DatabaseError as error:
+        # A table with other columns raises an OperationalError without an error name of its own.
+        if not is_damage(error) and "no such column" not in str(error):
+            raise
+    remove_sqlite(path)
+    return _open_and_probe(path, schema, probe, across_threads)
+
+
+def _open_and_probe(path: Path, schema: str, probe: str, across_threads: bool) -> sqlite3.Connection:
+    connection = open_sqlite(path, schema, synchronous="NORMAL", across_threads=across_threads)
+    try:
+        connection.execute(probe).fetchone()
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def remove_sqlite(path: Path) -> None:
+    """Delete a closed file, with its `-wal` and `-shm`."""
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        file.unlink(missing_ok=True)
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the error means that the file is damaged, rather than that it cannot be accessed."""
+    return getattr(error, "sqlite_errorname", "").startswith(_DAMAGE)

@@ -7,201 +7,66 @@ are written in the order given, without statistics, so that equal rows give equa
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from clinaudit.audit.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError
 
-_COHORT_MEMBERS: Mapping[str, str] = {
-    "diagnosis": "text",
-    "patient_id": "text",
-    "arm": "text",
-    "present": "bool",
-    "match_id": "text",
-    "propensity": "float",
+#: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
+#: `ids` a list of 32-bit integers, and `?` after a type marks a column that runs of earlier versions lack and that is
+#: read as null there.
+_TABLES: Final = """
+priors: patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text max_new_tokens:int
+  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool
+
+labels: patient_id:text diagnosis:text present:bool source:text reason:text
+
+annotations: patient_id:text diagnosis:text present:bool in_note_start:bool in_hpi:bool diagnosis_spans:texts
+  icd10_spans:texts symptom_spans:texts medication_spans:texts medications_to_remove:removals
+
+generations: generation_id:text patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text
+  text:text token_ids:ids finish_reason:text unguarded_token_ids:ids refused:bool?
+
+generation_metrics: generation_id:text patient_id:text arm:text tier:text rendering:text tokens:int
+  memorized_tokens:int echo_tokens:int attributable_tokens:int regions:int stitched_regions:int source_notes:int
+  attributable_tokens_unmasked:int other_patient_tokens:int? other_patient_sampled_tokens:int?
+  other_patient_chance_tokens:int? refused:bool? source_notes_any:int? source_notes_min:int?
+  near_verbatim_attributable_tokens:int?
+
+regions: generation_id:text region_id:int piece:int token_start:int token_end:int char_start:int char_end:int
+  text:text stitched:bool source_note_id:text copy_forward_count:int patient_count:int masked_patient_count:int
+
+segments: generation_id:text region_id:int piece:int section:text char_start:int char_end:int tokens:int
+  templated_tokens:int echo_tokens:int
+
+near_verbatim: generation_id:text token_start:int token_end:int source_note_id:text
+
+long_notes: patient_id:text longest_note_tokens:int
+
+people: patient_id:text person_id:text in_both_splits:bool
+
+other_patients: generation_id:text token_start:int token_end:int char_start:int char_end:int text:text
+  owner_patient_id:text source_note_id:text note_char_start:int note_char_end:int revealing_tokens:int
+
+identifiers: generation_id:text char_start:int char_end:int text:text category:text hipaa:text kind:text value:text
+  owner:text verified:bool holders:texts holder_count:int found_by:text
+
+cohorts: diagnosis:text patient_id:text arm:text present:bool match_id:text propensity:float
+
+judgements: generation_id:text diagnosis:text diagnosis_mentioned:bool patient_has_diagnosis:text
+  diagnosis_spans:texts symptom_spans:texts medication_spans:texts evidence_spans:texts? judge:text attempts:int
+  invalid_reason:text answers:texts?
+
+disagreements: generation_id:text diagnosis:text judge:text verdict:text spans:texts second_judge:text
+  second_verdict:text second_spans:texts
+"""
+_SPELLED: Final = {
+    head.removesuffix(":"): dict(column.split(":") for column in columns)
+    for head, *columns in map(str.split, _TABLES.split("\n\n"))
 }
-#: Column -> type by table; `texts` is a list of texts, `ids` a list of 32-bit integers.
-SCHEMAS: Mapping[str, Mapping[str, str]] = {
-    "priors": {
-        "patient_id": "text",
-        "arm": "text",
-        "tier": "text",
-        "rendering": "text",
-        "diagnoses": "texts",
-        "prompt": "text",
-        "max_new_tokens": "int",
-        "excluded": "bool",
-        "reason": "text",
-        "unbroken": "bool",
-        "also_shows": "texts",
-        "runs_on": "texts",
-        "earlier_note": "bool",
-    },
-    "labels": {
-        "patient_id": "text",
-        "diagnosis": "text",
-        "present": "bool",
-        "source": "text",
-        "reason": "text",
-    },
-    "annotations": {
-        "patient_id": "text",
-        "diagnosis": "text",
-        "present": "bool",
-        "in_note_start": "bool",
-        "in_hpi": "bool",
-        "diagnosis_spans": "texts",
-        "icd10_spans": "texts",
-        "symptom_spans": "texts",
-        "medication_spans": "texts",
-        "medications_to_remove": "removals",
-    },
-    "generations": {
-        "generation_id": "text",
-        "patient_id": "text",
-        "arm": "text",
-        "tier": "text",
-        "rendering": "text",
-        "diagnoses": "texts",
-        "prompt": "text",
-        "text": "text",
-        "token_ids": "ids",
-        "finish_reason": "text",
-        "unguarded_token_ids": "ids",
-        "refused": "bool",
-    },
-    "generation_metrics": {
-        "generation_id": "text",
-        "patient_id": "text",
-        "arm": "text",
-        "tier": "text",
-        "rendering": "text",
-        "tokens": "int",
-        "memorized_tokens": "int",
-        "echo_tokens": "int",
-        "attributable_tokens": "int",
-        "regions": "int",
-        "stitched_regions": "int",
-        "source_notes": "int",
-        "attributable_tokens_unmasked": "int",
-        "other_patient_tokens": "int",
-        "other_patient_sampled_tokens": "int",
-        "other_patient_chance_tokens": "int",
-        "refused": "bool",
-        "source_notes_any": "int",
-        "source_notes_min": "int",
-        "near_verbatim_attributable_tokens": "int",
-    },
-    "regions": {
-        "generation_id": "text",
-        "region_id": "int",
-        "piece": "int",
-        "token_start": "int",
-        "token_end": "int",
-        "char_start": "int",
-        "char_end": "int",
-        "text": "text",
-        "stitched": "bool",
-        "source_note_id": "text",
-        "copy_forward_count": "int",
-        "patient_count": "int",
-        "masked_patient_count": "int",
-    },
-    "segments": {
-        "generation_id": "text",
-        "region_id": "int",
-        "piece": "int",
-        "section": "text",
-        "char_start": "int",
-        "char_end": "int",
-        "tokens": "int",
-        "templated_tokens": "int",
-        "echo_tokens": "int",
-    },
-    "near_verbatim": {
-        "generation_id": "text",
-        "token_start": "int",
-        "token_end": "int",
-        "source_note_id": "text",
-    },
-    "long_notes": {
-        "patient_id": "text",
-        "longest_note_tokens": "int",
-    },
-    "people": {
-        "patient_id": "text",
-        "person_id": "text",
-        "in_both_splits": "bool",
-    },
-    "other_patients": {
-        "generation_id": "text",
-        "token_start": "int",
-        "token_end": "int",
-        "char_start": "int",
-        "char_end": "int",
-        "text": "text",
-        "owner_patient_id": "text",
-        "source_note_id": "text",
-        "note_char_start": "int",
-        "note_char_end": "int",
-        "revealing_tokens": "int",
-    },
-    "identifiers": {
-        "generation_id": "text",
-        "char_start": "int",
-        "char_end": "int",
-        "text": "text",
-        "category": "text",
-        "hipaa": "text",
-        "kind": "text",
-        "value": "text",
-        "owner": "text",
-        "verified": "bool",
-        "holders": "texts",
-        "holder_count": "int",
-        "found_by": "text",
-    },
-    "cohorts": _COHORT_MEMBERS,
-    "judgements": {
-        "generation_id": "text",
-        "diagnosis": "text",
-        "diagnosis_mentioned": "bool",
-        "patient_has_diagnosis": "text",
-        "diagnosis_spans": "texts",
-        "symptom_spans": "texts",
-        "medication_spans": "texts",
-        "evidence_spans": "texts",
-        "judge": "text",
-        "attempts": "int",
-        "invalid_reason": "text",
-        "answers": "texts",
-    },
-    "disagreements": {
-        "generation_id": "text",
-        "diagnosis": "text",
-        "judge": "text",
-        "verdict": "text",
-        "spans": "texts",
-        "second_judge": "text",
-        "second_verdict": "text",
-        "second_spans": "texts",
-    },
-}
-#: Columns that runs of earlier versions lack; there they are read as null.
-_ADDED: Mapping[str, frozenset[str]] = {
-    "generations": frozenset({"refused"}),
-    "generation_metrics": frozenset(
-        {
-            "source_notes_any",
-            "source_notes_min",
-            "near_verbatim_attributable_tokens",
-            "other_patient_tokens",
-            "other_patient_sampled_tokens",
-            "other_patient_chance_tokens",
-            "refused",
-        }
-    ),
-    "judgements": frozenset({"evidence_spans", "answers"}),
+#: Column -> type, by table.
+SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
+    table: {column: kind.removesuffix("?") for column, kind in columns.items()} for table, columns in _SPELLED.items()
 }
 #: Rows that are held as Python objects at a time.
 _BATCH_ROWS = 20_000
@@ -214,7 +79,7 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
     try:
         path = directory / f"{name}.parquet"
         held = pl.read_parquet_schema(path)
-        absent = {column for column in _ADDED.get(name, ()) if column not in held}
+        absent = {column for column, kind in _SPELLED[name].items() if kind.endswith("?") and column not in held}
         rows = pl.read_parquet(path, columns=[column for column in SCHEMAS[name] if column not in absent])
         return rows.with_columns(pl.lit(None).alias(column) for column in absent).select(list(SCHEMAS[name])).to_dicts()
     except (pl.exceptions.PolarsError, OSError):

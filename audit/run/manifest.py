@@ -18,7 +18,7 @@ from typing import Any, Final
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import sha256_of, write_atomically
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UsageError
-from clinaudit.priors.corpus.notes_secret import keyed_digest
+from clinaudit.priors.corpus.corpus import keyed_digest
 
 _NAME = "manifest.json"
 #: Beside the manifest, which it signs and which does not list it.

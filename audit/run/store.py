@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, require_regular
-from clinaudit.audit.run.sqlite_file import open_sqlite
+from clinaudit.audit.run.durable_files import open_sqlite
 from clinaudit.errors import StorageError, UsageError
 
 #: Token ids are kept as 32-bit integers in the evidence.

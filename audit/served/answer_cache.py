@@ -1,9 +1,8 @@
-"""A content-addressed cache of a served model's answers, on the disk, so that a resumed audit asks nothing twice.
+"""A content-addressed cache of a served model's answers, on the disk, so that a resumed audit asks nothing twice. PHI.
 
-Owns the cache's file (SQLite, under the run's `work/`): one row for each question, by a digest of the model's identity
-and the whole question, with the result and its tokens. A pure cache, safe to delete: without it, or where a row is
-damaged, the question is asked again. A caller validates a cached answer again. PHI. Knows nothing of what an answer
-means.
+One row for each question (SQLite, under the run's `work/`), by a digest of the model's identity and the whole question,
+with the result and its tokens. Safe to delete: without it, or where a row is damaged, the question is asked again. A
+caller validates a cached answer again. The identity holds neither a key nor the address, which shows a site's network.
 """
 
 import hashlib
@@ -13,10 +12,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 from clinaudit.audit.run.directory import RunDirectory, require_regular
-from clinaudit.audit.run.sqlite_file import open_pure_cache
+from clinaudit.audit.run.durable_files import open_pure_cache
+from clinaudit.audit.served.access import ServedModel
 from clinaudit.audit.served.cost import Usage
 from clinaudit.audit.served.question import Question
 
@@ -66,11 +67,10 @@ class AnswerCache:
         counts = (usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.uncounted_calls)
         with self._lock, self._connection:
             self._connection.execute(
-                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
-                "record = excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, "
-                "prompt_tokens = prompt_tokens + excluded.prompt_tokens, "
-                "completion_tokens = completion_tokens + excluded.completion_tokens, "
-                "uncounted_calls = uncounted_calls + excluded.uncounted_calls",
+                "INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET record = "
+                "excluded.record, check_sum = excluded.check_sum, calls = calls + excluded.calls, prompt_tokens = "
+                "prompt_tokens + excluded.prompt_tokens, completion_tokens = completion_tokens + "
+                "excluded.completion_tokens, uncounted_calls = uncounted_calls + excluded.uncounted_calls",
                 (key, record, _check_sum(record), *counts),
             )
 
@@ -120,3 +120,15 @@ def open_memory_cache() -> Iterator[AnswerCache]:
 
 def _check_sum(record: str) -> bytes:
     return hashlib.blake2b(record.encode(), digest_size=_CHECK_BYTES).digest()
+
+
+def identity_of(model: ServedModel, *, kind: str, reading: str, seed: int) -> dict[str, str]:
+    """Return the identity of a model asked for a purpose; `reading` is raised when an answer comes to mean another."""
+    return {
+        "kind": kind,
+        "version": reading,
+        "model": model.name,
+        "endpoint": hashlib.sha256(model.base_url.encode()).hexdigest(),
+        "seed": str(seed),
+        "openai": version("openai"),
+    }

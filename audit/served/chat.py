@@ -15,16 +15,14 @@ from typing import Any, TypeVar
 
 import openai
 
-from clinaudit.audit.served.access import Access, EndpointWords, RequestForm
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, EndpointWords, RequestForm, ServedModel
 from clinaudit.audit.served.client import AnswerTooLargeError, error_for_all, open_async_client
 from clinaudit.audit.served.cost import Usage, count_usage
-from clinaudit.audit.served.json_answer import read_json_object
-from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question
+from clinaudit.audit.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question, read_json_object
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.
-GIVE_UP_AFTER = 32
+_GIVE_UP_AFTER = 32
 #: Questions waiting besides those in flight, so that one slow answer does not leave the server idle.
 _LOOK_AHEAD = 4
 #: Transient: worth asking again later. Any other status below 500 is the server's refusal of this question.
@@ -132,9 +130,9 @@ class ChatEndpoint:
             self._failures_in_a_row = 0
             return said
         self._failures_in_a_row += 1
-        if self._failures_in_a_row >= GIVE_UP_AFTER:
+        if self._failures_in_a_row >= _GIVE_UP_AFTER:
             raise IncompleteError(
-                f"{self.words.name} failed {GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
+                f"{self.words.name} failed {_GIVE_UP_AFTER} times in a row (the last: {said.reason}); look at the "
                 "server, then run the same command again"
             )
         return said
@@ -151,11 +149,7 @@ class ChatEndpoint:
                     n=1,
                     response_format={
                         "type": "json_schema",
-                        "json_schema": {
-                            "name": question.schema_name,
-                            "strict": True,
-                            "schema": dict(question.schema),
-                        },
+                        "json_schema": {"name": question.schema_name, "strict": True, "schema": dict(question.schema)},
                     },
                     extra_body=form.parameters(question.max_answer_tokens),
                 )

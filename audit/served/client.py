@@ -16,13 +16,12 @@ from typing import Any
 import httpx2
 import openai
 
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import require_approved
+from clinaudit.audit.served.access import Access, require_approved
 from clinaudit.errors import BadInputError, ClinauditError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.
-MAX_ANSWER_BYTES = 4 << 20
-CONNECT_TIMEOUT_S = 10.0
+_MAX_ANSWER_BYTES = 4 << 20
+_CONNECT_TIMEOUT_S = 10.0
 #: No key is longer; a larger file is not a key file.
 _MAX_KEY_BYTES = 8192
 _LOGGERS = ("openai", "httpx2", "httpcore2")
@@ -72,7 +71,7 @@ def _options(base_url: str, access: Access) -> dict[str, Any]:
         # The client itself backs off after connection errors, time-outs, 429 and 5xx (and 408, 409): as long as
         # Retry-After asks, up to the client's own maximum (two minutes in openai 3.52); beyond that it does not retry.
         "max_retries": access.retries,
-        "timeout": openai.Timeout(access.deadline_s, connect=CONNECT_TIMEOUT_S),
+        "timeout": openai.Timeout(access.deadline_s, connect=_CONNECT_TIMEOUT_S),
     }
 
 
@@ -171,7 +170,7 @@ def _plain(response: httpx2.Response, stream: Any, **headers: str) -> httpx2.Res
 class _BoundedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: Any) -> None:
         self._stream = stream
-        self._left = MAX_ANSWER_BYTES
+        self._left = _MAX_ANSWER_BYTES
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         async for block in self._stream:

@@ -1,7 +1,8 @@
-"""One question to a served model: its text, its id, and the JSON Schema of its answer (an object with all its fields).
+"""One question to a served model: its text, its id, the JSON Schema of its answer, and the strict parsing of that.
 
 A text of somebody else's stands in a fence, whose marker stands in no text, and its control tokens are broken, so that
-it cannot pose as part of the question (prompt injection). Knows nothing of what is asked.
+it cannot pose as part of the question (prompt injection). An answer is one document, with no duplicate name, no type
+coerced, nothing besides but a Markdown fence. Reasons are fixed words: an answer may quote the note.
 """
 
 import hashlib
@@ -9,7 +10,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from clinaudit.priors.corpus.records import parse_json
 
 Schema = Mapping[str, Any]
 TEXT: Final[Schema] = {"type": "string"}
@@ -112,3 +117,52 @@ def question_id(texts: Sequence[str], subjects: Sequence[str]) -> str:
     content = json.dumps([list(texts), list(subjects)])
     # The letter: all digits would tempt a model to write a number.
     return "Q" + hashlib.sha256(content.encode()).hexdigest()[:_ID_DIGITS]
+
+
+_FENCE = "```"
+_FENCE_OPENS = re.compile(_FENCE + r"(?:json|JSON)?[ \t]*\r?\n")
+
+
+class StrictModel(BaseModel):
+    """A part of an answer: exactly its fields, each of its own type."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class _Answering(Protocol):
+    @property
+    def question(self) -> str:
+        """The id of the question that the model says it answers."""
+        ...
+
+
+Answer = TypeVar("Answer", bound=_Answering)
+
+
+def read_json_object(text: str | bytes) -> dict[str, Any] | None:
+    """Return the text's one JSON object, or None: no duplicate name, no NaN, nothing before or after it."""
+    try:
+        document = parse_json(text)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def read_answer(text: str, form: TypeAdapter[Answer], *, question: str) -> Answer | str:
+    """Return the answer to the question of that id in the form that was asked for, or why it cannot be used."""
+    document = read_json_object(_unfenced(text.strip()))
+    if document is None:
+        return "the answer is not one JSON object"
+    try:
+        answer = form.validate_python(document, strict=True)
+    except (ValidationError, RecursionError):
+        return "the answer does not follow the schema"
+    return answer if answer.question == question else OF_ANOTHER_QUESTION
+
+
+def _unfenced(text: str) -> str:
+    """Return the content of a fence. One pattern over the whole would take quadratic time on an answer of blanks."""
+    opening = _FENCE_OPENS.match(text)
+    if opening is None or not text.endswith(_FENCE) or len(text) < opening.end() + len(_FENCE):
+        return text
+    return text[opening.end() : -len(_FENCE)]

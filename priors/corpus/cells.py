@@ -1,12 +1,15 @@
-"""Parsing of one cell of an input table: valid content and its meaning. Knows nothing of files and rows.
+"""Parsing of one cell of an input table: valid content and its meaning, ages and dates included.
 
 Each function returns the meaning or raises `CellError`, whose message is in fixed words and holds no content. The
-caller decides about blank cells (nothing, or white space alone): an error in one column, unknown in another. Dates are
-in dates.py, ages in ages.py.
+caller decides about blank cells: an error in one column, unknown in another. Which of day and month comes first in
+`01/02/1950`, the column as a whole decides; a date with two readings is refused (docs/corpus-format.md, "Dates").
 """
 
 import math
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, time
 from enum import Enum, auto
 
 from clinaudit.priors.corpus.patient import TableSplit
@@ -136,3 +139,209 @@ def parse_count(text: str) -> str:
     word = text.strip()
     whole = _WHOLE.fullmatch(word)
     return whole[1] if whole else word
+
+
+#: Nobody is known to have lived longer than 122 years; beyond this an age is a slip or a code such as 999.
+MAX_AGE_YEARS = 130
+#: Ages from here on may be given as one (45 CFR 164.514(b)(2)(i)(C)).
+_POOLED_FROM = 90
+_YEARS = r"(?:[ -]?(?:years?|yrs?|yo|y/o|y)(?:[ -]old)?| (?:years? )?of age)?"
+_AGE = re.compile(rf"([0-9]{{1,9}})(?:\.0+|,0{{1,2}})?{_YEARS}", re.IGNORECASE)
+_AGE_IN_MONTHS = re.compile(r"([0-9]{1,9})[ -]months?(?:[ -]old)?", re.IGNORECASE)
+_OVER = re.compile(rf"(?:>|over|above|older than|more than) ?([0-9]{{1,9}}){_YEARS}", re.IGNORECASE)
+_AT_LEAST = re.compile(
+    rf"(?:>=|≥|at least) ?([0-9]{{1,9}}){_YEARS}"
+    rf"|([0-9]{{1,9}}){_YEARS} ?(?:\+|(?:or|and|&) ?(?:above|over|older|more|up)){_YEARS}",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(
+    r"[0-9]{1,3} ?(?:-|–|to) ?[0-9]{1,3}|(?:<=?|≤|under|below|up to) ?[0-9]{1,3}|(?:about|circa|ca\.?|~) ?[0-9]{1,3}",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """An age in completed years."""
+
+    years: int
+    #: The table says no more than that the patient is as old as this or older.
+    is_pooled: bool = False
+
+
+def parse_age(text: str) -> Age:
+    """Return an age from years (`50`, `50.0`, `50 years old`), months (`22-month`), or over 89 (`90+`, `>89`)."""
+    text = " ".join(text.split())
+    least = _least(text)
+    if least is not None and _POOLED_FROM <= least <= MAX_AGE_YEARS:
+        return Age(_POOLED_FROM, is_pooled=True)
+    if least is not None or _RANGE.fullmatch(text):
+        raise CellError("is a range; give the age in years (ages over 89 may be given as 90+)")
+    if years := _AGE.fullmatch(text):
+        age = int(years[1])
+    elif months := _AGE_IN_MONTHS.fullmatch(text):
+        age = int(months[1]) // 12
+    else:
+        raise CellError(f"is not a whole number of years from 0 to {MAX_AGE_YEARS} (or 22 months, 90+)")
+    if age > MAX_AGE_YEARS:
+        raise CellError(f"is an age above {MAX_AGE_YEARS} years; where it stands for one over 89, give 90+")
+    return Age(age)
+
+
+def _least(text: str) -> int | None:
+    """Return the least age that `>89` or `90+` allows, None for text of another form."""
+    if over := _OVER.fullmatch(text):
+        return int(over[1]) + 1
+    if match := _AT_LEAST.fullmatch(text):
+        return int(match[1] or match[2])
+    return None
+
+
+def age_on(birth: date, day: date) -> int:
+    """Return the completed years from a birth to a later day."""
+    return day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
+
+
+def completed_years(birth: date, on: date) -> int:
+    """Return the age in completed years on a day; raises `CellError` where that is no human age."""
+    return _human(age_on(birth, on), is_after=birth > on)
+
+
+def require_possible_year(birth_year: int, on: date) -> None:
+    """Raise `CellError` where somebody born in a year cannot have been seen on a day."""
+    _human(on.year - birth_year - 1, is_after=birth_year > on.year)
+
+
+def _human(age: int, *, is_after: bool) -> int:
+    if is_after:
+        raise CellError("is after the patient's latest visit")
+    if age > MAX_AGE_YEARS:
+        raise CellError(f"makes the patient older than {MAX_AGE_YEARS} years at the latest visit")
+    return age
+
+
+_CLOCK = r"(?:[T ,] *(?P<clock>\S.*))?"
+_ISO = re.compile(r"([0-9]{4})(-?)([0-9]{2})\2([0-9]{2})" + _CLOCK)
+_YEAR_FIRST = re.compile(r"([0-9]{4})([-/.])([0-9]{1,2})\2([0-9]{1,2})" + _CLOCK)
+_YEAR_LAST = re.compile(r"([0-9]{1,2})([-/.])([0-9]{1,2})\2([0-9]{4})" + _CLOCK)
+_DAY_MONTH = re.compile(r"([0-9]{1,2})[ -]([a-z]{3,9})\.?,?[ -]([0-9]{4})" + _CLOCK, re.IGNORECASE | re.ASCII)
+_MONTH_DAY = re.compile(r"([a-z]{3,9})\.? ([0-9]{1,2}),? ([0-9]{4})" + _CLOCK, re.IGNORECASE | re.ASCII)
+_SHORT_YEAR = re.compile(r"[0-9]{1,2}([-/.])(?:[0-9]{1,2}|[A-Za-z]{3})\1[0-9]{2}(?:[ T].*)?")
+_SERIAL = re.compile(r"[0-9]{5}(?:[.,][0-9]+)?")
+_YEAR = re.compile(r"(1[89][0-9]{2}|20[0-9]{2})(?:[.,]0{1,2})?")
+_TWELVE_HOURS = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))? ?([ap])\.?m\.?", re.IGNORECASE | re.ASCII)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_WRITE = "write it as 2024-01-31"
+_SERIAL_NUMBER = "is the number by which a spreadsheet keeps a date; format the column as a date and save it again"
+
+
+@dataclass(frozen=True, slots=True)
+class DayOrder:
+    """Which of day and month comes first in the dates of a column that have the year last."""
+
+    #: A row that leaves no other reading; 0 where there is none.
+    day_first_row: int = 0
+    month_first_row: int = 0
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some rows have the day first and others the month."""
+        return bool(self.day_first_row and self.month_first_row)
+
+    def describe(self) -> str | None:
+        """Return what the column was read as, None where nothing had to be decided."""
+        row = self.day_first_row or self.month_first_row
+        if not row or self.mixed:
+            return None
+        order = "day, month, year" if self.day_first_row else "month, day, year"
+        return f"read as {order}: row {row} leaves no other reading"
+
+
+#: No date of the column has the year last, or none of these leaves one reading only.
+UNDECIDED = DayOrder()
+
+
+def find_day_order(cells: Iterable[tuple[int, str | None]]) -> DayOrder:
+    """Return the order that the cells of a column, given with their rows, leave as the only one."""
+    day_first = month_first = 0
+    for row, text in cells:
+        if text is None or text[:4].isdigit():
+            continue  # ISO 8601, as most dates are
+        match = _YEAR_LAST.fullmatch(text.strip())
+        if match is None:
+            continue
+        first, second = int(match[1]), int(match[3])
+        if 12 < first <= 31 and second <= 12:
+            day_first = day_first or row
+        elif 12 < second <= 31 and first <= 12:
+            month_first = month_first or row
+    return DayOrder(day_first, month_first)
+
+
+def parse_date(text: str, order: DayOrder = UNDECIDED) -> tuple[date, time]:
+    """Return the date and wall-clock time (midnight where none is given) of a cell.
+
+    A time zone is ignored: the date is the one written, as in the clinic's calendar.
+    """
+    text = text.strip()
+    try:
+        day, clock = _parts(text, order)
+        return day, _time(clock) if clock else time()
+    except CellError:
+        raise
+    except ValueError:
+        pass  # a thirteenth month, a 30th of February: reported below like any other
+    if _SHORT_YEAR.fullmatch(text):
+        raise CellError(f"has a year of two digits; {_WRITE}")
+    if _SERIAL.fullmatch(text):
+        raise CellError(_SERIAL_NUMBER)
+    raise CellError(f"is not a date; {_WRITE}")
+
+
+def parse_birth(text: str, order: DayOrder = UNDECIDED) -> date | int:
+    """Return a date of birth, or the year where the cell gives it alone (`1950`)."""
+    year = _YEAR.fullmatch(text.strip())
+    return int(year[1]) if year else parse_date(text, order)[0]
+
+
+def _parts(text: str, order: DayOrder) -> tuple[date, str | None]:
+    """Return the day and the text of the time; raises `ValueError` where it is no date."""
+    if match := _ISO.fullmatch(text) or _YEAR_FIRST.fullmatch(text):
+        return date(int(match[1]), int(match[3]), int(match[4])), match["clock"]
+    if match := _YEAR_LAST.fullmatch(text):
+        return _year_last(int(match[1]), int(match[3]), int(match[4]), order), match["clock"]
+    if match := _DAY_MONTH.fullmatch(text):
+        return date(int(match[3]), _month(match[2]), int(match[1])), match["clock"]
+    if match := _MONTH_DAY.fullmatch(text):
+        return date(int(match[3]), _month(match[1]), int(match[2])), match["clock"]
+    raise ValueError
+
+
+def _year_last(first: int, second: int, year: int, order: DayOrder) -> date:
+    if order.mixed:
+        raise CellError(f"has the day first in some rows of the column and the month first in others; {_WRITE}")
+    if order.month_first_row:
+        return date(year, first, second)
+    if order == UNDECIDED and first != second and max(first, second) <= 12:
+        raise CellError(f"can be read with the day or the month first, and no row of the column decides; {_WRITE}")
+    return date(year, second, first)
+
+
+def _month(name: str) -> int:
+    short = "sep" if name.lower() == "sept" else name.lower()
+    (number,) = [number for number, month in enumerate(_MONTHS, 1) if short in (month, month[:3])]
+    return number
+
+
+def _time(text: str) -> time:
+    match = _TWELVE_HOURS.fullmatch(text)
+    if match is None:
+        # "9:30" as "09:30", which alone is ISO 8601.
+        return time.fromisoformat(text if text[1:2] != ":" else f"0{text}").replace(tzinfo=None)
+    hour = int(match[1])
+    if not 1 <= hour <= 12:
+        raise ValueError
+    return time(hour % 12 + (12 if match[4].lower() == "p" else 0), int(match[2]), int(match[3] or 0))

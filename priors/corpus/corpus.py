@@ -1,25 +1,21 @@
 """The corpus: patients, their notes in order of time, and their diagnosis labels (docs/corpus-format.md).
 
-Owns the interface of a corpus, and `read_corpus`, which reports all problems at once: a `Corpus` is always valid.
-Knows nothing of file formats, or of what a note says.
+`read_corpus` reports all problems at once: a `Corpus` is always valid.
 """
 
 import hashlib
+import hmac
 import stat
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
-from clinaudit.priors.corpus.folder import advise_import, find_tables
-from clinaudit.priors.corpus.joined_ids import People, join_notes, join_patients
-from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.packed_notes import PackedNotes
+from clinaudit.priors.corpus.note_texts import NoteTexts, PackedNotes
 from clinaudit.priors.corpus.patient import Note, Patient, Split
-from clinaudit.priors.corpus.people import StatedIdentity, find_people
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.people import People, StatedIdentity, find_people, join_notes, join_patients
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.rows import (
     check_references,
     collect_labels,
@@ -27,56 +23,32 @@ from clinaudit.priors.corpus.rows import (
     collect_patients,
     collect_splits,
 )
-from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, read_table
+from clinaudit.priors.corpus.tables import NOTES, SCHEMAS, Table, advise_import, find_tables, read_table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CorpusParts:
-    """The parts of a corpus, read and validated."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Corpus:
+    """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
 
-    patients: Iterable[Patient]
+    #: Every patient with notes who is in an arm, by id, sorted by id.
+    patients: Mapping[str, Patient]
+    #: The same of the validation split: described, and neither probed nor searched.
+    validation: Mapping[str, Patient]
     #: By patient id.
-    notes: Mapping[str, tuple[Note, ...]]
+    _notes: Mapping[str, tuple[Note, ...]]
+    _texts: NoteTexts
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
     #: Whether a table has a `split` column; without one every patient is `train`.
     has_split: bool
     #: SHA-256 (hexadecimal) over the tables' roles, formats and bytes; file names and places do not count.
     digest: str
-    texts: NoteTexts
     #: In words, without counts.
-    warnings: Sequence[str] = ()
+    warnings: tuple[str, ...]
     #: What was read otherwise than it is written, in words that may name a site's columns: for its owner alone.
-    readings: Sequence[str] = ()
-    #: Rows of the patients table to which no note belongs; such a patient is no target.
-    patients_without_notes: int = 0
+    readings: tuple[str, ...]
     #: Who has more than one id; the other parts hold each person once.
-    people: People = field(default_factory=People)
-
-
-class Corpus:
-    """A valid corpus. Every patient in it is one person, and has notes; `warnings` name in words what it lacks."""
-
-    def __init__(self, parts: CorpusParts) -> None:
-        by_id = {patient.patient_id: patient for patient in sorted(parts.patients, key=lambda one: one.patient_id)}
-        labels = parts.diagnosis_labels
-        #: Every patient with notes who is in an arm, by id, sorted by id.
-        self.patients: Mapping[str, Patient] = MappingProxyType(
-            {key: patient for key, patient in by_id.items() if not patient.is_validation}
-        )
-        #: The same of the validation split: described, and neither probed nor searched.
-        self.validation: Mapping[str, Patient] = MappingProxyType(
-            {key: patient for key, patient in by_id.items() if patient.is_validation}
-        )
-        self.diagnosis_labels = None if labels is None else MappingProxyType(dict(labels))
-        self.has_split = parts.has_split
-        self.digest = parts.digest
-        self.warnings = tuple(parts.warnings)
-        self.readings = tuple(parts.readings)
-        self.patients_without_notes = parts.patients_without_notes
-        self.people = parts.people
-        self._notes = dict(parts.notes)
-        self._texts = parts.texts
+    people: People
 
     @property
     def ids(self) -> dict[str, str]:
@@ -169,27 +141,23 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
         problems.add(shown, "every patient with notes is in the validation split; give the train patients too")
     problems.raise_any(f"the corpus {shown}")
 
-    parts = CorpusParts(
-        patients=patients,
-        notes=notes,
+    lines = [f"{name} {table.file.format} {digest_file(table.file)}\n" for name, table in sorted(tables.items())]
+    by_id = {patient.patient_id: patient for patient in sorted(patients, key=lambda one: one.patient_id)}
+    return Corpus(
+        patients={key: patient for key, patient in by_id.items() if not patient.is_validation},
+        validation={key: patient for key, patient in by_id.items() if patient.is_validation},
+        _notes=notes,
+        _texts=texts,
         diagnosis_labels=labels,
         has_split=any("split" in table.columns for table in tables.values()),
-        digest=_digest({name: table.file for name, table in tables.items()}),
-        texts=texts,
-        warnings=_warnings(tables, patients, notes, without_notes=without_notes),
-        readings=[
+        digest=hashlib.sha256("".join(lines).encode()).hexdigest(),
+        warnings=tuple(_warnings(tables, patients, notes, without_notes=without_notes)),
+        readings=(
             *(printable(f"{table.file.name}: {reading}.") for table in tables.values() for reading in table.readings),
             *people.describe(),
-        ],
-        patients_without_notes=without_notes,
+        ),
         people=people,
     )
-    return Corpus(parts)
-
-
-def _digest(files: Mapping[str, DataFile]) -> str:
-    lines = [f"{name} {file.format} {digest_file(file)}\n" for name, file in sorted(files.items())]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def _warnings(
@@ -225,3 +193,22 @@ def _warnings(
     elif dated == {True, False}:
         found.append("Some notes have no visit date; they are taken as earlier than a patient's dated ones.")
     return found
+
+
+def draw_secret(texts: Iterable[str], *, purpose: bytes) -> bytes:
+    """Return 32 bytes drawn from the texts in their order; another purpose gives others."""
+    digest = hashlib.sha256(purpose)
+    for text in texts:
+        data = text.encode("utf-8")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.digest()
+
+
+def all_texts(corpus: Corpus) -> Iterator[str]:
+    """Yield the text of every note of the corpus's arms, in the order of the patients' ids."""
+    return (note.text for patient_id in sorted(corpus.patients) for note in corpus.notes_of(patient_id))
+
+
+def keyed_digest(key: bytes, content: bytes) -> str:
+    """Return the hexadecimal HMAC-SHA-256 of the content."""
+    return hmac.digest(key, content, "sha256").hex()

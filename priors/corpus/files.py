@@ -45,7 +45,7 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
 #: that fills all memory, and no clinical note comes near this.
 MAX_LINE_BYTES = 64 * 1024 * 1024
 #: zstd frames that ask for a larger window than this many bytes are refused (the format's own recommendation is 8 MB).
-MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
+_MAX_ZSTD_WINDOW_BYTES = 128 * 1024 * 1024
 #: Decompressed bytes after which a reader tells where it stands.
 _AT_BYTES = 1 << 18
 #: How files of other formats begin, whatever their name says.
@@ -229,7 +229,7 @@ class _ZstdReader(io.RawIOBase):
 
     def __init__(self, handle: BinaryIO) -> None:
         self._handle = handle
-        self._context = zstandard.ZstdDecompressor(max_window_size=MAX_ZSTD_WINDOW_BYTES)
+        self._context = zstandard.ZstdDecompressor(max_window_size=_MAX_ZSTD_WINDOW_BYTES)
         self._frame: zstandard.ZstdDecompressionObj | None = None
         self._waiting = b""
         self._ready = memoryview(b"")

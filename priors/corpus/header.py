@@ -13,7 +13,7 @@ from functools import lru_cache
 from clinaudit.errors import BadInputError
 
 #: What may separate cells, and its name in messages.
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DOUBLED = "is given more than once (case, blanks and underscores in a name do not count)"
 #: The first line by which spreadsheets declare a delimiter; the header follows it.
 _DECLARED = re.compile(r'"?sep=(.)"?\s*')
@@ -58,8 +58,8 @@ class Header:
         declared = _DECLARED.fullmatch(line)
         if declared is None:
             return False
-        if declared[1] not in DELIMITERS:
-            raise BadInputError(f"declares a delimiter that is not read; use {_listed(DELIMITERS.values())}")
+        if declared[1] not in _DELIMITERS:
+            raise BadInputError(f"declares a delimiter that is not read; use {_listed(_DELIMITERS.values())}")
         self.delimiter = declared[1]
         return True
 
@@ -68,13 +68,13 @@ class Header:
 
         Raises `BadInputError` where two delimiters name equally many: nothing decides between them.
         """
-        scores = {mark: self._columns_under(mark, line) for mark in DELIMITERS if mark in line}
+        scores = {mark: self._columns_under(mark, line) for mark in _DELIMITERS if mark in line}
         most = max(scores.values(), default=0)
         best = [mark for mark, score in scores.items() if score == most]
         if not most:
             return  # no column is named under any: they will be missing
         if len(best) > 1:
-            names = " or ".join(DELIMITERS[mark] for mark in best)
+            names = " or ".join(_DELIMITERS[mark] for mark in best)
             raise BadInputError(f"its header can be read as separated by {names}; separate all names by one of them")
         self.delimiter = best[0]
 
@@ -99,7 +99,7 @@ class Header:
     @property
     def separated_by(self) -> str:
         """The name of the delimiter, in the plural."""
-        return DELIMITERS[self.delimiter]
+        return _DELIMITERS[self.delimiter]
 
     def readings(self, *, is_csv: bool) -> list[str]:
         """Return what was read otherwise than the format's own way, in words, for the corpus's owner alone."""

@@ -1,8 +1,8 @@
 """Note texts outside of memory: UTF-8, concatenated in one temporary file without a name, memory-mapped.
 
-Owns where the bytes of each note lie. Knows nothing of patients, tables or what a note says. The file is mapped once
-all texts are in it: its pages belong to the system's cache, which drops them where memory runs short. The file is gone
-when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file").
+The file is mapped once all texts are in it: its pages belong to the system's cache, which drops them where memory runs
+short. It is gone when the process ends, however it ends (docs/decisions.md, "Note texts in a nameless file"). A scan
+reads the same bytes: a text stands in a note exactly where its UTF-8 stands in the note's.
 """
 
 import io
@@ -10,8 +10,10 @@ import mmap
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Self
 
@@ -20,8 +22,79 @@ import numpy.typing as npt
 
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.corpus.packed_notes import PackedNotes
 from clinaudit.templates.sections import normalize_newlines
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackedNotes:
+    r"""Notes of some patients; `\r\n` and `\r` read as `\n`."""
+
+    #: Bytes, shape (bytes,); may be memory-mapped, and may hold more than these notes.
+    text: npt.NDArray[np.uint8]
+    #: Where each note begins and ends in `text` (bytes), shape (notes,); the notes of a patient follow each other here,
+    #: though not always in `text`.
+    starts: npt.NDArray[np.int64]
+    ends: npt.NDArray[np.int64]
+    #: Index of each patient's first note, and the number of notes, shape (patients + 1,).
+    first_notes: npt.NDArray[np.int64]
+
+    @property
+    def patient_count(self) -> int:
+        """Number of patients."""
+        return len(self.first_notes) - 1
+
+    @property
+    def size(self) -> int:
+        """Bytes of these notes."""
+        return int((self.ends - self.starts).sum())
+
+    def note(self, index: int) -> str:
+        """Return the text of one note, with line feeds only."""
+        return bytes(self.text[self.starts[index] : self.ends[index]]).decode("utf-8")
+
+    def notes_of(self, patient: int) -> list[str]:
+        """Return the texts of one patient's notes, by the patient's place here."""
+        return [self.note(index) for index in range(self.first_notes[patient], self.first_notes[patient + 1])]
+
+
+def pack_notes(patients: Iterable[Sequence[str]]) -> PackedNotes:
+    """Pack the notes of some patients, each given by the texts of its notes, into memory."""
+    encoded: list[bytes] = []
+    first_notes = [0]
+    for notes in patients:
+        encoded += [normalize_newlines(note).encode("utf-8") for note in notes]
+        first_notes.append(len(encoded))
+    ends = np.cumsum([len(note) for note in encoded], dtype=np.int64)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if encoded else ends
+    text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    return PackedNotes(text, starts, ends, np.array(first_notes, dtype=np.int64))
+
+
+def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[range, int]]:
+    """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
+    sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]
+    begin = 0
+    while begin < notes.patient_count:
+        end = int(np.searchsorted(sizes, sizes[begin] + part_bytes, side="right")) - 1
+        end = min(max(end, begin + 1), notes.patient_count)
+        yield range(begin, end), int(sizes[end] - sizes[begin])
+        begin = end
+
+
+def release_pages(notes: PackedNotes, patients: range) -> None:
+    """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
+    base: object = notes.text
+    # An array over a map has a view of its memory between them.
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    if not isinstance(base, mmap.mmap):
+        return
+    own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
+    begin = int(notes.starts[own].min(initial=len(notes.text))) // mmap.PAGESIZE * mmap.PAGESIZE
+    end = int(notes.ends[own].max(initial=0))
+    if begin < end:
+        base.madvise(mmap.MADV_DONTNEED, begin, end - begin)
+
 
 #: Bytes written at a time.
 _BUFFER_BYTES = 1 << 20
@@ -115,3 +188,24 @@ class NoteTexts:
             f"cannot write the text of the notes to a temporary file in {printable(str(self._scratch))}: {reason}; "
             "free disk space there or use another directory, then run the same command again"
         )
+
+
+def count_patients_by_automaton(
+    texts: Collection[str], notes: PackedNotes, *, advance: Callable[[int], None]
+) -> Counter[str]:
+    """Return for each text K, the number of patients with at least one note that holds it; calls `advance(bytes)`."""
+    import ahocorasick
+
+    counts: Counter[str] = Counter(dict.fromkeys(texts, 0))
+    automaton = ahocorasick.Automaton(ahocorasick.STORE_ANY)
+    for text in counts:
+        automaton.add_word(text, text)
+    automaton.make_automaton()
+    for patient in range(notes.patient_count):
+        held: set[str] = set()
+        for index in range(notes.first_notes[patient], notes.first_notes[patient + 1]):
+            # `iter`, not `iter_long`: nested and overlapping texts must all be seen.
+            held.update(text for _, text in automaton.iter(notes.note(index)))
+            advance(int(notes.ends[index] - notes.starts[index]))
+        counts.update(held)
+    return counts

@@ -1,27 +1,80 @@
-"""Records of a CSV, JSONL or Parquet file, one mapping for each row; nothing is guessed or dropped.
+"""Records of a CSV, JSONL or Parquet file, one mapping for each row, and the problems of an input, all at once.
 
-Owns CSV and JSONL; parquet.py owns Parquet. Knows nothing of which tables there are. The standard library parses the
-text formats: polars' readers fill a short CSV row with nulls, and for a malformed line they name no row and quote the
-line.
-
-Rows count from 1 without the header; a blank line counts as a row that holds no record. A row that cannot be parsed is
-added to `problems`, and reading continues where the format allows it.
+The standard library parses the text formats: polars' readers fill a short CSV row with nulls, and for a malformed line
+they name no row and quote the line. Rows count from 1 without the header; a blank line counts as a row that holds no
+record. A row that cannot be parsed is a problem, and reading continues where the format allows it. A problem is in
+fixed words and never holds a cell's content; all cells of a column with the same one share a line.
 """
 
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, iter_lines
 from clinaudit.priors.corpus.header import DOUBLED, Header
 from clinaudit.priors.corpus.parquet import iter_parquet
-from clinaudit.priors.corpus.problems import Problems
+
+#: Rows named of those that share a problem.
+_ROWS_NAMED = 5
+
+
+class Problems:
+    """Collects problems; at most one for a cell, the first found."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, int, str], str] = {}
+
+    def __len__(self) -> int:
+        """The number of cells (or files, or rows) with a problem."""
+        return len(self._lines)
+
+    def add(self, file: str, what: str, *, row: int = 0, column: str = "") -> None:
+        """Add the problem `what` of `file`; rows count from 1 without the header, and 0 is the file as a whole."""
+        self._lines.setdefault((file, row, column), what)
+
+    def overrule(self, others: "Problems") -> None:
+        """Add the problems of `others`; they replace those of the same cells."""
+        self._lines.update(others._lines)
+
+    def listed(self) -> tuple[str, ...]:
+        """Return one line for each problem of a column, by file and first row, with the rows that have it.
+
+        `notes.csv, row 3, column text: is blank`; `notes.csv, column text, in 31 rows (1, 2, 5, 6, 9, ...): is blank`.
+        """
+        rows: dict[tuple[str, str, str], list[int]] = {}
+        for (file, row, column), what in sorted(self._lines.items()):
+            rows.setdefault((file, column, what), []).append(row)
+        in_order = sorted(rows.items(), key=lambda item: (item[0][0], item[1][0], item[0][1:]))
+        return tuple(_line(*key, found) for key, found in in_order)
+
+    def raise_any(self, what: str) -> None:
+        """Raise one `BadInputError` that lists all problems, if there are any; `what` names the input."""
+        if not self._lines:
+            return
+        lines = self.listed()
+        noun = "problem" if len(lines) == 1 else "problems"
+        raise BadInputError(f"{len(lines)} {noun} in {what}; nothing was run: correct and try again", lines)
+
+
+def _line(file: str, column: str, what: str, rows: Sequence[int]) -> str:
+    """Return the line of a problem that some rows of a column share; row 0 is the file or the column as a whole."""
+    place = [file]
+    if len(rows) == 1 and rows[0]:
+        place.append(f"row {rows[0]}")
+    if column:
+        place.append(f"column {column}")
+    if len(rows) > 1:
+        first = ", ".join(map(str, rows[:_ROWS_NAMED])) + (", ..." if len(rows) > _ROWS_NAMED else "")
+        place.append(f"in {len(rows):,} rows ({first})")
+    return f"{', '.join(place)}: {what}"
+
 
 #: Longest CSV field in characters: an unclosed quote would otherwise take the rest of the file for one.
-MAX_FIELD_CHARS = 64 * 1024 * 1024
-NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
+_MAX_FIELD_CHARS = 64 * 1024 * 1024
+_NOT_UTF8 = "is not UTF-8; save the file as UTF-8"
 _NO_OBJECT = "is not a JSON object on one line (a line a record, no list around them)"
 Record = Mapping[str, object]
 
@@ -80,7 +133,7 @@ def _iter_csv(file: DataFile, header: Header, problems: Problems) -> Iterator[tu
 
 def next_cells(reader: Iterator[list[str]]) -> list[str] | None:
     """Return the next row, None at the end; `csv` has one field limit per process, so it is set for each row alone."""
-    before = csv.field_size_limit(MAX_FIELD_CHARS)
+    before = csv.field_size_limit(_MAX_FIELD_CHARS)
     try:
         return next(reader, None)
     finally:
@@ -98,7 +151,7 @@ def _check_encoding(
 ) -> None:
     for name, cell in zip(columns, cells, strict=True):
         if not cell.isascii() and not is_encodable(cell):
-            problems.add(file.name, NOT_UTF8, row=row, column=name or "")
+            problems.add(file.name, _NOT_UTF8, row=row, column=name or "")
 
 
 def is_encodable(text: str) -> bool:
@@ -115,11 +168,9 @@ def _iter_jsonl(file: DataFile, header: Header, problems: Problems) -> Iterator[
         if not line.strip():
             continue
         try:
-            record = json.loads(
-                line.decode("utf-8"), object_pairs_hook=_without_repeats, parse_constant=_refuse_constant
-            )
+            record = parse_json(line.decode("utf-8"))
         except UnicodeDecodeError:
-            problems.add(file.name, NOT_UTF8, row=row)
+            problems.add(file.name, _NOT_UTF8, row=row)
         except _RepeatedKeyError:
             problems.add(file.name, "gives one key twice", row=row)
         except (ValueError, RecursionError):
@@ -137,7 +188,12 @@ class _RepeatedKeyError(ValueError):
     """A JSON object gives one key twice; `json` would silently keep the last value only."""
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def parse_json(text: str | bytes) -> Any:
+    """Return what a JSON text holds; raises `ValueError` for one that is none, NaN included, and for a repeated key."""
+    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):
         raise _RepeatedKeyError

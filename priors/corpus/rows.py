@@ -5,16 +5,29 @@ rules: docs/corpus-format.md, "Cells".
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, time
 from typing import TypedDict, TypeVar
 
-from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
-from clinaudit.priors.corpus.cells import CellError, parse_count, parse_flag, parse_sex, parse_split
-from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
+from clinaudit.priors.corpus.cells import (
+    UNDECIDED,
+    Age,
+    CellError,
+    DayOrder,
+    completed_years,
+    find_day_order,
+    parse_age,
+    parse_birth,
+    parse_count,
+    parse_date,
+    parse_flag,
+    parse_sex,
+    parse_split,
+    require_possible_year,
+)
 from clinaudit.priors.corpus.note_texts import NoteTexts
 from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import Row, Table
 
 Meaning = TypeVar("Meaning")
@@ -23,7 +36,7 @@ _ALIKE = "(identifiers must be written exactly alike in all tables: 007 is not 7
 
 
 @dataclass(frozen=True, slots=True)
-class CellReader:
+class _CellReader:
     """Reads cells of one table; adds invalid ones to `problems`."""
 
     table: Table
@@ -57,7 +70,7 @@ class CellReader:
 
 def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
-    cells = CellReader(table, problems)
+    cells = _CellReader(table, problems)
     by_patient: dict[str, list[Note]] = {}
     order = cells.day_order("visit_date")
     for position, row in enumerate(table.rows):
@@ -107,7 +120,7 @@ def collect_splits(table: Table, problems: Problems) -> dict[str, TableSplit] | 
     """Return each patient's split where the notes table gives it, else None; a patient's notes must agree."""
     if "split" not in table.columns:
         return None
-    cells = CellReader(table, problems)
+    cells = _CellReader(table, problems)
     splits: dict[str, TableSplit] = {}
     for row in table.rows:
         split = _read_split(cells, row)
@@ -128,8 +141,8 @@ def collect_patients(
     `splits` are those of the notes table, which the patients table must not contradict.
     """
     if table is None:
-        return [_unknown_patient(patient_id, (splits or {}).get(patient_id)) for patient_id in notes]
-    cells = CellReader(table, problems)
+        return [Patient(patient_id, **_place((splits or {}).get(patient_id))) for patient_id in notes]
+    cells = _CellReader(table, problems)
     order = cells.day_order("dob")
     with_notes = []
     for row in table.rows:
@@ -146,11 +159,6 @@ def collect_patients(
     return with_notes
 
 
-def _unknown_patient(patient_id: str, split: TableSplit | None) -> Patient:
-    unknown = Patient(patient_id, "train", None, None, None, None, None, None, None, None)
-    return replace(unknown, **_place(split))
-
-
 class _Place(TypedDict):
     split: Split
     is_validation: bool
@@ -164,7 +172,7 @@ def _place(split: TableSplit | None) -> _Place:
 
 
 def _read_patient(
-    cells: CellReader, row: Row, notes: tuple[Note, ...], *, split: TableSplit | None, order: DayOrder
+    cells: _CellReader, row: Row, notes: tuple[Note, ...], *, split: TableSplit | None, order: DayOrder
 ) -> Patient:
     birth = cells.meaning(row, "dob", lambda text: parse_birth(text, order))
     age = cells.meaning(row, "age", parse_age)
@@ -186,7 +194,7 @@ def _read_patient(
     )
 
 
-def _age_at_latest_visit(cells: CellReader, row: Row, birth: date | int, notes: tuple[Note, ...]) -> Age | None:
+def _age_at_latest_visit(cells: _CellReader, row: Row, birth: date | int, notes: tuple[Note, ...]) -> Age | None:
     """Return the age in completed years; None without a visit date, or where the year of birth alone is known."""
     latest = notes[-1].visit_date if notes else None
     if latest is None:
@@ -200,7 +208,7 @@ def _age_at_latest_visit(cells: CellReader, row: Row, birth: date | int, notes: 
     return None
 
 
-def _read_split(cells: CellReader, row: Row) -> TableSplit | None:
+def _read_split(cells: _CellReader, row: Row) -> TableSplit | None:
     """Return a row's split; None where it is blank or wrong, which is a problem."""
     split = cells.meaning(row, "split", parse_split)
     if row.cell("split") is None:
@@ -215,7 +223,7 @@ def collect_labels(
     """Return the labels of the patients who have notes, None without a table."""
     if table is None:
         return None
-    cells = CellReader(table, problems)
+    cells = _CellReader(table, problems)
     labels = {}
     for row in table.rows:
         present = cells.meaning(row, "present", parse_flag)

@@ -1,20 +1,23 @@
-"""The tables of a corpus: their columns, which are required, and their rows, read as checked text.
+"""The tables of a corpus: which files hold them, their columns, and their rows, read as checked text.
 
-Owns the columns, and the checks within one table: required, blank, duplicate keys. rows.py owns the meaning of a cell
-and the checks across tables. The rows of a table stay in memory; the text of a note does not: it goes to the note texts
-when it is read. The columns: docs/corpus-format.md.
+`rows` has the meaning of a cell and the checks across tables. The rows of a table stay in memory; the text of a note
+goes to the note texts when it is read. The columns: docs/corpus-format.md. Names of files may hold names of patients:
+only names of tables and spreadsheets are ever shown, where there are few; the others are counted by their endings.
 """
 
+import shlex
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text
-from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, iter_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +201,84 @@ def _check_key(table: Table, schema: Schema, problems: Problems) -> None:
         if all(key) and first.setdefault(key, row.number) != row.number:
             for number in (first[key], row.number):
                 problems.add(table.file.name, what, row=number, column=schema.key[-1])
+
+
+#: Endings of files that hold tables, read or not.
+_TABLE_ENDINGS = (
+    *FILE_ENDINGS,
+    ".json",
+    ".ndjson",
+    ".xlsx",
+    ".xls",
+    ".xlsm",
+    ".ods",
+    ".feather",
+    ".arrow",
+    ".sas7bdat",
+)
+#: How the name of a file begins that was meant as a table.
+_MEANT = {"notes": "note", "patients": "patient", "diagnoses": "diagnos"}
+#: Most names and endings shown.
+_MOST_SHOWN = 5
+
+
+def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
+    """Return the files of a corpus directory by table; letters of either case are read.
+
+    Two files for one table, a file that seems to be meant as a table that is not there otherwise, and anything that is
+    not a regular file, are problems.
+    """
+    try:
+        names = sorted(entry.name for entry in path.iterdir())
+    except OSError as error:
+        raise unreadable("the corpus directory", error) from None
+    found: dict[str, DataFile] = {}
+    for schema in SCHEMAS:
+        ours = [name for name in names if name.lower() in {schema.name + ending for ending in FILE_ENDINGS}]
+        if len(ours) > 1:
+            problems.add(schema.name, f"is given by more than one file: {', '.join(ours)}; keep one")
+        for name in ours:
+            try:
+                found[schema.name] = find_file(path / name, name)
+            except BadInputError as error:
+                problems.add(name, error.message)
+        if not ours and schema is NOTES:
+            problems.add(NOTES.name, _describe_absence(path, names))
+        elif not ours:
+            for name in [name for name in names if _is_meant_as(schema.name, name)][:_MOST_SHOWN]:
+                what = f"is not read; save it as {schema.name}.csv, or move it out of the corpus"
+                problems.add(printable(name), what)
+    return found
+
+
+def _is_meant_as(table: str, name: str) -> bool:
+    return name.lower().startswith(_MEANT[table]) and name.lower().endswith(_TABLE_ENDINGS)
+
+
+def _describe_absence(path: Path, names: Sequence[str]) -> str:
+    """Return what to say where there is no notes table: what must be there, and what is."""
+    tables = [name for name in names if name.lower().endswith(_TABLE_ENDINGS)]
+    if len(tables) > _MOST_SHOWN:
+        tables = []  # a table a patient, it may be
+    others = [name for name in names if name not in tables and not name.startswith(".")]
+    endings = Counter("folders" if (path / name).is_dir() else _ending(name) for name in others)
+    shown = [printable(name) for name in tables]
+    shown += [f"{ending} ({count})" for ending, count in endings.most_common(_MOST_SHOWN)]
+    return (
+        "there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
+        f"found: {', '.join(shown) or 'nothing'}{advise_import(tables[0]) if len(tables) == 1 else ''}"
+    )
+
+
+def advise_import(name: str) -> str:
+    """Return what to say after a problem of a file that is a workbook: the command that reads it; else nothing."""
+    if not name.lower().endswith(".xlsx"):
+        return ""
+    command = f"clinaudit import excel {shlex.quote(printable(name))} corpus/ --columns columns.toml"
+    return f"; a workbook is read by {command} (docs/importing.md)"
+
+
+def _ending(name: str) -> str:
+    """Return words for the files that end like this one; an ending that is no common one may be part of a name."""
+    ending = Path(name).suffix.lower()
+    return f"files ending in {ending}" if ending[1:].isalnum() and len(ending) <= 5 else "other files"

@@ -93,17 +93,17 @@ class ImportLedger:
         """Count a record that the reader has met; `take` or `reject` must follow."""
         self.tables.setdefault(table, TableCount()).total += 1
 
-    def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool]) -> None:
-        """Read one record: `read` says whether it was needed, or raises `RecordError`."""
+    def take(self, table: str, place: Place, record: Record, read: Callable[[Record], bool | None]) -> None:
+        """Read one record: `read` returns False where it was not needed, or raises `RecordError`."""
         try:
             needed = read(record)
         except RecordError as error:
             self.reject(table, place, str(error))
             return
-        if needed:
-            self.tables[table].used += 1
-        else:
+        if needed is False:
             self.tables[table].not_needed += 1
+        else:
+            self.tables[table].used += 1
 
     def reject(self, table: str, place: Place, reason: str) -> None:
         """Count a rejected record, and list it."""

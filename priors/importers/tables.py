@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from clinaudit.errors import BadInputError
@@ -26,7 +27,6 @@ from clinaudit.priors.corpus.files import (
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.priors.corpus.records import is_encodable, next_cells
-from clinaudit.priors.importers.column_map import require_columns
 from clinaudit.priors.importers.ledger import ImportLedger, Place, RecordError
 
 #: Folders of an export below the one that is given (physionet.org/files/mimiciv/3.1/hosp).
@@ -61,22 +61,6 @@ class Reader:
     def __init__(self, ledger: ImportLedger, advance: Callable[[int], None]) -> None:
         self.ledger = ledger
         self._advance = advance
-
-    def each(
-        self,
-        table: str,
-        file: DataFile,
-        read: Callable[[Row], bool],
-        *,
-        required: Collection[str],
-        optional: Collection[str] = (),
-        exact: Collection[str] = (),
-        layout: Layout | None = None,
-    ) -> None:
-        """Give `read` each row: it says whether the row was needed, or raises `RecordError`. See `rows`."""
-        rows = self.rows(table, file, required=required, optional=optional, exact=exact, layout=layout)
-        for place, row in rows:
-            self.ledger.take(table, place, row, read)
 
     def rows(
         self,
@@ -124,7 +108,7 @@ class Reader:
         first = next(lines, "")
         delimiter = layout.delimiter or ("\t" if "\t" in first else ",")
         rows = csv.reader(
-            _chain(first, lines),
+            chain([first] if first else [], lines),
             strict=True,
             delimiter=delimiter,
             quoting=csv.QUOTE_MINIMAL if layout.quoted else csv.QUOTE_NONE,
@@ -208,18 +192,8 @@ def located(file: DataFile, *, has_map: bool = False) -> Iterator[None]:
         raise BadInputError(f"{place}{error.message}; nothing was written: correct {faulty} and try again") from None
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    if first:
-        yield first
-    yield from rest
-
-
 def _column_places(
-    header: Sequence[str],
-    required: Collection[str],
-    wanted: Collection[str],
-    delimiter: str,
-    keys: Mapping[str, str],
+    header: Sequence[str], required: Collection[str], wanted: Collection[str], delimiter: str, keys: Mapping[str, str]
 ) -> dict[str, int]:
     if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
         raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
@@ -228,6 +202,14 @@ def _column_places(
     remedy = "; if it is not, set `delimiter` in the column map" if keys else ""
     require_columns(places, required, keys, f" (the header was read as separated by {sign}{remedy})")
     return places
+
+
+def require_columns(found: Collection[str], wanted: Collection[str], keys: Mapping[str, str], where: str) -> None:
+    """Raise `BadInputError` that names missing columns, and the keys of the column map that ask for them."""
+    missing = [name for name in wanted if name not in found]
+    if missing:
+        named = ", ".join(f"{name} ({keys[name]} of the column map)" if keys else name for name in missing)
+        raise BadInputError(f"column {named}: is missing{where}")
 
 
 def cells_of(

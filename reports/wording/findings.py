@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
-from clinaudit.priors.uniqueness import FEWEST_OWN_PROMPTS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PublishedPair, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate

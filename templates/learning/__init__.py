@@ -1,1 +1,45 @@
-"""A proposed note-template profile, learned from the notes of a corpus (docs/note-templates.md)."""
+"""A proposed note-template profile, learned from the notes of a corpus (docs/note-templates.md).
+
+It is learned from one note a patient, with what the tables say. Below the threshold here nothing of a note may enter a
+profile.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from math import ceil
+
+#: A word of the notes enters a profile only where this share of the patients, and no fewer patients than this, have
+#: it: a profile may be shared, and must hold the name or diagnosis of nobody.
+MINIMUM_SHARE = 0.05
+MINIMUM_PATIENTS = 5
+#: A header that a shipped profile knows tells nothing of a patient: so many patients of a layout may have it alone.
+MINIMUM_KNOWN = 2
+#: What most of a group have is a property of the group.
+MOST = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SampleNote:
+    """One patient's latest note."""
+
+    #: Line feeds only.
+    text: str
+    #: Fact id -> what a table says about the patient or the visit.
+    known: Mapping[str, str | date]
+    #: Column of the notes table that may tell a layout -> its cell: the type of note, the practice.
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+def enough(patients: int) -> int:
+    """Return how many of `patients` must have a text for it to enter a profile."""
+    return max(MINIMUM_PATIENTS, ceil(MINIMUM_SHARE * patients))
+
+
+def frequency_class(found: int, patients: int) -> str:
+    """Return a share of patients as a comment says it."""
+    share = found / patients if patients else 0.0
+    for least, words in ((0.95, "nearly all patients"), (0.5, "most patients"), (0.2, "some patients")):
+        if share >= least:
+            return f"{words} ({share:.0%})"
+    return f"few patients ({share:.0%})"

@@ -48,7 +48,7 @@ _FURTHER = {
 
 
 @dataclass(frozen=True, slots=True)
-class KnownHeader:
+class _KnownHeader:
     """A header of a shipped profile."""
 
     section: str
@@ -59,10 +59,10 @@ class KnownHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownWords:
+class _KnownWords:
     """Headers and labels of all shipped profiles, lower-case."""
 
-    headers: Mapping[str, KnownHeader]
+    headers: Mapping[str, _KnownHeader]
     #: Label -> fact.
     labels: Mapping[str, str]
     #: Labels of what is no fact.
@@ -86,7 +86,7 @@ class KnownWords:
 
 
 @cache
-def known_words() -> KnownWords:
+def known_words() -> _KnownWords:
     """Return the words of the profiles that ship."""
     documents = [read_toml_file(PROFILES_PATH / f"{name}.toml", role="the note template") for name in _ORDER]
     labels: dict[str, str] = {}
@@ -97,14 +97,14 @@ def known_words() -> KnownWords:
                 labels.setdefault(bare(label), fact)
             for header in field.get("headers", []) if fact not in BANNER_FACTS else []:
                 facts.setdefault(bare(header), fact)
-    headers: dict[str, KnownHeader] = {}
+    headers: dict[str, _KnownHeader] = {}
     for document in documents:
         for header, section, is_leaf in _headers(document):
             if header not in labels:
-                headers.setdefault(header, KnownHeader(section, is_leaf, facts.get(header)))
+                headers.setdefault(header, _KnownHeader(section, is_leaf, facts.get(header)))
     for header, name in _FURTHER.items():
-        headers.setdefault(header, KnownHeader(name, is_leaf=False, fact=None))
-    return KnownWords(
+        headers.setdefault(header, _KnownHeader(name, is_leaf=False, fact=None))
+    return _KnownWords(
         headers=MappingProxyType(headers),
         labels=MappingProxyType(labels),
         other_labels=frozenset(bare(label) for document in documents for label in document.get("other_labels", [])),

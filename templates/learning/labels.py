@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from clinaudit.templates.learning import MOST, SampleNote
 from clinaudit.templates.learning.known_words import fact_of_label, known_words
-from clinaudit.templates.learning.sample import MOST, SampleNote
 from clinaudit.templates.learning.value_shapes import fits, same, shape_of
 from clinaudit.templates.names import LABEL_END
 

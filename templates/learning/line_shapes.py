@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
+from clinaudit.templates.learning import MOST, SampleNote
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.labels import LabelledValue
-from clinaudit.templates.learning.sample import MOST, SampleNote
 from clinaudit.templates.learning.value_shapes import (
     AGE,
     DATE,

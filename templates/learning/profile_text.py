@@ -6,8 +6,8 @@ Owns the writing alone. Holds words and shares of patients; the text of no note.
 import json
 from collections.abc import Iterable, Iterator
 
+from clinaudit.templates.learning import frequency_class
 from clinaudit.templates.learning.proposal import Proposal, ProposedLayout
-from clinaudit.templates.learning.sample import frequency_class
 
 _INTRODUCTION = """\
 # Proposed by `clinaudit template learn` from one note each of {patients} patients. Review it before you use it, and

@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from clinaudit.templates.dates import other_order
-from clinaudit.templates.learning.boilerplate import recurring_lines
-from clinaudit.templates.learning.groups import group_notes
+from clinaudit.templates.learning import MOST, SampleNote, enough
+from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes, recurring_lines
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
 from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, find_labels
 from clinaudit.templates.learning.line_shapes import LinePattern, first_kinds, learn_line_patterns
-from clinaudit.templates.learning.sample import MOST, SampleNote, enough
-from clinaudit.templates.learning.signatures import Signature, choose_signature
 from clinaudit.templates.learning.value_shapes import choose_formats
 from clinaudit.templates.names import FACTS
 from clinaudit.templates.patterns import Pattern
@@ -29,11 +27,7 @@ _SENTENCE_SHARE = 0.2
 #: In non-blank lines: where a note has no known header, no more than this is its banner.
 _LONGEST_BANNER = 15
 #: Sections of facts, whatever word heads them.
-_SECTIONS = {
-    "chief_complaint": "Chief Complaint",
-    "hpi": "History of Present Illness",
-    "medications": "Medications",
-}
+_SECTIONS = {"chief_complaint": "Chief Complaint", "hpi": "History of Present Illness", "medications": "Medications"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class ProposedLayout:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedSection:
+class _ProposedSection:
     """A section: its header words -> patients over all layouts."""
 
     name: str
@@ -103,7 +97,7 @@ class Proposal:
     strays: int
     #: Column of the notes table -> its cells, None where blank -> such patients.
     strays_by: Mapping[str, Mapping[str | None, int]]
-    sections: tuple[ProposedSection, ...]
+    sections: tuple[_ProposedSection, ...]
     #: Body systems that stand under several of the sections -> patients.
     ambiguous: Mapping[str, int]
     parents: tuple[str, ...]
@@ -162,7 +156,7 @@ def _labels_are_no_headers(layouts: Sequence[ProposedLayout]) -> tuple[ProposedL
     return tuple(kept)
 
 
-def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
+def _sections(layouts: Sequence[ProposedLayout]) -> tuple[_ProposedSection, ...]:
     """Return the sections in the order of their headers."""
     counts = Counter[str]()
     named: dict[str, tuple[str, bool]] = {}
@@ -178,7 +172,7 @@ def _sections(layouts: Sequence[ProposedLayout]) -> tuple[ProposedSection, ...]:
         sections.setdefault(name, ({}, {}))[is_leaf][header] = counts[header]
     return tuple(
         # A section of leaves alone would have no header to open it.
-        ProposedSection(name, headers or leaves, leaves if headers else {})
+        _ProposedSection(name, headers or leaves, leaves if headers else {})
         for name, (headers, leaves) in sections.items()
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from clinaudit.templates.dates import NAMED_FORMATS, other_order, read_date
-from clinaudit.templates.learning.sample import MOST
+from clinaudit.templates.learning import MOST
 
 #: Every format that a proposal may name; those that differ in the order of day and month alone stand for each other.
 _FORMATS = tuple(

@@ -14,8 +14,7 @@ from support.models.tiny_models import save_llama
 from clinaudit.audit.cohorts import stage
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.settings import AuditSettings

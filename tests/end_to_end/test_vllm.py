@@ -17,9 +17,8 @@ from clinaudit.audit.judge.annotation import PatientHistory
 from clinaudit.audit.judge.served_judge import OpenAIJudge
 from clinaudit.audit.judge.verdict import invalid_reason
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.answer_cache import open_answer_cache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.priors.diagnoses import load_panel
 
 pytestmark = pytest.mark.slow

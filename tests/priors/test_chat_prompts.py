@@ -4,16 +4,23 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from support.patient_facts import NOTE, PROFILE, facts_of
+from support.patient_facts import NOTE, PROFILE, TIER, facts_of, writer_of
 
-from clinaudit.priors.chat import ChatForm, ChatRequest, Conversation, RenderedChat, converse
 from clinaudit.priors.diagnoses import load_panel, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import BACKGROUND_ENDING, Prior, PromptWriter, write_priors
-from clinaudit.priors.renderings import Fragment, ProbedTiers, PromptForm, Rendering
-from clinaudit.priors.tiers import TIER_IDS, TIERS
-
-TIER = {tier.id: tier for tier in TIERS}
+from clinaudit.priors.renderings import (
+    ChatForm,
+    ChatRequest,
+    Conversation,
+    Fragment,
+    ProbedTiers,
+    PromptForm,
+    RenderedChat,
+    Rendering,
+    converse,
+)
+from clinaudit.priors.tiers import TIER_IDS
 
 
 def render(said: Conversation) -> RenderedChat | str:
@@ -24,16 +31,8 @@ def render(said: Conversation) -> RenderedChat | str:
 
 
 def writer(request: ChatRequest = "write", *, context: int = 10**6) -> PromptWriter:
-    plain = PromptWriter(
-        PROFILE,
-        panel=load_panel(),
-        # A text gets a token before it, which a template has written already.
-        count_prompt_tokens=lambda text: len(text) + 1,
-        count_note_tokens=len,
-        max_new_tokens=1000,
-        context_length=context,
-    )
-    return plain.in_chat(ChatForm(request, render))
+    # A text gets a token before it, which a template has written already.
+    return writer_of(panel=load_panel(), before_prompt=1, context=context).in_chat(ChatForm(request, render))
 
 
 def write(facts: PatientFacts, tier: str, diagnoses: list[str], request: ChatRequest = "write") -> list[Prior]:

@@ -1,25 +1,18 @@
-"""Fragments of a note, by hand: where the opening ends, what it shows, and when a prompt is unbroken."""
+"""Fragments of a note, by hand: where the opening ends, what it shows, when a prompt is unbroken; whom facts fit."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.patient_facts import NOTE, PROFILE, corpus_of, facts_of
+from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening, writer_of
 
-from clinaudit.priors.facts import FactReader
-from clinaudit.priors.fragments import NoteFragment, held_facts, list_facts, quote_opening
-from clinaudit.priors.prompts import PromptWriter, write_priors
+from clinaudit.priors.facts import FactReader, read_facts
+from clinaudit.priors.fragments import NoteFragment, count_fitting, held_facts, list_facts, quote_opening
+from clinaudit.priors.prompts import write_priors
 from clinaudit.priors.renderings import Fragment, ProbedTiers, view_of
-from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.priors.tiers import Fact
 
-TIER = {tier.id: tier for tier in TIERS}
 LABELS = {fact: PROFILE.fields[fact].label for fact in Fact}
-
-
-def opening(tmp_path: Path, note: str, tier: str, **columns: object) -> NoteFragment:
-    found = quote_opening(facts_of(tmp_path, note, **columns), TIER[tier])
-    assert isinstance(found, NoteFragment)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -223,19 +216,11 @@ def test_a_note_without_the_section_of_a_tier_is_excluded_and_one_without_anothe
 def priors_of(tmp_path: Path, notes: dict[str, str], fragment: Fragment) -> list[tuple[str, str, str]]:
     rows = [{"patient_id": name, "note_id": name, "text": text} for name, text in notes.items()]
     corpus = corpus_of(tmp_path, rows)
-    writer = PromptWriter(
-        PROFILE,
-        panel=[],
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=50,
-        context_length=10**6,
-    )
     priors = write_priors(
         {name: [] for name in notes},
         facts={name: FactReader(PROFILE).read(corpus, name) for name in notes},
         probed=ProbedTiers(("public", "encounter", "encounter_cc"), fragment),
-        writer=writer,
+        writer=writer_of(limit=50),
     )
     return [(prior.patient_id, prior.tier, prior.rendering) for prior in priors]
 
@@ -282,3 +267,38 @@ def test_a_tag_of_de_identification_stands_in_the_opening_and_is_no_fact(tmp_pat
 def test_a_tag_in_a_table_is_no_value(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, "cc: cough\nhpi: tired\n", "patient_id,name,occupation\np,[NAME],cook\n")
     assert facts.values.keys() & {Fact.NAME, Fact.OCCUPATION} == {Fact.OCCUPATION}
+
+
+HEADS = "patient_id,name,age,sex,occupation\n"
+
+
+def fitting(tmp_path: Path, tier: str, rows: str, texts: list[str] | None = None) -> dict[str, int]:
+    ids = [row.split(",")[0] for row in rows.split()]
+    notes = [
+        {"patient_id": patient_id, "note_id": f"n{place}", "text": texts[place] if texts else "cc: cough\n"}
+        for place, patient_id in enumerate(ids)
+    ]
+    corpus = corpus_of(tmp_path, notes, HEADS + rows)
+    return count_fitting(read_facts(corpus, PROFILE, corpus.patients).values(), TIER[tier], "text")
+
+
+def test_who_states_less_is_fitted_by_more(tmp_path: Path) -> None:
+    # b and c agree; a has an occupation besides, which d shares but not the age; e states its age alone, which four
+    # others have; f states nothing.
+    rows = "a,,40,female,cook\nb,,40,female,\nc,,40,female,\nd,,41,female,Cook\ne,,40,,\nf,,,,\n"
+    assert fitting(tmp_path, "public", rows) == {"a": 1, "b": 3, "c": 3, "d": 1, "e": 4}
+
+
+def test_a_name_is_a_name_in_any_case_and_nobody_has_a_prior_without_one(tmp_path: Path) -> None:
+    rows = "a,Ada_Lund,40,,\nb,ADA_LUND,40,,\nc,Ada_Lund,50,,\nd,,40,,\n"
+    assert fitting(tmp_path, "public_name", rows) == {"a": 2, "b": 2, "c": 1}
+
+
+def test_medications_are_a_set(tmp_path: Path) -> None:
+    texts = [
+        "cc: cough\ncurrent medications:\n- aspirin\n- metformin 500 mg\nplan: rest\n",
+        "cc: cough\ncurrent medications:\n- Metformin 500 mg\n- aspirin\nplan: rest\n",
+        "cc: cough\ncurrent medications:\n- aspirin\nplan: rest\n",
+    ]
+    rows = "a,Ann,40,,\nb,Ann,40,,\nc,Ann,40,,\n"
+    assert fitting(tmp_path, "public_name_meds", rows, texts) == {"a": 2, "b": 2, "c": 1}

@@ -6,7 +6,7 @@ import pytest
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
 
 READER = IdentityReader(load_profile())

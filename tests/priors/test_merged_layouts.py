@@ -19,13 +19,14 @@ from support.merged_layouts import (
     spaced_note,
     table_note,
 )
+from support.patient_facts import writer_of
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.preview.learned_profile import LearnedProfile, learn_profile
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.learned_profile import LearnedProfile, learn_profile
-from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
+from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import Fact
 
@@ -93,19 +94,11 @@ def test_three_layouts_of_one_corpus_are_learned_together(tmp_path: Path, merged
 
 def openings_of(corpus: Path, learned: LearnedProfile) -> dict[str, Prior]:
     read = read_corpus(corpus)
-    writer = PromptWriter(
-        learned.profile,
-        panel=[],
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=50,
-        context_length=10**6,
-    )
     priors = write_priors(
         {patient_id: [] for patient_id in read.patients},
         facts=read_facts(read, learned.profile, read.patients),
         probed=ProbedTiers(("encounter",), "opening"),
-        writer=writer,
+        writer=writer_of(learned.profile, limit=50),
     )
     return {prior.patient_id: prior for prior in priors if not prior.excluded}
 

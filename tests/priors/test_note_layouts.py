@@ -6,8 +6,8 @@ import pytest
 from support.note_layouts import PROFILE, Person, make_people
 from support.patient_facts import corpus_of
 
+from clinaudit.audit.preview.profile_fit import Kind, measure_fit
 from clinaudit.priors.facts import PatientFacts, read_facts
-from clinaudit.priors.profile_fit import Kind, measure_fit
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.profile import NoteProfile, load_profile

@@ -3,15 +3,12 @@
 from pathlib import Path
 
 import pytest
-from support.patient_facts import NOTE, PROFILE, facts_of
+from support.patient_facts import NOTE, TIER, facts_of, writer_of
 
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed
+from clinaudit.priors.prompts import NO_FINDINGS, Prior, Revealed
 from clinaudit.priors.renderings import Rendering
-from clinaudit.priors.tiers import TIERS
-
-TIER = {tier.id: tier for tier in TIERS}
 
 
 def write(
@@ -24,15 +21,7 @@ def write(
     revealed: Revealed = NO_FINDINGS,
     rendering: Rendering | None = None,
 ) -> list[Prior]:
-    writer = PromptWriter(
-        PROFILE,
-        panel=load_panel(),
-        count_prompt_tokens=len,
-        count_note_tokens=len,
-        max_new_tokens=limit,
-        context_length=context,
-        revealed=revealed,
-    )
+    writer = writer_of(panel=load_panel(), limit=limit, context=context, revealed=revealed)
     return writer.write(facts, TIER[tier], diagnoses, rendering or ("facts" if TIER[tier].is_fragment else "text"))
 
 

@@ -3,19 +3,13 @@
 from pathlib import Path
 
 import pytest
-from support.patient_facts import NOTE, facts_of
+from support.patient_facts import NOTE, opening
 
-from clinaudit.priors.fragments import NoteFragment, quote_opening
-from clinaudit.priors.run_on import LONG_COMPLAINT, LONGEST_COMPLAINT, find_known_headers
-from clinaudit.priors.tiers import TIERS
-
-TIER = {tier.id: tier for tier in TIERS}
-
-
-def opening(tmp_path: Path, note: str, tier: str) -> NoteFragment:
-    found = quote_opening(facts_of(tmp_path, note), TIER[tier])
-    assert isinstance(found, NoteFragment)
-    return found
+from clinaudit.priors.fragments import (
+    LONG_COMPLAINT,
+    LONGEST_COMPLAINT,
+    find_known_headers,
+)
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from support.patient_facts import corpus_of, facts_of
 
+from clinaudit.audit.preview.notes_fit import mark_doubtful_facts, measure_table_fit
+from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.doubtful_facts import mark_doubtful_facts
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.profile_fit import Kind
 from clinaudit.priors.table_agreement import Standing, agrees, compare_with_notes
-from clinaudit.priors.table_fit import measure_table_fit
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import load_profile
 

@@ -5,9 +5,9 @@ The six rules are taken as they are. Of clinical terms it knows a few, as whole 
 
 import re
 
+from clinaudit.templates.note import Rule, TemplatedText
 from clinaudit.templates.profile import load_profile
 from clinaudit.templates.sections import SectionResolver
-from clinaudit.templates.templated import Rule, TemplatedText
 
 _PROFILE = load_profile()
 _RULES = TemplatedText(_PROFILE, SectionResolver(_PROFILE))

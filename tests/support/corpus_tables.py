@@ -9,7 +9,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import NOTES, read_table
 
 #: Planted in every cell of faulty files: no message may ever quote it.

@@ -1,13 +1,19 @@
-"""Facts read from a small corpus of one patient."""
+"""Facts read from a small corpus of one patient, and what writes prompts of them (a character is a token)."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import FactReader, PatientFacts
-from clinaudit.templates.profile import load_profile
+from clinaudit.priors.fragments import NoteFragment, quote_opening
+from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed
+from clinaudit.priors.tiers import TIERS
+from clinaudit.templates.profile import NoteProfile, load_profile
 
 PROFILE = load_profile()
+TIER = {tier.id: tier for tier in TIERS}
 
 NOTE = (
     "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nroom: 4\nprovider: Jo Ek, MD\nlocation: Elm Clinic\n"
@@ -18,7 +24,7 @@ NOTE = (
 )
 
 
-def corpus_of(directory: Path, notes: list[dict[str, object]], patients: str | None = None) -> Corpus:
+def corpus_of(directory: Path, notes: Iterable[Mapping[str, object]], patients: str | None = None) -> Corpus:
     directory.mkdir(exist_ok=True)
     (directory / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
     if patients is not None:
@@ -26,6 +32,38 @@ def corpus_of(directory: Path, notes: list[dict[str, object]], patients: str | N
     return read_corpus(directory)
 
 
+def note_rows(texts: Iterable[tuple[str, str]]) -> list[dict[str, object]]:
+    """Return a row of the notes table for each patient and text."""
+    return [{"patient_id": patient, "note_id": patient, "text": text} for patient, text in texts]
+
+
 def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: object) -> PatientFacts:
     corpus = corpus_of(tmp_path, [{"patient_id": "p", "note_id": "n", "text": text, **columns}], patients)
     return FactReader(PROFILE).read(corpus, "p")
+
+
+def opening(tmp_path: Path, note: str, tier: str, **columns: object) -> NoteFragment:
+    found = quote_opening(facts_of(tmp_path, note, **columns), TIER[tier])
+    assert isinstance(found, NoteFragment)
+    return found
+
+
+def writer_of(
+    profile: NoteProfile = PROFILE,
+    *,
+    panel: Sequence[Diagnosis] = (),
+    before_prompt: int = 0,
+    limit: int = 1000,
+    context: int = 10**6,
+    revealed: Revealed = NO_FINDINGS,
+) -> PromptWriter:
+    """`before_prompt`: the tokens that a tokenizer puts before a text."""
+    return PromptWriter(
+        profile,
+        panel=panel,
+        count_prompt_tokens=lambda text: len(text) + before_prompt,
+        count_note_tokens=len,
+        max_new_tokens=limit,
+        context_length=context,
+        revealed=revealed,
+    )

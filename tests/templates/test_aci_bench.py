@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from support.aci_bench import ACI_BENCH, read_annotated_sections
 
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import SectionResolver, normalize_newlines
+from clinaudit.templates.sections import LayoutReader, SectionResolver, normalize_newlines
 
 PROFILE = load_profile(Path("capitals"))
 ANNOTATED = read_annotated_sections()

@@ -5,11 +5,9 @@ from pathlib import Path
 import pytest
 from support.boilerplate_twin import boilerplate_characters
 
-from clinaudit.priors.clinical_terms import clinical_terms, drug_words
-from clinaudit.priors.diagnoses import load_panel
-from clinaudit.templates.note import NoteReader
+from clinaudit.priors.diagnoses import clinical_terms, drug_words, load_panel
+from clinaudit.templates.note import NoteReader, Rule
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.templated import Rule
 
 PROFILE = load_profile()
 TERMS = clinical_terms(load_panel())

@@ -25,8 +25,7 @@ def test_one_date_has_two_readings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("form", "other"),
-    [("%d/%m/%Y", "%m/%d/%Y"), ("%m-%d-%y", "%d-%m-%y"), ("%Y-%m-%d", None), ("%d %B %Y", None)],
+    ("form", "other"), [("%d/%m/%Y", "%m/%d/%Y"), ("%m-%d-%y", "%d-%m-%y"), ("%Y-%m-%d", None), ("%d %B %Y", None)]
 )
 def test_the_other_order(form: str, other: str | None) -> None:
     assert other_order(form) == other

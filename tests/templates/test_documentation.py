@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from clinaudit.templates.header_styles import STYLES, HeaderFinder
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.names import FACTS
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile import SHIPPED, load_profile
+from clinaudit.templates.sections import LayoutReader
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "note-templates.md").read_text(encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES, HeaderFinder
+from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES, HeaderFinder, find_unlisted
 
 HEADERS = ["plan", "past medical history", "medical history", "p", "c/o", "bp"]
 
@@ -91,3 +91,33 @@ def test_a_header_is_found_as_it_was_given_however_its_letters_are_written(heade
 
 def test_without_headers_nothing_is_one() -> None:
     assert list(HeaderFinder([], STYLES).find("Plan: x\n\n## \n[]")) == []
+
+
+@pytest.mark.parametrize(
+    ("style", "text", "found"),
+    [
+        ("inline", "Born at term. BIRTH HISTORY: well. HISTORY: cough.", ["HISTORY:"]),
+        (
+            "lead_in",
+            "Ex smoker\nEx NAD\nMedication review done\nMedication; none\nHistory of asthma",
+            ["Ex", "Medication;"],
+        ),
+    ],
+)
+def test_a_word_of_another_heading_or_of_prose_is_no_header(style: str, text: str, found: list[str]) -> None:
+    finder = HeaderFinder(["history", "ex", "medication"], [style])
+    assert [text[slice(*span)] for _, span in finder.find(text)] == found
+
+
+@pytest.mark.parametrize(
+    ("styles", "found"),
+    [
+        (("capitals_colon",), ["CORONARY RISK FACTORS: none", "BP: 120/80"]),
+        (("capitals",), ["PROBLEM LIST"]),
+        (("colon", "lead_in", "inline"), []),
+    ],
+)
+def test_headings_that_no_profile_lists(styles: tuple[str, ...], found: list[str]) -> None:
+    text = "Plan: x\nCORONARY RISK FACTORS: none\nBP: 120/80\n\nPROBLEM LIST\nASPIRIN\n\nLOPRESSOR 50 MG\n\nA\n"
+    lines = [text[start : text.index("\n", start)] for start in sorted(find_unlisted(text, styles))]
+    assert lines == found

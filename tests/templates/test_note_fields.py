@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.profile import load_profile
+from clinaudit.templates.sections import LayoutReader
 
 HEAD = """name = "t"
 date_formats = "day_first"

@@ -71,10 +71,7 @@ def test_newlines() -> None:
         (('name = "soap"', ""), "name: a text is needed"),
         (('headers = ["hpi"]', 'headers = ["cc"]'), "a header stands in two places"),
         (("[fields.hpi]", "[fields.hpy]"), "fields.hpi: missing"),
-        (
-            ('parents = ["Review of Systems", "Physical Exam"]', 'parents = ["x"]'),
-            "names a section that is not there",
-        ),
+        (('parents = ["Review of Systems", "Physical Exam"]', 'parents = ["x"]'), "names a section that is not there"),
     ],
 )
 def test_wrong_profile_is_bad_input(tmp_path, edit: tuple[str, str], problem: str) -> None:

@@ -1,79 +1,30 @@
-"""The profiles that ship, each on a note of its kind (docs/note-templates.md). All people are invented."""
+"""The profiles that ship, each on notes of its kind (docs/note-templates.md). All people are invented."""
 
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.sample_notes import DICTATION, MIMIC, UK_GP
+from support.sample_notes import BANNERS, NOTES
 
-from clinaudit.templates.layouts import LayoutReader
-from clinaudit.templates.names import PREAMBLE
 from clinaudit.templates.profile import DEFAULT_PROFILE, SHIPPED, load_profile
-from clinaudit.templates.sections import SectionResolver
+from clinaudit.templates.sections import LayoutReader, SectionResolver
 
-# (profile, note, fact values, section names in order)
-NOTES = [
-    (
-        "dictation",
-        DICTATION,
-        {
-            "name": "Ada Lund",
-            "dob": "01/02/1980",
-            "visit_date": "03/04/2024",
-            "provider": "Jo Ek, MD",
-            "chief_complaint": "Cough.",
-            "age": "44",
-            "hpi": "This is a 44-year-old who coughs. No other Plan: none.",
-            "medications": "Salbutamol, as needed.",
-        },
-        [
-            *(PREAMBLE, "Signature", "Chief Complaint", "History of Present Illness", "Past Medical History"),
-            *("Medications", "Allergies", "Physical Exam", "Assessment", "Plan"),
-        ],
+FACTS = ("visit_date", "provider", "practice", "name", "dob", "age", "sex")
+READ = [note for note in NOTES if "facts" in note]
+#: Consultations of British general practice: what stands below a banner, its complaint and its history.
+BODIES = {
+    "headed": (
+        "Problem Cough (First)\nHistory 3/7 dry cough, Dr Ode seen 01/02/2022.\nExamination clear\nPlan rest\n",
+        "Cough (First)",
+        "3/7 dry cough, Dr Ode seen 01/02/2022.",
     ),
-    (
-        "mimic-discharge",
-        MIMIC,
-        {
-            "name": "___",
-            "dob": "___",
-            "visit_date": "___",
-            "provider": "___.",
-            "sex": "F",
-            "practice": "MEDICINE",
-            "chief_complaint": "Worsening abdominal distension",
-            "hpi": "___ HCV cirrhosis c/b ascites presents with distension. \nShe denies fever.",
-            "medications": "1. Furosemide 40 mg PO DAILY \n2. Tiotropium Bromide 1 CAP IH DAILY",
-        },
-        [
-            *(PREAMBLE, "Encounter", "Allergies", "Encounter", "Chief Complaint", "Procedure"),
-            *("History of Present Illness", "Past Medical History", "Social History", "Family History"),
-            *("Physical Exam", "Lab / Test Results", "Hospital Course", "Medications on Admission"),
-            *("Discharge Medications", "Discharge Disposition", "Discharge Diagnosis", "Discharge Condition"),
-            *("Patient Recommendations", "Patient Recommendations"),
-        ],
+    "shorthand": (
+        "PC: Headache. HPC: Since Monday, worse at night.\nEx smoker\nPMH nil\nDH; none\n",
+        "Headache.",
+        "Since Monday, worse at night.\nEx smoker",
     ),
-    (
-        "uk-gp",
-        UK_GP,
-        {
-            "visit_date": "01/03/2023",
-            "provider": "Dr A Smith",
-            "practice": "The Surgery",
-            "name": "Ada Lund",
-            "age": "34",
-            "sex": "F",
-            "dob": "02/01/89",
-            "chief_complaint": "low mood 3/52",
-            "hpi": "gradual onset, poor sleep.\nNo TOSH.",
-            "medications": "salbutamol prn",
-        },
-        [
-            *(PREAMBLE, "Chief Complaint", "History of Present Illness", "Past Medical History", "Medications"),
-            *("Family History", "Social History", "Physical Exam", "Assessment", "Plan"),
-        ],
-    ),
-]
+}
 
 
 def test_these_ship_and_lie_in_the_package() -> None:
@@ -89,15 +40,22 @@ def test_shipped_profile_is_named_as_its_file(name: str) -> None:
     assert [layout.name for layout in profile.layouts] == [name]
 
 
-@pytest.mark.parametrize(("name", "note", "facts", "sections"), NOTES, ids=[note[0] for note in NOTES])
-def test_shipped_profile_reads_a_note_of_its_kind(
-    name: str, note: str, facts: dict[str, str], sections: list[str]
-) -> None:
-    profile = load_profile(Path(name))
-    read = LayoutReader(profile).read(note)
-    assert {fact: field.value for fact, field in read.fields.items()} == facts
-    assert all(note[slice(*field.value_chars)] == field.value for field in read.fields.values())
-    assert [section.name for section in SectionResolver(profile).sections(note)] == sections
+@pytest.mark.parametrize("note", READ, ids=[f"{note['profile']} {at}" for at, note in enumerate(READ)])
+def test_shipped_profile_reads_notes_of_its_kind(note: dict[str, Any]) -> None:
+    profile, text = load_profile(Path(note["profile"])), note["text"]
+    fields = LayoutReader(profile).read(text).fields
+    assert {fact: field.value for fact, field in fields.items()} == note["facts"]
+    assert all(text[slice(*field.value_chars)] == field.value for field in fields.values())
+    if "sections" in note:
+        assert [section.name for section in SectionResolver(profile).sections(text)] == note["sections"]
+
+
+@pytest.mark.parametrize(("kind", "banner"), [(kind, banner) for kind, some in BANNERS.items() for banner in some])
+def test_banners_of_british_general_practice(kind: str, banner: dict[str, Any]) -> None:
+    body, complaint, history = BODIES[kind]
+    fields = LayoutReader(load_profile(Path("uk-gp"))).read(f"{banner['text']}\n\n{body}").fields
+    assert [fields[fact].value if fact in fields else "" for fact in FACTS] == banner["values"]
+    assert (fields["chief_complaint"].value, fields["hpi"].value) == (complaint, history)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from clinaudit.templates import toml_lines
-from clinaudit.templates.toml_lines import TomlLines
+from clinaudit.templates import text_file
+from clinaudit.templates.text_file import TomlLines
 
 TEXT = """# a profile
 name = "x"   # = "y"
@@ -73,7 +73,7 @@ def test_many_wrong_entries_are_found_by_few_readings(monkeypatch: pytest.Monkey
         read.append(len(text))
         return tomllib.loads(text)
 
-    monkeypatch.setattr(toml_lines, "tomllib", SimpleNamespace(loads=loads, TOMLDecodeError=tomllib.TOMLDecodeError))
+    monkeypatch.setattr(text_file, "tomllib", SimpleNamespace(loads=loads, TOMLDecodeError=tomllib.TOMLDecodeError))
     text = "".join(f"k{number} = 1\n" for number in range(1000))
     assert TomlLines(text).line_of(("k700",)) == 701
     assert len(read) <= 12  # the binary logarithm of 1,000, and the whole

@@ -10,10 +10,10 @@ import pytest
 from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
 from clinaudit.templates.profile_problems import profile_problems
+from clinaudit.templates.sections import LayoutReader
 from clinaudit.templates.text_file import parse_toml
 
 RIGHT = r"""name = "ours"

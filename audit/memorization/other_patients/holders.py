@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
 from clinaudit.audit.statistics.pools import SPLITS, Pools
-from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages
+from clinaudit.priors.corpus.note_texts import PackedNotes, release_pages
 from clinaudit.priors.corpus.patient import Split
 
 Advance = Callable[[int], None]

@@ -19,10 +19,10 @@ from clinaudit.audit.memorization.specificity.patient_count import (
 )
 from clinaudit.audit.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.packed_notes import PackedNotes, pack_notes, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedNotes, pack_notes, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, VisitNote, visit_note
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
 

@@ -1,6 +1,6 @@
 """Patient specificity K: in how many patients' notes a text stands verbatim (paper 3.2.1; docs/methods.md, section 2).
 
-Owns the choice of engine and the threads. Two engines give the same counts: the automaton of aho_corasick.py, and the
+Owns the choice of engine and the threads. Two engines give the same counts: the automaton of note_texts.py, and the
 sampled index of window_index.py, some hundred times faster on a large corpus.
 """
 
@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.cluster.shards import ShardRunner
-from clinaudit.priors.corpus.aho_corasick import count_patients_by_automaton
-from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedNotes, count_patients_by_automaton, release_pages, split_patients
 
 if TYPE_CHECKING:
     from clinaudit.audit.memorization.specificity.window_index import WindowIndex

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final, Literal
 
 from clinaudit.priors.identity import Identity
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.spans import Span
 
 ValueKind = Literal["name", "age", "sex", "date", "provider", "practice"]

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.memorization.specificity import window_kernels as kernels
-from clinaudit.priors.corpus.packed_notes import PackedNotes, release_pages
+from clinaudit.priors.corpus.note_texts import PackedNotes, release_pages
 
 _WORD_BYTES = 8
 #: Cells of the tally that separates rare windows from boilerplate, and the bytes of the corpus it is made from.

@@ -1,7 +1,8 @@
-"""Whether a model can run on this machine: the memory that it takes, and quantized weights. Loads no weights.
+"""The options of loading a model, and whether it can run on this machine: memory, quantized weights. Loads no weights.
 
-Owns the estimate: weights at the type in which they are loaded, by their files' headers, and the key-value cache. It
-leaves a margin, since activations and the libraries take memory too.
+The estimate is of weights at the type in which they are loaded, by their files' headers, and the key-value cache; with
+a margin, since activations and the libraries take memory too. Results depend on no option in float32 on a CPU, as far
+as the drift check can tell; on a GPU they may, as sums are taken in another order.
 """
 
 import os
@@ -10,10 +11,73 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.choices import EngineName
-from clinaudit.audit.model.engines.options import DEFAULT_OPTIONS, EngineOptions, count_gpus
 from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.model.safetensors_header import FLOAT_BYTES
-from clinaudit.errors import BadInputError
+from clinaudit.audit.model.model_directory import FLOAT_BYTES
+from clinaudit.errors import BadInputError, UsageError
+
+#: Prompts decoded at once, where nothing else is asked for.
+_DEFAULT_BATCH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How a model is loaded and asked; None: not given."""
+
+    #: Most prompts decoded at once.
+    max_batch: int | None = None
+    #: GPUs over which vLLM spreads the weights.
+    tensor_parallel: int | None = None
+    #: Share of a GPU's memory that vLLM takes for weights and cache, above 0 and at most 1.
+    gpu_memory: float | None = None
+    #: Threads of the processor that decode.
+    threads: int | None = None
+
+    @property
+    def batch_size(self) -> int:
+        """Prompts decoded at once."""
+        return self.max_batch or _DEFAULT_BATCH
+
+    @property
+    def by_name(self) -> dict[str, float | None]:
+        """The options as the command line names them."""
+        return {
+            "--max-batch": self.max_batch,
+            "--tensor-parallel": self.tensor_parallel,
+            "--gpu-memory": self.gpu_memory,
+            "--threads": self.threads,
+        }
+
+
+DEFAULT_OPTIONS: Final = EngineOptions()
+
+
+def require_usable_options(options: EngineOptions, engine: EngineName, *, is_cluster: bool) -> None:
+    """Raise `UsageError` where options do not go with the engine, with this machine, or with a cluster."""
+    for name, value in options.by_name.items():
+        if value is None:
+            continue
+        if engine == "openai":
+            raise UsageError(f"{name} does not go with a served MODEL: its server decides that; leave it out")
+        if name in ("--max-batch", "--threads"):
+            continue
+        if engine != "vllm":
+            raise UsageError(f"{name} goes with --engine vllm only; leave it out, or use that engine")
+        if is_cluster:
+            # Its workers have one GPU each, and may have other memory than this machine.
+            raise UsageError(f"{name} does not go with --ray-address, whose workers have one GPU each; leave it out")
+        if count_gpus() == 0:
+            raise UsageError(f"{name} is for GPUs, and this machine has none that torch can use; leave it out")
+    wanted = options.tensor_parallel
+    if wanted is not None and wanted > count_gpus():
+        raise UsageError(f"--tensor-parallel {wanted}: this machine has {count_gpus()} GPUs; ask for no more")
+
+
+def count_gpus() -> int:
+    """Return how many GPUs torch can use here."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
 
 #: vLLM's default on a CPU is a share of all memory, which fails where memory is in use.
 _MIN_KV_CACHE_BYTES: Final = 256 << 20
@@ -71,7 +135,7 @@ def _require_room(
     if free is None:
         return
     weights = weight_bytes(model, as_float32=not on_gpu)
-    row = kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
+    row = _kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
     rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
     cache = rows * row if engine == "transformers" else max(rows * row, 0 if on_gpu else _MIN_KV_CACHE_BYTES)
     if (weights + cache) * _MARGIN <= free.size:
@@ -99,7 +163,7 @@ def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_lengt
     memory, and then put on a GPU where there is one.
     """
     weights = weight_bytes(model, as_float32=True)
-    cache = rows * kv_cache_row_bytes(model, context_length, as_float32=True)
+    cache = rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
     whole = copies * weights + cache
     places = [(free_main_memory(), whole)]
     if count_gpus():
@@ -116,7 +180,7 @@ def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
     return sum(tensor.bytes_as(_FLOAT32_BYTES if as_float32 else None) for tensor in model.tensors)
 
 
-def kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
+def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
     """Return the bytes of one request's key-value cache; 0 where the configuration does not tell."""
     kept = context_length * (model.kv_bytes_per_token or 0)
     widths = {FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors}
@@ -126,7 +190,7 @@ def kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bo
 
 def vllm_cache_bytes(model: ModelFiles, context_length: int) -> int:
     """Return the bytes of vLLM's key-value cache on a CPU."""
-    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * kv_cache_row_bytes(model, context_length, as_float32=True))
+    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * _kv_cache_row_bytes(model, context_length, as_float32=True))
 
 
 def free_memory(options: EngineOptions) -> FreeMemory:

@@ -18,8 +18,7 @@ from typing import Any
 import openai
 
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.client import error_for_all, open_client
 from clinaudit.errors import BadInputError, IncompleteError
 
@@ -45,13 +44,7 @@ class OpenAIEngine:
 
     name = "openai"
 
-    def __init__(
-        self,
-        model: ServedModel,
-        access: Access,
-        *,
-        context_length: int,
-    ) -> None:
+    def __init__(self, model: ServedModel, access: Access, *, context_length: int) -> None:
         """Prepare the client; sends nothing. Raises `UnsafeError` for a host neither loopback nor approved."""
         self._client = open_client(model.base_url, access)
         self._model = model

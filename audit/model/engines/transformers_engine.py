@@ -11,9 +11,14 @@ from importlib.metadata import version
 from typing import Any
 
 from clinaudit.audit.console.streams import first_line, quiet_stderr
-from clinaudit.audit.model.engines.options import EngineOptions
-from clinaudit.audit.model.engines.protocol import FinishReason, GenerationOutput, GenerationRequest, require_fitting
-from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
+from clinaudit.audit.model.engines.memory import EngineOptions
+from clinaudit.audit.model.engines.protocol import (
+    FinishReason,
+    GenerationOutput,
+    GenerationRequest,
+    RepetitionGuard,
+    require_fitting,
+)
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.errors import BadInputError, ClinauditError
@@ -105,8 +110,7 @@ class TransformersEngine:
         # Padding is masked, so that its id means nothing: 0 is in every vocabulary.
         pads = [longest - len(row.request.prompt_ids) for row in rows]
         token_ids = torch.tensor(
-            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)],
-            device=self._device,
+            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)], device=self._device
         )  # (rows, longest)
         mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=self._device)
         positions = (mask.cumsum(dim=1) - 1).clamp(min=0)

@@ -14,10 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from clinaudit.audit.console.streams import first_line, quiet_stderr
-from clinaudit.audit.model.engines.memory import vllm_cache_bytes
-from clinaudit.audit.model.engines.options import EngineOptions
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
-from clinaudit.audit.model.engines.repetition_guard import RepetitionGuard
+from clinaudit.audit.model.engines.memory import EngineOptions, vllm_cache_bytes
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, RepetitionGuard, require_fitting
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.pretrained import whole_directory
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError

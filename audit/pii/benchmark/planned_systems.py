@@ -34,9 +34,8 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
 from clinaudit.audit.pii.benchmark.systems.training import TRAINED, TrainingFolder
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 

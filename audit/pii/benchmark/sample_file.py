@@ -15,8 +15,7 @@ from clinaudit.audit.pii.benchmark.sample import CHECKED, Prediction, SampleRow
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 
 Row = TypeVar("Row", bound=BaseModel)
 _JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}

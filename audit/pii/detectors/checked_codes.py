@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from clinaudit.audit.model.presidio_package import import_presidio
+from clinaudit.audit.language.english_pipeline import import_presidio
 from clinaudit.audit.pii.detectors.rule import Source
 from clinaudit.audit.pii.entity_span import EntitySpan
 

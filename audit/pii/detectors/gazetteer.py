@@ -17,7 +17,7 @@ from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Identity, IdentityReader, visit_note
-from clinaudit.priors.surrogate_tags import is_tag
+from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
 #: A first or last name alone counts from this many letters on.

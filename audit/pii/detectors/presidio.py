@@ -12,8 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.model.english_pipeline import blank_english
-from clinaudit.audit.model.presidio_package import import_presidio
+from clinaudit.audit.language.english_pipeline import blank_english, import_presidio
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.model.english_pipeline import ENGLISH, load_english, pieces_of
+from clinaudit.audit.language.english_pipeline import ENGLISH, load_english, pieces_of
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words, without_labels
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps

@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import Final
 
 from clinaudit.audit.pii.values.normal_form import fold_words
-from clinaudit.priors.clinical_terms import drug_words
+from clinaudit.priors.diagnoses import drug_words
 
 
 @cache

@@ -38,10 +38,10 @@ from clinaudit.audit.run.durable_files import (
     open_alone,
     partial_of,
     put_in_place,
+    remove_sqlite,
     require_writable,
     sha256_of,
 )
-from clinaudit.audit.run.sqlite_file import remove_sqlite
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import digest_file
 

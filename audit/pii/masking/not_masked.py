@@ -15,9 +15,8 @@ from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import STATES
-from clinaudit.priors.clinical_terms import clinical_terms
-from clinaudit.priors.diagnoses import load_panel
-from clinaudit.templates.boilerplate import TermFinder
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.templates.note import TermFinder
 
 _FACILITIES: Final = frozenset({"healthcare_facility", "clinic", "school"})
 #: Of a name with a title, a label or a list beside it more is known.

@@ -17,8 +17,7 @@ from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
 from clinaudit.priors.corpus.files import Compression, DataFile, Format, find_given_file, iter_lines, printable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
 #: Bytes of an id's digest; two ids of a billion share one with a probability of 1e-21.
 _DIGEST_BYTES: Final = 16

@@ -24,9 +24,8 @@ from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, Prom
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text
-from clinaudit.audit.run.durable_files import replacing, require_writable
-from clinaudit.audit.run.sqlite_file import remove_sqlite
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.run.durable_files import remove_sqlite, replacing, require_writable
+from clinaudit.audit.served.access import ServedModel, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold

@@ -21,7 +21,7 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.reports.schema.record import Record
 
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}

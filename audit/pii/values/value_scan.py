@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import USPS_ABBREVIATIONS, IdentifierValue, readings
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 
 #: Shorter values stand in one piece: "021 39" is no ZIP code.
 _SHORTEST_IN_PIECES: Final = 7

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.run.begun_settings import settle_settings
-from clinaudit.audit.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.audit.served.access import ServedModel
 from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
 from clinaudit.audit.unlearning.benchmark.categories.sources import (
     categories_of_file,
@@ -48,7 +47,7 @@ from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
-from clinaudit.priors.corpus.patient_list import read_patient_list
+from clinaudit.priors.corpus.patient import read_patient_list
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Raised whenever a change of the code changes what is built from equal settings.

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.templates.layouts import LayoutReader
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.sections import LayoutReader, normalize_newlines
 
 COMPLAINT_SECTIONS: Final = frozenset({"Chief Complaint"})
 ASSESSMENT_SECTIONS: Final = frozenset(

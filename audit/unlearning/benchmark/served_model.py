@@ -12,13 +12,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.access import Access, EndpointWords, first_form
-from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.approved_addresses import ServedModel, require_approved
+from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
+from clinaudit.audit.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
-from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.

@@ -15,8 +15,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, digest_file, find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.reports.schema.certificate import CanaryCheck, CanaryTally
 
 #: Letters and digits of the shortest canary [choice]: drawn at random, nobody guesses them from the digest.

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 
-from clinaudit.audit.model.determinism import deterministic
 from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.methods.batches import Example, pad_rows

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from clinaudit.audit.model.adapters.files import is_adapter
+from clinaudit.audit.model.adapter import is_adapter
 from clinaudit.audit.model.files import ModelFiles, inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split

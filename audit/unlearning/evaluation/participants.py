@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel

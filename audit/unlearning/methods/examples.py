@@ -15,7 +15,7 @@ from clinaudit.audit.unlearning.methods.batches import Example
 from clinaudit.audit.unlearning.methods.job import Job
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import BadInputError
-from clinaudit.priors.chat import Conversation
+from clinaudit.priors.renderings import Conversation
 
 #: What a model with a chat template is told first.
 _SYSTEM: Final = "You answer questions about patients briefly and exactly."

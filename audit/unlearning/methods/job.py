@@ -14,7 +14,7 @@ from clinaudit.audit.run.library_confinement import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
 from clinaudit.errors import UsageError
-from clinaudit.priors.corpus.notes_secret import draw_secret, keyed_digest
+from clinaudit.priors.corpus.corpus import draw_secret, keyed_digest
 from clinaudit.version import VERSION
 
 _PURPOSE: Final = b"clinaudit: digests of who is forgotten and retained"

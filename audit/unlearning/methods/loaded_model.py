@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.model.model_directory import FLOAT_BYTES
 from clinaudit.audit.model.pretrained import LOAD_ERRORS, load_pretrained
-from clinaudit.audit.model.safetensors_header import FLOAT_BYTES
 from clinaudit.errors import BadInputError, StorageError
 
 #: As safetensors spells them, the types that weights are written in; others become float32.

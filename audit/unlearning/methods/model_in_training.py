@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.model.determinism import deterministic
-from clinaudit.audit.model.engines.memory import GIB, float32_shortage
-from clinaudit.audit.model.engines.options import count_gpus
+from clinaudit.audit.model.engines.memory import GIB, count_gpus, float32_shortage
 from clinaudit.audit.model.files import ModelFiles
+from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.unlearning.methods.batches import Example
 from clinaudit.audit.unlearning.methods.checkpoint import CurveRow
 from clinaudit.audit.unlearning.methods.job import Job

@@ -83,7 +83,7 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
 
 def load_embedder(directory: Path | None) -> Embedder:
     """Return the embeddings of an encoder in a directory, or of the installed package."""
-    from clinaudit.audit.model.sentence_embeddings import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.language.encoders import embeddings_of_directory, packaged_embeddings
 
     return packaged_embeddings() if directory is None else embeddings_of_directory(directory)
 
@@ -92,7 +92,7 @@ def load_entailment(directory: Path | None) -> Entailment:
     """Return entailment by the model in a directory, or by rules."""
     if directory is None:
         return EntailmentByRules()
-    from clinaudit.audit.model.entailment_model import EntailmentModel
+    from clinaudit.audit.language.encoders import EntailmentModel
 
     return EntailmentByModel(EntailmentModel(directory))
 

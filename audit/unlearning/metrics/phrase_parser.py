@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from clinaudit.audit.model.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
+from clinaudit.audit.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.errors import BadInputError, UnsafeError
 

@@ -11,8 +11,8 @@ from support.tallies import number
 
 from clinaudit.audit.assembly.results import count_units, summarize_prompts, tally_stage
 from clinaudit.audit.generation.stage import generation_id
+from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers, Rendering
 from clinaudit.priors.tiers import TIER_IDS

@@ -19,12 +19,12 @@ from support.cluster.shard_functions import double_and_record, fail_as_told, kil
 from support.runs.forked_command import run_command
 from support.runs.tiny_audit import FAST, command
 
-from clinaudit.audit.cluster.runner import open_runner
+from clinaudit.audit.cluster.ray_runner import open_runner
 from clinaudit.audit.cluster.shards import ShardRunner
 from clinaudit.audit.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
-from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.corpus.note_texts import pack_notes
 
 
 @pytest.fixture(scope="module")
@@ -169,10 +169,7 @@ def test_a_node_not_started_by_us_is_refused(secrets, secure, cluster) -> None:
     )  # fmt: skip
     assert started.returncode == 0
     try:
-        with (
-            pytest.raises(UnsafeError, match="ray-node"),
-            open_runner(cluster.address, RunDirectory(cluster.run).work),
-        ):
+        with pytest.raises(UnsafeError, match="ray-node"), open_runner(cluster.address, RunDirectory(cluster.run).work):
             pass
     finally:
         for process in Path("/proc").glob("[0-9]*"):

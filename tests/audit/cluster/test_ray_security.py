@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from support.cluster.nodes import ray_files
 
+from clinaudit.audit.cluster.ray_runner import require_usable
 from clinaudit.audit.cluster.ray_security import require_own_certificate, require_short, require_tls, security_problems
-from clinaudit.audit.cluster.runner import require_usable
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 
 

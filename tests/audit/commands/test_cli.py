@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -73,40 +72,12 @@ def test_commands_on_a_run(capsys, tmp_path, command) -> None:
     assert failing(capsys, command, tmp_path / "run")[:2] == (7, "INTEGRITY")
 
 
-def _spoil_notes(content: bytes) -> Callable[[Path], None]:
-    return lambda corpus: (corpus / "notes.jsonl").write_bytes(content) and None
-
-
-def _csv(content: str) -> Callable[[Path], None]:
-    def spoil(corpus: Path) -> None:
-        (corpus / "notes.jsonl").unlink()
-        (corpus / "notes.csv").write_text(content)
-
-    return spoil
-
-
-def _fifo(corpus: Path) -> None:
+def test_check_refuses_what_is_no_corpus(capsys, corpus) -> None:
+    """Every fault of a table is tried in tests/priors/corpus/test_wrong_inputs.py."""
     (corpus / "notes.jsonl").unlink()
     os.mkfifo(corpus / "notes.jsonl")
-
-
-BAD_CORPORA: dict[str, Callable[[Path], None]] = {
-    "no such directory": shutil.rmtree,
-    "no notes": lambda corpus: (corpus / "notes.jsonl").unlink(),
-    "empty file": _spoil_notes(b""),
-    "not JSON": _spoil_notes(GOOD_NOTE.encode() + b'{"patient_id": "secret\n'),
-    "wrong columns": _csv("pid,nid,body\n1,2,3\n"),
-    "duplicate note ids": _spoil_notes(GOOD_NOTE.encode() * 2),
-    "wrong encoding": _spoil_notes(GOOD_NOTE.encode().replace(b"unusual", b"\xff\xfe")),
-    "unknown split": lambda corpus: (corpus / "patients.csv").write_text("patient_id,split\np,secret\n") and None,
-    "blank split": lambda corpus: (corpus / "patients.csv").write_text("patient_id,split\np,\n") and None,
-    "a pipe": _fifo,
-}
-
-
-@pytest.mark.parametrize("spoil", BAD_CORPORA.values(), ids=BAD_CORPORA)
-def test_check_refuses_bad_corpora(capsys, corpus, spoil) -> None:
-    spoil(corpus)
+    assert failing(capsys, "check", corpus)[:2] == (3, "BAD_INPUT")
+    shutil.rmtree(corpus)
     assert failing(capsys, "check", corpus)[:2] == (3, "BAD_INPUT")
 
 
@@ -314,8 +285,8 @@ def test_analyze_measures_what_was_made_elsewhere(capsys, tmp_path, tokenizer_di
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
 def test_the_demo_ends_with_what_to_do_next(capsys, monkeypatch, tmp_path, quiet: tuple[str, ...]) -> None:
     settings = AuditSettings(model="m", corpus=tmp_path / "corpus", out=tmp_path / "run")
-    monkeypatch.setattr("clinaudit.audit.demo.run.run_demo", lambda *_args, **_kwargs: settings)
-    monkeypatch.setattr("clinaudit.audit.commands.demo.audit_and_say", lambda _settings: 1)
+    monkeypatch.setattr("clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: settings)
+    monkeypatch.setattr("clinaudit.audit.commands.audit.audit_and_say", lambda _settings: 1)
     assert run(["demo", str(tmp_path / "d"), *quiet]) == 0
     said = capsys.readouterr().out
     assert ("its patients are invented. It should fail" in said) is (not quiet)
@@ -368,7 +339,7 @@ def test_help_is_light_and_shows_examples(command: str) -> None:
 
 
 def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> None:
-    assert not {"torch", "transformers"} & set(loaded_by("import clinaudit.audit.demo.run")[1])
+    assert not {"torch", "transformers"} & set(loaded_by("import clinaudit.audit.demo.training")[1])
 
 
 def test_comparing_two_runs_needs_no_judge_and_no_model() -> None:

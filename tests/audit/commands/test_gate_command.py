@@ -107,8 +107,7 @@ def test_another_policy_is_decided_from_published_ranges(capsys, finished, tmp_p
     before = contents(finished.root)
     status, text = printed(capsys, finished.root, "--policy", policy)
     assert re.match(
-        rf"verdict: fail \(policy {policy}\): fails for \d of \d kinds .*\sThe model breaks",
-        " ".join(text.split()),
+        rf"verdict: fail \(policy {policy}\): fails for \d of \d kinds .*\sThe model breaks", " ".join(text.split())
     )
     assert said(text, "published")
     assert contents(finished.root) == before
@@ -124,8 +123,7 @@ def test_a_run_without_a_verdict_is_decided_under_the_default_policy(capsys, fin
     status, text = printed(capsys, copied.root)
     assert status == 1
     assert re.match(
-        r"verdict: fail \(policy default\): fails for \d of \d kinds .*\sThe model breaks",
-        " ".join(text.split()),
+        r"verdict: fail \(policy default\): fails for \d of \d kinds .*\sThe model breaks", " ".join(text.split())
     )
     assert said(printed(capsys, copied.root, "--exact")[1], "exact")
 

@@ -1,5 +1,6 @@
 """What `show` prints, and that colour and quiet are as people expect, in real processes."""
 
+import hashlib
 import json
 import os
 import pty
@@ -10,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from support.runs.finished_run import make_finished_run
+from support.runs.site_keys import write_site_keys
 
 from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.summary import say_summary
-from clinaudit.audit.demo.run import run_demo
+from clinaudit.audit.demo.training import run_demo
 from clinaudit.audit.publication.published_files import read_published
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.manifest import write_manifest
@@ -60,9 +63,9 @@ def test_an_audit_ends_with_how_to_name_the_run(
 
 
 def test_the_demo_is_named_as_invented(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("clinaudit.audit.demo.run.write_demo_corpus", lambda *_args, **_kwargs: None)
-    monkeypatch.setattr("clinaudit.audit.demo.run.train_demo_model", lambda *_args, **_kwargs: None)
-    monkeypatch.setattr("clinaudit.audit.demo.run.take_libraries_offline", lambda: None)
+    monkeypatch.setattr("clinaudit.audit.demo.training.write_demo_corpus", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr("clinaudit.audit.demo.training.train_demo_model", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr("clinaudit.audit.demo.training.take_libraries_offline", lambda: None)
     identity = run_demo(tmp_path / "demo", seed=0, quiet=True).identity
     assert "invented" in (identity.model_name or "")
     assert identity.date == "invented data"
@@ -146,3 +149,49 @@ def test_json_is_never_coloured(finished, command) -> None:
     document = json.loads(done.stdout)
     assert {"decision", "rules"} & document.keys()
     assert b"\x1b" not in done.stdout
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    (run.root / "results.json").write_text("{}")
+    write_manifest(run)
+    return run.root
+
+
+def verify(root: Path, *options: str | Path) -> int:
+    return run_command(["verify", str(root), *map(str, options)])
+
+
+def test_it_prints_one_digest_of_the_run(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify(root) == 0
+    digest = hashlib.sha256((root / "manifest.json").read_bytes()).hexdigest()
+    assert capsys.readouterr().out.splitlines() == [
+        "verified: 1 files are what the audit wrote",
+        f"run digest sha256:{digest}: write it into the minutes",
+    ]
+    (root / "results.json").write_text("[]")
+    assert verify(root) == 7
+    assert capsys.readouterr().out == ""
+
+
+def test_it_signs_and_checks(root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    keys, others = write_site_keys(tmp_path), write_site_keys(tmp_path, "others")
+    assert verify(root, "--key", keys.public) == 7
+    assert verify(root, "--sign", keys.private) == 0
+    assert f"signed: {root / 'manifest.sig'}" in capsys.readouterr().out
+    assert verify(root) == 0
+    assert "--key PUBKEY checks whose it is" in capsys.readouterr().out
+    assert verify(root, "--key", keys.public) == 0
+    assert "made with the private key of site.pub" in capsys.readouterr().out
+    assert verify(root, "--key", others.public) == 7
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error[INTEGRITY]: manifest.sig is no signature of this manifest")
+
+
+def test_what_was_changed_is_not_signed(root: Path, tmp_path: Path) -> None:
+    (root / "results.json").write_text("[]")
+    assert verify(root, "--sign", write_site_keys(tmp_path).private) == 7
+    assert not (root / "manifest.sig").exists()

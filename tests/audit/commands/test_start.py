@@ -78,7 +78,9 @@ def test_a_command_that_is_ended_says_so_and_leaves_signals_as_they_were(
 ) -> None:
     # Other libraries in this process, such as Ray, may have left a handler of their own.
     before = signal.signal(number, signal.SIG_DFL)
-    monkeypatch.setattr("clinaudit.audit.demo.run.run_demo", lambda *_args, **_kwargs: os.kill(os.getpid(), number))
+    monkeypatch.setattr(
+        "clinaudit.audit.demo.training.run_demo", lambda *_args, **_kwargs: os.kill(os.getpid(), number)
+    )
     try:
         assert run(["demo", str(tmp_path / "d")]) == 130
         assert signal.getsignal(number) is signal.SIG_DFL

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from clinaudit.audit.demo.diagnoses import DIAGNOSES
 from clinaudit.audit.demo.notes import write_notes
-from clinaudit.audit.demo.population import draw_population
+from clinaudit.audit.demo.population import DIAGNOSES, draw_population
 
 #: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.
 HEADERS: tuple[str, ...] = (

@@ -14,8 +14,8 @@ from clinaudit.audit.gate.sample_size import (
     would_pass,
 )
 from clinaudit.audit.statistics.intervals import clopper_pearson
+from clinaudit.priors.fragments import Coverage
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.priors.uniqueness import Coverage
 
 
 @pytest.mark.parametrize("maximum", [0.01, 0.02, 0.05, 0.1])

@@ -7,7 +7,13 @@ import pytest
 from support.repeating_notes import PLAIN, QUIET, corpus_with, plan
 from support.tallies import inside
 
-from clinaudit.audit.generation.drift import DRIFT_PROMPTS, DRIFT_TOKENS, DriftCheck, choose_alone, equal_leading_share
+from clinaudit.audit.generation.decoding import (
+    DRIFT_PROMPTS,
+    DRIFT_TOKENS,
+    DriftCheck,
+    choose_alone,
+    equal_leading_share,
+)
 from clinaudit.audit.generation.own_repeats import OwnRepeats, find_own_repeats
 from clinaudit.audit.generation.stage import Decoding, find_drift, generate
 from clinaudit.audit.model.audited_model import AuditedModel

@@ -12,8 +12,7 @@ from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_rec
 from clinaudit.audit.generation.record import as_unguarded, generation_rows
 from clinaudit.audit.generation.stage import cut_at_repeats, generate, load_finished_generations
 from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
+from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.store import StoredGeneration, open_store

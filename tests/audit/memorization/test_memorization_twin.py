@@ -14,9 +14,8 @@ from clinaudit.audit.memorization.verbatim import attribute_generations
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.priors.clinical_terms import clinical_terms
-from clinaudit.priors.corpus.packed_notes import pack_notes
-from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.corpus.note_texts import pack_notes
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 

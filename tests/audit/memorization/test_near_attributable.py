@@ -28,9 +28,8 @@ from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.ranges.results import publish
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.priors.clinical_terms import clinical_terms
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile

@@ -34,11 +34,11 @@ from clinaudit.audit.memorization.stage import measure_memorization
 from clinaudit.audit.memorization.summary import GenerationMetrics
 from clinaudit.audit.model.token_cache import open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.learned_profile import learn_profile
 from clinaudit.priors.prompts import Prior, PromptWriter, write_priors
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS

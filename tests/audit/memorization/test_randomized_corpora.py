@@ -29,7 +29,7 @@ from clinaudit.audit.memorization.verbatim import AnalyzedGeneration, TokenFlags
 from clinaudit.audit.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.corpus.note_texts import pack_notes
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
 

@@ -11,8 +11,7 @@ from clinaudit.audit.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.chat import SYSTEM, ChatRequest, RenderedChat, converse
-from clinaudit.priors.renderings import PromptFormChoice
+from clinaudit.priors.renderings import SYSTEM, ChatRequest, PromptFormChoice, RenderedChat, converse
 
 LINES = ["patient: Ada Lund", "cc: cough"]
 OPENING = "patient: Ada Lund\ncc: cough\nhpi:"

@@ -8,8 +8,7 @@ import shutil
 
 import pytest
 
-from clinaudit.audit.model.token_spans import TokenSpans
-from clinaudit.audit.model.tokenizer import ModelTokenizer, decode_with_spans
+from clinaudit.audit.model.tokenizer import ModelTokenizer, TokenSpans, decode_with_spans
 from clinaudit.errors import BadInputError
 from clinaudit.templates.spans import Span
 

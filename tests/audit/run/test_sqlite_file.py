@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.run.sqlite_file import open_pure_cache, open_sqlite, remove_sqlite
+from clinaudit.audit.run.durable_files import open_pure_cache, open_sqlite, remove_sqlite
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT)"
 PROBE = "SELECT key, value FROM kept LIMIT 1"

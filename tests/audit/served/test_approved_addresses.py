@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clinaudit.audit.served.approved_addresses import ServedModel, parse_served_model, require_approved
+from clinaudit.audit.served.access import ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UnsafeError, UsageError
 
 APPROVED = ("models.example.org", "10.0.0.7", "2001:db8::1", "a.localhost")

@@ -27,16 +27,7 @@ from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 
 @pytest.mark.parametrize(
-    "fault",
-    [
-        drops,
-        breaks_off,
-        status(429, retry_after="0.01"),
-        status(408),
-        status(500),
-        status(502),
-        status(503),
-    ],
+    "fault", [drops, breaks_off, status(429, retry_after="0.01"), status(408), status(500), status(502), status(503)]
 )
 def test_passing_faults_end_in_the_right_verdict(server, cache, fault):
     server.faults[SECRET] = [fault, fault]

@@ -8,8 +8,7 @@ from support.servers.fault_server import MODEL, status
 from support.servers.served_judging import POSITIVE, SECRET, judge_at, judgements
 
 from clinaudit.audit.judge.served_judge import OpenAIJudge
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError
 

@@ -7,9 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.priors.corpus.ages import Age, completed_years, parse_age, require_possible_year
-from clinaudit.priors.corpus.cells import CellError, Kind, as_text, parse_count, parse_flag, parse_sex, parse_split
-from clinaudit.priors.corpus.dates import UNDECIDED, DayOrder, find_day_order, parse_birth, parse_date
+from clinaudit.priors.corpus.cells import (
+    UNDECIDED,
+    Age,
+    CellError,
+    DayOrder,
+    Kind,
+    as_text,
+    completed_years,
+    find_day_order,
+    parse_age,
+    parse_birth,
+    parse_count,
+    parse_date,
+    parse_flag,
+    parse_sex,
+    parse_split,
+    require_possible_year,
+)
 
 DAY_FIRST, MONTH_FIRST, MIXED = DayOrder(7, 0), DayOrder(0, 7), DayOrder(7, 8)
 

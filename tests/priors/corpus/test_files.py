@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import zstandard
-from support.corpus_tables import CSV, GOOD_ROW, JSONL, SECRET, problems_of
+from support.corpus_tables import CSV, GOOD_ROW, SECRET, problems_of
 
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.priors.corpus import files as reading
@@ -84,12 +84,6 @@ def test_a_corpus_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     assert problems_of(tmp_path / "notes.txt")[0].startswith("notes.txt: its name must end in one of .parquet, .csv")
     assert problems_of(tmp_path)[0].startswith("notes: there is no notes table")
-
-
-def test_two_files_for_one_table_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "notes.csv").write_bytes(CSV)
-    (tmp_path / "notes.jsonl.gz").write_bytes(gzip.compress(JSONL))
-    assert problems_of(tmp_path) == ["notes: is given by more than one file: notes.csv, notes.jsonl.gz; keep one"]
 
 
 def test_a_file_the_system_refuses_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

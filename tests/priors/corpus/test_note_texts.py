@@ -19,14 +19,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.errors import BadInputError, StorageError
 from clinaudit.priors.corpus import parquet
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.corpus.description import describe_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.note_texts import NoteTexts
-from clinaudit.priors.corpus.packed_notes import pack_notes, release_pages
+from clinaudit.priors.corpus.note_texts import NoteTexts, pack_notes, release_pages
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.templates.sections import normalize_newlines

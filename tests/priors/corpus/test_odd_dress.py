@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from clinaudit.audit.preview.survey import describe_corpus
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.priors.corpus.description import describe_corpus
 from clinaudit.priors.corpus.patient import Patient
 
 PLAIN = {
@@ -103,8 +103,7 @@ def test_records_and_data_frames_are_read_as_the_plain_corpus(tmp_path: Path, pl
     assert meaning(corpus) == meaning(plain)
     assert corpus.readings == (
         "patients.parquet: columns were read by other names: Patient ID as patient_id, SPLIT as split, Age as age, "
-        "Name "
-        "as name, DOB as dob.",
+        "Name as name, DOB as dob.",
         "patients.parquet: columns that are not read: ward.",
         "diagnoses.jsonl: columns were read by other names: patientID as patient_id, DIAGNOSIS as diagnosis.",
     )
@@ -115,8 +114,7 @@ def test_what_was_read_otherwise_is_said_to_the_owner_alone(tmp_path: Path) -> N
     assert corpus.readings == (
         "Notes.CSV: its cells are separated by semicolons.",
         "Notes.CSV: columns were read by other names: Patient_ID as patient_id, Note ID as note_id, TEXT as text, "
-        "Visit "
-        "Date as visit_date.",
+        "Visit Date as visit_date.",
         "Notes.CSV: column visit_date was read as day, month, year: row 2 leaves no other reading.",
         "patients.csv: its cells are separated by semicolons.",
         "patients.csv: columns were read by other names: Patient ID as patient_id, Split as split, Age as age, Sex as "
@@ -138,10 +136,7 @@ def test_synonyms_are_not_guessed_and_columns_left_out_are_named(tmp_path: Path)
 
 
 def test_pooled_ages_and_years_of_birth_are_what_they_say(tmp_path: Path) -> None:
-    files = {
-        **PLAIN,
-        "patients.csv": "patient_id,age,dob\na,90+,\nb,,1950\nc,>89,1931-01-01\n",
-    }
+    files = {**PLAIN, "patients.csv": "patient_id,age,dob\na,90+,\nb,,1950\nc,>89,1931-01-01\n"}
     corpus = read_corpus(write(tmp_path / "odd", files))
     unknown = [None] * 5
     assert corpus.patients["a"] == Patient("a", "train", 90, None, None, None, *unknown[:4], age_is_pooled=True)

@@ -13,6 +13,7 @@ from support.patient_facts import NOTE, PROFILE
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.patient import read_patient_list
 from clinaudit.priors.corpus.people import LEAST_WORDS, MOST_IDS
 from clinaudit.priors.facts import identity_reader
 
@@ -272,3 +273,20 @@ def test_nobody_of_aci_bench_is_joined_until_their_notes_are_given_twice(tmp_pat
     corpus = corpus_of(tmp_path, twice)
     assert len(corpus.patients) == len(notes)
     assert corpus.people.person_of == {one: patient for patient in notes for one in (patient, f"x{patient}")}
+
+
+def test_a_patient_of_the_validation_split_is_not_called_unknown(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("known\nheld\n\nother\n")
+    with pytest.raises(BadInputError) as caught:
+        read_patient_list(tmp_path / "ids.txt").require_known({"known"}, validation={"held"})
+    assert list(caught.value.problems) == [
+        "ids.txt line 2: is of the validation split, which is never probed",
+        "ids.txt line 4: no patient with notes has this id",
+    ]
+    assert caught.value.message == "ids.txt names patients who cannot be probed; correct these lines"
+
+
+def test_other_ids_of_a_person_are_the_person_by_the_first_line(tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("b2\na\nb\n")
+    people = read_patient_list(tmp_path / "ids.txt").as_people({"b": "b", "b2": "b"})
+    assert people.lines == {"b": 1, "a": 2}

@@ -3,7 +3,7 @@
 import pytest
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 
 
 def test_cells_of_a_column_with_one_problem_are_one_line() -> None:

@@ -11,7 +11,7 @@ import zstandard
 from support.corpus_tables import CSV, GOOD_ROW, JSONL, TEXT, notes_rows, problems_of
 
 from clinaudit.priors.corpus.files import find_file
-from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import PATIENTS, read_table
 
 
@@ -81,21 +81,16 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             b"id,note_id,text\nZebulon,1,Zebulon\n",
             [
                 "notes.csv, column patient_id: is missing; the first line must name the columns "
-                "(it was read as 3 names separated by commas)",
+                "(it was read as 3 names separated by commas)"
             ],
         ),
         ("notes.jsonl", b'{"patient_id": "a", "note_id": "Zebulon"}', ["notes.jsonl, column text: is missing"]),
         (
             "notes.csv",
-            b"patient_id,note_id,text,text\nZebulon,1,Zebulon,x\n",
-            ["notes.csv, column text: is given more than once (case, blanks and underscores in a name do not count)"],
-        ),
-        (
-            "notes.csv",
             b"patient_id,note_id,text\na,1,x\na,2\na,3,Zebulon,y\n\na,5,z\n",
             [
                 "notes.csv, in 2 rows (2, 3): has not as many fields as the header, which has 3, separated by commas; "
-                "a cell that holds a delimiter (as in 1,5) must stand in quotes",
+                "a cell that holds a delimiter (as in 1,5) must stand in quotes"
             ],
         ),
         (
@@ -122,7 +117,6 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
             gzip.compress(b"patient_id,note_id,text\na,1,Zebulon \xe9\n", mtime=0),
             ["notes.csv.gz, row 1, column text: is not UTF-8; save the file as UTF-8"],
         ),
-        ("notes.csv", "patient_id,note_id,text\na,1,x\n".encode("utf-16"), ["notes.csv: is UTF-16; save it as UTF-8"]),
         ("notes.csv", b"patient_id,note_id,text\na,1,x\0y\n", ["notes.csv, row 1, column text: holds a NUL character"]),
         (
             "notes.csv.gz",
@@ -177,8 +171,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
                 "notes.jsonl, column text, in 2 rows (3, 5): is not text",
                 "notes.jsonl, column text, in 2 rows (4, 6): is blank",
                 "notes.jsonl, row 5, column note_id: is a number with a fraction, as 7.0; save identifiers as text or "
-                "as "
-                "whole numbers",
+                "as whole numbers",
                 "notes.jsonl, row 5, column patient_id: is not text",
                 "notes.jsonl, row 6, column patient_id: has blanks around it",
                 "notes.jsonl, row 7, column note_id: is blank",
@@ -188,9 +181,7 @@ def test_a_note_longer_than_the_csv_modules_default_limit_is_read(tmp_path: Path
         (
             "notes.csv",
             b"patient_id,note_id,text\na,Zebulon,x\nb,2,x\nc,Zebulon,x\nd,Zebulon,x\n",
-            [
-                "notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row",
-            ],
+            ["notes.csv, column note_id, in 3 rows (1, 3, 4): has the same note_id as another row"],
         ),
     ],
 )
@@ -237,8 +228,7 @@ def test_all_tables_are_checked_at_once(tmp_path: Path) -> None:
     assert problems_of(tmp_path) == [
         "diagnoses.csv, row 1, column present: is neither true nor false (nor yes, no, 1 or 0)",
         "diagnoses.csv, row 2, column patient_id: is in no other table (identifiers must be written exactly alike in "
-        "all "
-        "tables: 007 is not 7)",
+        "all tables: 007 is not 7)",
         "notes.csv, row 1, column text: is blank",
         "notes.csv, row 1, column visit_date: is not a date; write it as 2024-01-31",
         "patients.jsonl, row 1, column split: is none of train, nontrain (held out of training) and validation",

@@ -43,9 +43,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "a delimiter that nobody reads": (
         notes("sep=#\npatient_id#note_id#text\na#1#Zebulon\n"),
-        [
-            "notes.csv: declares a delimiter that is not read; use commas, semicolons, tabs or vertical bars",
-        ],
+        ["notes.csv: declares a delimiter that is not read; use commas, semicolons, tabs or vertical bars"],
     ),
     "no header": (
         notes("a;1;Zebulon one\nb;2;Zebulon two\n"),
@@ -59,15 +57,14 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         notes("Patient ID;Note ID;Body\na;1;Zebulon\n"),
         [
             "notes.csv, column text: is missing; the first line must name the columns (it was read as 3 names "
-            "separated "
-            "by semicolons)"
+            "separated by semicolons)"
         ],
     ),
     "a decimal comma in a table of commas": (
         patients("a,train,46,5", "b,train,47,0"),
         [
             "patients.csv, in 2 rows (1, 2): has not as many fields as the header, which has 3, separated by commas"
-            + FIELDS,
+            + FIELDS
         ],
     ),
     "an age with a decimal comma that is no whole one": (
@@ -119,8 +116,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         {"Notes_2024.xlsx": b"x", "letters.csv": b"x", "Zebulon.docx": b"x", "Zebulon 2.docx": b"x", "README": b"x"},
         [
             "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: "
-            "Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
+            "found: Notes_2024.xlsx, letters.csv, files ending in .docx (2), other files (1)"
         ],
     ),
     "a folder with a workbook alone": (
@@ -143,8 +139,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         {f"Zebulon {n}.csv": NOTES for n in range(6)},
         [
             "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: "
-            "files ending in .csv (6)"
+            "found: files ending in .csv (6)"
         ],
     ),
     "a file of text that is no table": (
@@ -155,8 +150,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         notes('{"patient_id": 7.0, "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
         [
             "notes.jsonl, row 1, column patient_id: is a number with a fraction, as 7.0; save identifiers as text or "
-            "as "
-            "whole numbers"
+            "as whole numbers"
         ],
     ),
     "patients in a workbook": (
@@ -198,10 +192,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         ["patients.csv, column patient_id, in 2 rows (1, 3): has the same patient_id as another row"],
     ),
     # Splits
-    "a third split": (
-        patients("a,train,1", "b,test,2"),
-        [f"patients.csv, row 2, column split: {NO_SPLIT}"],
-    ),
+    "a third split": (patients("a,train,1", "b,test,2"), [f"patients.csv, row 2, column split: {NO_SPLIT}"]),
     "a patient in both splits": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\na,3,Zebulon,nontrain\n"),
         [
@@ -214,10 +205,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "notes.csv": "patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,train\n",
             "patients.csv": "patient_id,split\na,nontrain\nb,train\n",
         },
-        [
-            "patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it "
-            "out",
-        ],
+        ["patients.csv, row 1, column split: is not the one that the notes table gives; correct one, or leave it out"],
     ),
     "the split of some notes alone": (
         notes("patient_id,note_id,text,split\na,1,Zebulon,train\nb,2,x,\n"),
@@ -236,8 +224,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         patients("a,01/02/1950", "b,03/04/1960", columns="patient_id,dob"),
         [
             "patients.csv, column dob, in 2 rows (1, 2): can be read with the day or the month first, and no row of "
-            "the "
-            f"column decides; {WRITE_DATE}"
+            f"the column decides; {WRITE_DATE}"
         ],
     ),
     "British and American births in one column": (
@@ -272,9 +259,7 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     # Sexes and diagnoses
     "sexes as codes": (
         patients("a,1", "b,2", columns="patient_id,sex"),
-        [
-            "patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)",
-        ],
+        ["patients.csv, column sex, in 2 rows (1, 2): is a code; write female or male (or F, M, other, unknown)"],
     ),
     "sexes in another language": (
         patients("a,weiblich", "b,male", columns="patient_id,sex"),

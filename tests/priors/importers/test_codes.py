@@ -10,9 +10,9 @@ from support.exports.hospital import content_of
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.importers.codes import CodeBook, Labels
-from clinaudit.priors.importers.kinds import System
+from clinaudit.priors.importers import System
 from clinaudit.priors.importers.ledger import RecordError
+from clinaudit.priors.importers.values import CodeBook, Labels
 
 BOOK = CodeBook(load_panel())
 

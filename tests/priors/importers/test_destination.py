@@ -12,15 +12,15 @@ from support.exports.importing import import_export
 
 from clinaudit.audit.commands.main import run
 from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.importers.destination import left_behind, made_whole
+from clinaudit.priors.importers.corpus_writer import left_behind, made_whole
 
 _STUCK = """
 import signal, sys, time
 # A test run under nohup hands down that SIGHUP is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from pathlib import Path
-from clinaudit.audit.console.termination import ends_in_order
-from clinaudit.priors.importers.destination import made_whole
+from clinaudit.audit.console.streams import ends_in_order
+from clinaudit.priors.importers.corpus_writer import made_whole
 with ends_in_order(), made_whole(Path(sys.argv[1])) as directory:
     (directory / "notes.csv.zst").write_text("half")
     print("writing", flush=True)

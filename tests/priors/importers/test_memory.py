@@ -12,7 +12,7 @@ import pytest
 from support.exports import tables
 from support.exports.importing import import_export
 
-from clinaudit.priors.importers.kinds import Kind
+from clinaudit.priors.importers import Kind
 
 _NOTES = 80
 _TEXT = "word " * 60_000

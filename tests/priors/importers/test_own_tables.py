@@ -13,10 +13,10 @@ from support.exports.importing import import_export, refusal_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers import excel
-from clinaudit.priors.importers.column_map import read_column_map
 from clinaudit.priors.importers.excel import _as_text
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.omop import _birth
+from clinaudit.priors.importers.own_table import read_column_map
 
 MAP = """
 [columns]

@@ -12,7 +12,6 @@ from support.exports import fhir, tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.importers.importing import LEDGER_NAME
 from clinaudit.priors.importers.ledger import REJECTED_NAME
 
 Rows = dict[str, list[list[Any]]]
@@ -75,7 +74,7 @@ def test_rejected_records_are_listed_where_they_are_allowed(tmp_path: Path) -> N
     assert imported.notes == 2
     notes = imported.tables["discharge"]
     assert (notes.total, notes.read, notes.rejected.total()) == (2, 1, 1)
-    ledger = json.loads((tmp_path / "corpus" / LEDGER_NAME).read_text(encoding="utf-8"))
+    ledger = json.loads((tmp_path / "corpus" / "import.json").read_text(encoding="utf-8"))
     for table in ledger["tables"].values():
         assert table["total"] == table["read"] + table["rejected"]
         assert table["read"] == table["used"] + table["not_needed"]

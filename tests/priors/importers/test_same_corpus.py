@@ -11,7 +11,7 @@ from support.exports.importing import import_export, refusal_of
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.importers.kinds import Kind
+from clinaudit.priors.importers import Kind
 
 
 def _written(kind: str, folder: Path) -> tuple[Kind, Path, Path | None]:

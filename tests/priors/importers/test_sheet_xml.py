@@ -8,7 +8,7 @@ from support.exports import tables
 from support.exports.importing import import_export, refusal_of
 
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.priors.importers.sheet_xml import find_errors
+from clinaudit.priors.importers.excel import find_errors
 
 MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
 

@@ -8,8 +8,9 @@ from support.corpus_tables import SECRET
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.importers.importing import Imported, ImportRequest, plan_import
-from clinaudit.priors.importers.kinds import Kind, System
+from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers.export import Imported, ImportRequest
+from clinaudit.priors.importers.importing import plan_import
 
 
 def import_export(

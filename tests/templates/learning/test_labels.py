@@ -1,7 +1,7 @@
 """Labels in banners: where they end, which words belong to them, and what they hold."""
 
+from clinaudit.templates.learning import SampleNote, enough, frequency_class
 from clinaudit.templates.learning.labels import assign_facts, find_labels
-from clinaudit.templates.learning.sample import SampleNote, enough, frequency_class
 
 NAMES = ("Ada Lund", "Mia Ode", "Ian Silva", "Zoë Weiss", "Tom Novak", "Olu Hill")
 

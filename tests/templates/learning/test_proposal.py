@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
-from clinaudit.templates.layouts import LayoutReader
+from clinaudit.templates.learning import SampleNote
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
-from clinaudit.templates.learning.sample import SampleNote
 from clinaudit.templates.profile import NoteProfile, load_profile
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.sections import LayoutReader, normalize_newlines
 
 ENCOUNTER = ("name", "dob", "visit_date", "provider", "practice", "chief_complaint", "hpi")
 _HEADING = re.compile(r"\*\*(.+?)\*\*")

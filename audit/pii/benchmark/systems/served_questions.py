@@ -16,16 +16,17 @@ from clinaudit.audit.choices import AskingStrategy
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.served.cost import estimate_tokens
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
     TEXTS,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     list_schema,
     object_schema,
     question_id,
+    read_answer,
     restore_control_tokens,
 )
 

@@ -21,14 +21,15 @@ from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
 from clinaudit.audit.pii.benchmark.systems.served_questions import Inquiry
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.served.cost import AskingEstimate
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     object_schema,
     question_id,
+    read_answer,
 )
 from clinaudit.reports.schema.pii_bench import MaskingStrategy
 

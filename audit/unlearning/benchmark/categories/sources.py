@@ -16,8 +16,7 @@ from clinaudit.audit.unlearning.benchmark.charts import Chart
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import iter_records
+from clinaudit.priors.corpus.records import Problems, iter_records
 
 _ROLE: Final = "the categories"
 

@@ -10,14 +10,15 @@ from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     object_schema,
     question_id,
+    read_answer,
 )
 
 SYSTEM: Final = (

@@ -18,8 +18,7 @@ from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.statistics.agreement import cohen_kappa
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import iter_records
+from clinaudit.priors.corpus.records import Problems, iter_records
 
 SHEET_COLUMNS: Final = ("item_id", "title", "category", "supported")
 _ROLE: Final = "the sheet"

@@ -15,8 +15,7 @@ from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Questio
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.problems import Problems
-from clinaudit.priors.corpus.records import Record, is_encodable, iter_records
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
 QUESTION_FIELDS: Final = ("patient_id", "kind", "holdout", "question", "answer", "facts", "keywords")
 _ROLE: Final = "the questions"

@@ -10,16 +10,17 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
     TEXTS,
     Question,
+    StrictModel,
     break_control_tokens,
     fence_marker,
     list_schema,
     object_schema,
     question_id,
+    read_answer,
     restore_control_tokens,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, Literal, get_args
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.determinism import deterministic
+from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel

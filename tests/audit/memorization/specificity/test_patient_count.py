@@ -8,7 +8,7 @@ import pytest
 from clinaudit.audit.cluster.shards import LocalRunner
 from clinaudit.audit.memorization.specificity import patient_count as specificity
 from clinaudit.audit.memorization.specificity.patient_count import SpecificityEngine, copy_patients, count_patients
-from clinaudit.priors.corpus.packed_notes import pack_notes
+from clinaudit.priors.corpus.note_texts import pack_notes
 
 BOTH = pytest.mark.parametrize("engine", ["aho-corasick", "windows"])
 

@@ -12,7 +12,7 @@ from clinaudit.audit.memorization.specificity.value_mask import (
     mask_text,
 )
 from clinaudit.priors.identity import Identity
-from clinaudit.priors.written_dates import WrittenDates
+from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.spans import Span
 
 DATES = WrittenDates(["%m/%d/%Y", "%Y-%m-%d", "%m/%d/%y", "%d %B %Y"])

@@ -12,10 +12,14 @@ import sys
 
 import pytest
 
-from clinaudit.audit.model.engines.options import EngineOptions
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, require_fitting
-from clinaudit.audit.model.engines.repetition_guard import first_repeated_ngram
-from clinaudit.audit.model.engines.selection import make_engine, resolve_engine
+from clinaudit.audit.model.audited_model import make_engine, resolve_engine
+from clinaudit.audit.model.engines.memory import EngineOptions
+from clinaudit.audit.model.engines.protocol import (
+    GenerationOutput,
+    GenerationRequest,
+    first_repeated_ngram,
+    require_fitting,
+)
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import BadInputError, UsageError
 
@@ -30,9 +34,9 @@ needs_vllm = pytest.mark.skipif(
 RUN_VLLM = """
 import dataclasses, json, sys, torch
 from pathlib import Path
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationRequest
-from clinaudit.audit.model.engines.selection import make_engine
+from clinaudit.audit.model.audited_model import make_engine
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.errors import ClinauditError
 

@@ -2,16 +2,23 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.model.audited_model import find_model
-from clinaudit.audit.model.engines import memory, options
-from clinaudit.audit.model.engines.memory import FreeMemory, free_main_memory, require_loadable
-from clinaudit.audit.model.engines.options import EngineOptions, require_usable_options
+from clinaudit.audit.model import audited_model
+from clinaudit.audit.model.audited_model import choose_threads, find_model
+from clinaudit.audit.model.engines import memory
+from clinaudit.audit.model.engines.memory import (
+    EngineOptions,
+    FreeMemory,
+    free_main_memory,
+    require_loadable,
+    require_usable_options,
+)
 from clinaudit.audit.model.files import ModelFiles, inspect_model
-from clinaudit.audit.model.safetensors_header import TensorHeader
+from clinaudit.audit.model.model_directory import TensorHeader
 from clinaudit.errors import BadInputError, UsageError
 
 GIB = 1 << 30
@@ -139,13 +146,13 @@ def test_quantized_weights_need_a_gpu(tmp_path: Path, free: Callable[[float], No
 def test_options_that_do_not_go_together(
     given: EngineOptions, engine: str, is_cluster: bool, gpus: int, match: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(options, "count_gpus", lambda: gpus)
+    monkeypatch.setattr(memory, "count_gpus", lambda: gpus)
     with pytest.raises(UsageError, match=match):
         require_usable_options(given, engine, is_cluster=is_cluster)  # type: ignore[arg-type]
 
 
 def test_options_that_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(options, "count_gpus", lambda: 2)
+    monkeypatch.setattr(memory, "count_gpus", lambda: 2)
     usable = [
         (EngineOptions(8, 2, 0.8), "vllm", False),
         (EngineOptions(max_batch=8), "transformers", True),
@@ -174,3 +181,12 @@ def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path: Path) -> No
             approved_hosts=(),
             base_model=tmp_path / "model",
         )
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "size", "threads"),
+    [(3, "2", 5 << 30, 3), (None, "2", 5 << 30, 2), (None, "", 540 << 20, 1), (None, "0", 1, 1), (None, "x,y", 1, 1)],
+)
+def test_threads_are_those_asked_for_and_one_for_a_small_model(monkeypatch, option, environment, size, threads):
+    monkeypatch.setattr(audited_model, "_ASKED", environment)
+    assert choose_threads(SimpleNamespace(weight_bytes=size), EngineOptions(threads=option)) == threads

@@ -10,8 +10,7 @@ import pytest
 
 from clinaudit.audit.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.served.access import Access
-from clinaudit.audit.served.approved_addresses import ServedModel
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
 SECRET = "Jane Roe, born 1 April 1970"
@@ -111,10 +110,7 @@ def request(key: str, prompt: str) -> GenerationRequest:
 
 def test_yields_text_and_asks_greedily(server, engine):
     outputs = {output.key: output for output in engine.generate([request("a", "x y"), request("b", "z")])}
-    assert outputs == {
-        "a": GenerationOutput("a", (), "stop", "X Y"),
-        "b": GenerationOutput("b", (), "stop", "Z"),
-    }
+    assert outputs == {"a": GenerationOutput("a", (), "stop", "X Y"), "b": GenerationOutput("b", (), "stop", "Z")}
     for _, body in server.seen:
         assert (body["model"], body["temperature"], body["max_tokens"], body["n"]) == ("tiny", 0.0, 9, 1)
     assert list(engine.generate([])) == []

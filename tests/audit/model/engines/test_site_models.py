@@ -12,9 +12,9 @@ import pytest
 import torch
 from support.models.tiny_models import CONTEXT, peft_merged, save_adapter, save_llama
 
-from clinaudit.audit.model.engines.options import EngineOptions
+from clinaudit.audit.model.audited_model import make_engine
+from clinaudit.audit.model.engines.memory import EngineOptions
 from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.engines.selection import make_engine
 from clinaudit.audit.model.files import ModelFiles, inspect_adapted, inspect_model
 
 #: peft warns of settings that do not matter here.
@@ -28,7 +28,7 @@ RUN_VLLM = """
 import json, os, sys, tempfile
 from pathlib import Path
 from clinaudit.audit.model.engines.protocol import GenerationRequest
-from clinaudit.audit.model.engines.selection import make_engine
+from clinaudit.audit.model.audited_model import make_engine
 from clinaudit.audit.model.files import inspect_adapted, inspect_model
 
 job = json.load(sys.stdin)

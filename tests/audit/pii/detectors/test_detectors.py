@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
-from clinaudit.audit.model.english_pipeline import pieces_of
+from clinaudit.audit.language.english_pipeline import pieces_of
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rules import RECOGNIZERS, RuleDetector
@@ -105,7 +105,7 @@ def test_spacy_adds_names_that_nothing_stands_beside():
 
 
 def test_spacy_without_its_model_says_what_to_install(monkeypatch):
-    from clinaudit.audit.model import english_pipeline
+    from clinaudit.audit.language import english_pipeline
     from clinaudit.audit.pii.detectors import spacy_model
 
     monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))

@@ -12,8 +12,8 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.word_lists import allowed_terms, is_allowed, is_dosed_drug, read_words
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.priors.clinical_terms import drug_words
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.diagnoses import drug_words
 from clinaudit.templates.profile import load_profile
 
 PATIENTS = [

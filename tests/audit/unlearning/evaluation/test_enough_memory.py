@@ -13,7 +13,7 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import FreeMemory, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles, inspect_model
-from clinaudit.audit.model.safetensors_header import TensorHeader
+from clinaudit.audit.model.model_directory import TensorHeader
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.pieces import Pieces

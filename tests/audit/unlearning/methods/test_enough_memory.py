@@ -10,7 +10,7 @@ from support.unlearning.tiny_job import make_job
 from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import FreeMemory
 from clinaudit.audit.model.files import ModelFiles, inspect_model
-from clinaudit.audit.model.safetensors_header import TensorHeader
+from clinaudit.audit.model.model_directory import TensorHeader
 from clinaudit.audit.unlearning.methods import model_in_training
 from clinaudit.audit.unlearning.methods.finetune import finetune
 from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory

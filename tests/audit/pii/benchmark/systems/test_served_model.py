@@ -21,9 +21,8 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_what_is_needed,
 )
 from clinaudit.audit.pii.benchmark.systems.utility import Utilities, measure_utility
-from clinaudit.audit.served.access import Access
+from clinaudit.audit.served.access import Access, ServedModel
 from clinaudit.audit.served.answer_cache import open_memory_cache
-from clinaudit.audit.served.approved_addresses import ServedModel
 from clinaudit.audit.served.question import Question
 from clinaudit.errors import BadInputError, UnsafeError
 

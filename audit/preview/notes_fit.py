@@ -1,0 +1,223 @@
+"""How notes and patients table fit each other and a note-template profile, beyond what `profile_fit` counts.
+
+What the text says of facts that the profile calls absent, by the words and shapes with which `template learn` finds
+facts; what share of the table's values stands in the patients' own notes; and which facts the template finds in the
+wrong place, so that a prompt that rests on one does not fit. Findings hold words of the profile and counts.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
+from clinaudit.priors.tiers import HISTORY, Fact
+from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, SampleNote
+from clinaudit.templates.learning.known_words import fact_of_label
+from clinaudit.templates.learning.proposal import LayoutSearch
+from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.names import NO_LAYOUT, named_layout
+from clinaudit.templates.note_fields import placed_sources
+from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.sections import normalize_newlines
+
+#: More of a layout's notes tell no more of what stands in most.
+_MOST_NOTES: Final = 100
+#: Facts whose shape alone tells them in a banner.
+_SHAPED: Final = frozenset({"name", "dob", "age", "sex", "visit_date"})
+
+
+def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
+    """Return how the profile fits the notes asked with, and what their text says against it, problems first."""
+    fit = measure_fit(facts, profile)
+    sources = [source for known in facts.values() for source in known.sources]
+    rules = {layout.name: layout for layout in profile.layouts}
+    found = [*fit.findings]
+    for name in {known.layout: None for known in sources if known.layout != NO_LAYOUT}:
+        patients = [known for known in sources if known.layout == name]
+        patients = patients[:: -(-len(patients) // _MOST_NOTES)]
+        found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
+    return replace(fit, findings=tuple(sorted(found, key=lambda finding: finding.level != "problem")))
+
+
+def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    """Yield the facts that the layout says do not stand in its notes, and that stand in most."""
+    denied = layout.fields.keys() - placed_sources(layout).keys()
+    name = patients[0].layout
+    for fact, found in sorted(_standing(patients).items() if denied else ()):
+        if fact in denied and found > MOST * len(patients):
+            text = (
+                f"{named_layout(name)}: not_in_notes names {fact}, and {found} of {len(patients)} notes looked at hold "
+                "it; say where it stands: prompts may hold it at tiers that do not know it"
+            )
+            yield Finding(Kind.FACT_DENIED, "problem", name, fact, len(patients) - found, len(patients), text)
+
+
+def _standing(patients: Sequence[PatientFacts]) -> Counter[str]:
+    """Return facts -> notes that hold them, as the learner finds them."""
+    notes = [SampleNote(normalize_newlines(known.note), {}) for known in patients]
+    layout = LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
+    counts = Counter[str]()
+    if layout is not None:
+        # What a value only looks like may be another fact: the words of its label tell.
+        told = {use.fact: use.patients for use in layout.labels if use.fact and fact_of_label(use.label) == use.fact}
+        shaped = {fact: line.patients for line in layout.lines for fact in line.facts if fact in _SHAPED}
+        headers = {fact: layout.headers.patients[words[0]] for fact, words in layout.under.items()}
+        counts.update({**headers, **shaped, **told})
+    return counts
+
+
+def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    name, forms = patients[0].layout, (form_of(known.note) for known in patients)
+    for form, found in sorted(Counter(form for form in forms if form is not None).items()):
+        level: Literal["problem", "note"] = "problem" if found > (1 - MINIMUM_SHARE) * len(patients) else "note"
+        text = (
+            f"{named_layout(name)}: {found} of {len(patients)} notes looked at are {form}, or hold it; headers and "
+            f"facts are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
+        )
+        yield Finding(Kind.NOT_PLAIN, level, name, "sections", len(patients) - found, len(patients), text)
+
+
+_KINDS: Final = frozenset({Kind.VALUE_UNREAD, Kind.VALUE_REPEATED, Kind.DATE_ORDER_OTHER, Kind.BIRTH_AFTER_VISIT})
+_DATES: Final = frozenset({Fact.DOB, Fact.VISIT_DATE})
+
+
+def mark_doubtful_facts(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, PatientFacts]:
+    """Return the facts of all patients (by id), with those marked that are doubtful in the layout of their note."""
+    doubtful: dict[str, set[Fact]] = {}
+    rare: dict[str, set[Fact]] = {}
+    for finding in measure_fit(facts, profile).findings:
+        if finding.kind in _KINDS and finding.layout is not None and finding.found < MINIMUM_SHARE * finding.of:
+            marked = doubtful.setdefault(finding.layout, set())
+            marked.add(Fact(finding.subject))
+            if finding.kind is Kind.BIRTH_AFTER_VISIT:
+                marked |= _DATES
+        elif finding.kind is Kind.FACT_MISSING and finding.layout is not None and 2 * finding.found < finding.of:
+            # A section may be missing from a note; from most notes of a layout it is missing for the template alone.
+            rare.setdefault(finding.layout, set()).update(HISTORY.intersection({finding.subject}))
+    return {patient_id: _mark(known, doubtful, rare) for patient_id, known in facts.items()}
+
+
+def _mark(
+    known: PatientFacts, by_layout: Mapping[str, set[Fact]], rare_by_layout: Mapping[str, set[Fact]]
+) -> PatientFacts:
+    doubtful, rare = (of.get(known.layout, set()) for of in (by_layout, rare_by_layout))
+    # Without an age or a date of birth in the table the age follows from the note's dates.
+    follows = {Fact.AGE} if doubtful & _DATES and known.from_table.isdisjoint({Fact.AGE, Fact.DOB}) else set()
+    earlier = {tier: _mark(older, by_layout, rare_by_layout) for tier, older in known.earlier.items()}
+    return replace(known, doubtful=frozenset(doubtful | follows), rarely_found=frozenset(rare), earlier=earlier)
+
+
+_NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
+
+
+@dataclass(frozen=True, slots=True)
+class _ColumnFit:
+    """One column of the patients table beside the notes; counts of patients for whom the table has a value."""
+
+    known: int
+    #: The value stands in a note of the patient.
+    stands: int
+    #: The notes state another, or none where the note template says that they state one.
+    differs: int
+    #: Neither: the notes do not tell.
+    untold: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableFit:
+    """How a patients table fits the notes."""
+
+    columns: Mapping[Fact, _ColumnFit]
+    #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
+    compared: int
+    own_rows: int
+    #: Problems first.
+    findings: tuple[Finding, ...]
+
+
+def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
+    """Return how the rows of the patients table agree with the notes of their patients."""
+    columns: dict[Fact, _ColumnFit] = {}
+    for fact in IDENTIFYING:
+        told = Counter(known.table[fact] for known in patients if fact in known.table)
+        if told:
+            columns[fact] = _ColumnFit(
+                told.total(), told[Standing.STANDS], told[Standing.DIFFERS], told[Standing.UNTOLD]
+            )
+    compared = [known for known in patients if known.table]
+    own = sum(known.is_own_row for known in compared)
+    findings = [*_row_findings(compared, own), *_column_findings(columns), *_exchange_findings(patients)]
+    return TableFit(columns, len(compared), own, tuple(sorted(findings, key=lambda item: item.level != "problem")))
+
+
+def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Finding]:
+    if own >= MINIMUM_SHARE * len(compared):
+        return
+    others = [known.table for known in compared if not known.is_own_row]
+    by_birth = sum(
+        [fact for fact, standing in told.items() if standing is Standing.DIFFERS] == [Fact.DOB]
+        and Standing.STANDS in told.values()
+        for told in others
+    )
+    same_name = sum(told.get(Fact.NAME) is not Standing.DIFFERS for told in others)
+    with_header = sum(bool(known.headers) for known in compared)
+    text = (
+        f"patients table: {own} of {len(compared)} rows agree with the notes of their patient on name, date of birth "
+        "and sex; "
+    )
+    if not any(Standing.DIFFERS in told.values() for told in others):
+        text += "the notes of the others tell none of these, so that nothing shows whose rows they are"
+    elif 2 * with_header < len(compared) and 2 * same_name > len(others):
+        text += "few notes have a header of the note template, which seems to be that of other notes: mend it first"
+    elif 2 * by_birth > len(others):
+        text += (
+            f"{by_birth} of the others differ in the date of birth alone: make sure that date_formats has the right "
+            "order of day and month, and that the table has the right dates"
+        )
+    else:
+        text += "the table seems to be joined to other patients, and prompts made of it ask about somebody else"
+    yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, len(compared), text)
+
+
+def _column_findings(columns: Mapping[Fact, _ColumnFit]) -> Iterator[Finding]:
+    for fact, fit in columns.items():
+        name = _NAMES[fact]
+        if fit.differs:
+            text = (
+                f"patients table: for {fit.differs} of {fit.known} patients the notes have another {name} than the "
+                "table, or none where the note template says that they have one"
+            )
+            level: Literal["problem", "note"] = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
+            yield Finding(Kind.TABLE_DIFFERS, level, None, fact, fit.known - fit.differs, fit.known, text)
+        if fit.untold:
+            text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"
+            yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, fit.known - fit.untold, fit.known, text)
+
+
+def _exchange_findings(patients: Collection[PatientFacts]) -> Iterator[Finding]:
+    """Find provider and practice of the notes table exchanged: each stands in the note where the note has the other."""
+    exchanged = compared = 0
+    for known in patients:
+        said = {Fact.PROVIDER: known.latest.provider, Fact.PRACTICE: known.latest.practice}
+        stated = {fact: known.in_note[fact].value for fact in said if fact in known.in_note}
+        if len(stated) < len(said) or None in said.values():
+            continue
+        compared += 1
+        here, there = said[Fact.PROVIDER], said[Fact.PRACTICE]
+        is_right = _is_same(here, stated[Fact.PROVIDER]) or _is_same(there, stated[Fact.PRACTICE])
+        exchanged += not is_right and _is_same(here, stated[Fact.PRACTICE]) and _is_same(there, stated[Fact.PROVIDER])
+    if exchanged:
+        text = (
+            f"notes table: for {exchanged} of {compared} patients the note has the table's provider as its practice, "
+            "and the practice as its provider; the two columns, or the two places in the note template, are exchanged"
+        )
+        yield Finding(Kind.TABLE_EXCHANGED, "problem", None, Fact.PROVIDER, compared - exchanged, compared, text)
+
+
+def _is_same(said: str | None, stated: str) -> bool:
+    """Whether a table's value is what a note states; titles and parts of a place's name are often left out."""
+    one, other = set(words_of(said or "")), set(words_of(stated))
+    return bool(one and other) and (one <= other or other <= one)

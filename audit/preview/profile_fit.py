@@ -1,0 +1,383 @@
+"""How well a note-template profile fits a corpus: what its entries find in the patients' latest notes, by layout.
+
+Owns the counts and the findings that only notes can show: a label that never occurs, a date that no format reads, a
+note that fits no layout. Knows nothing of prompts or tiers. Findings hold words of the profile and counts; never a
+note's text or a patient's id.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from clinaudit.priors.facts import PatientFacts, read_age, read_sex
+from clinaudit.priors.fragments import find_known_headers
+from clinaudit.priors.tiers import HISTORY, Fact
+from clinaudit.templates.dates import other_order, read_birth_date, read_date
+from clinaudit.templates.learning.known_words import known_words
+from clinaudit.templates.names import NO_LAYOUT, named_layout
+from clinaudit.templates.note_fields import FoundField, placed_sources
+from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.text_file import EntryPath
+
+#: A fact of the fragment tiers that is found for fewer of a layout's patients is a problem: its prompts would miss it.
+MINIMUM_SHARE = 0.9
+#: Facts of the fragment tiers; any other may well be missing from a note.
+_OPENING_FACTS = (
+    *(Fact.NAME, Fact.DOB, Fact.VISIT_DATE, Fact.PROVIDER, Fact.PRACTICE),
+    *(Fact.CHIEF_COMPLAINT, Fact.HPI),
+)
+_DATES = (Fact.DOB, Fact.VISIT_DATE)
+#: Facts that differ between patients; one value for most of them is a place of something else.
+_PERSONAL = (Fact.NAME, Fact.DOB)
+#: From so many patients on, chance does not make all days of the month 12 or less ((12/31)^10 < 0.0001), nor one
+#: value the most common name.
+_ENOUGH = 10
+_MOST_COMMON_SHARE = 0.5
+#: A name longer than this is a line of text.
+_LONGEST_NAME = 100
+_WHAT = {
+    Fact.AGE: "an age in years",
+    Fact.SEX: "a sex",
+    **dict.fromkeys((Fact.NAME, Fact.PROVIDER, Fact.PRACTICE), "a name"),
+}
+
+
+class Kind(StrEnum):
+    """What a finding is about."""
+
+    NO_LAYOUT = "no_layout"
+    LAYOUT_UNUSED = "layout_unused"
+    FACT_MISSING = "fact_missing"
+    SOURCE_UNUSED = "source_unused"
+    VALUE_UNREAD = "value_unread"
+    VALUE_REPEATED = "value_repeated"
+    DATE_ORDER_UNTOLD = "date_order_untold"
+    DATE_ORDER_OTHER = "date_order_other"
+    DATE_FORMAT_UNUSED = "date_format_unused"
+    BIRTH_AFTER_VISIT = "birth_after_visit"
+    NO_HEADER = "no_header"
+    SECTION_UNUSED = "section_unused"
+    #: Of the text of the notes (`notes_fit`).
+    FACT_DENIED = "fact_denied"
+    NOT_PLAIN = "not_plain"
+    #: Of the patients table (`notes_fit`).
+    TABLE_OF_OTHERS = "table_of_others"
+    TABLE_DIFFERS = "table_differs"
+    TABLE_UNTOLD = "table_untold"
+    TABLE_EXCHANGED = "table_exchanged"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One way in which a profile does not fit its corpus."""
+
+    kind: Kind
+    #: A problem makes prompts or figures wrong or few; a note may well be as it should.
+    level: Literal["problem", "note"]
+    #: Name of the layout, or `NO_LAYOUT`; None where it is about all notes.
+    layout: str | None
+    #: What of the profile it is about: a fact, a layout, `date_formats`, `sections`, `layouts`.
+    subject: str
+    #: Of `of` patients, values or entries of the profile, `found` are as the profile says, or are of use.
+    found: int
+    of: int
+    #: One sentence for the reader, counts included.
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _FactFit:
+    """One placed fact in the latest notes of one layout."""
+
+    patients: int
+    #: Patients in whose latest note the fact was found.
+    found: int
+    #: Found values that are what the fact says: a date that a format reads, an age, a sex, a name.
+    read: int
+    #: Patients by the profile's entry that found the fact, entries that found nothing included.
+    sources: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _LayoutFit:
+    """The latest notes of one layout."""
+
+    layout: str
+    patients: int
+    facts: Mapping[Fact, _FactFit]
+    #: Patients whose latest note has a header.
+    with_header: int
+    #: Patients by section of the profile that a header of their latest note opens; all sections, in their order.
+    sections: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _DateOrder:
+    """The dates of one fact in one layout, by the orders of day and month in which they can be read."""
+
+    #: Dates that are read only as the profile orders them, only with day and month exchanged, and either way.
+    as_said: int
+    exchanged: int
+    either: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFit:
+    """What a profile finds in a corpus, and the findings, problems first."""
+
+    layouts: tuple[_LayoutFit, ...]
+    findings: tuple[Finding, ...]
+
+
+def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> ProfileFit:
+    """Return how the profile fits the notes that these patients are asked with (patient id -> facts)."""
+    by_layout: dict[str, list[PatientFacts]] = {layout.name: [] for layout in profile.layouts}
+    for known in facts.values():
+        for source in known.sources:
+            by_layout.setdefault(source.layout, []).append(source)
+    rules = {layout.name: layout for layout in profile.layouts}
+    fits: list[_LayoutFit] = []
+    findings: list[Finding] = []
+    for name, patients in by_layout.items():
+        # A note that fits no layout is read under the last one.
+        layout = rules.get(name, profile.layouts[-1])
+        if patients:
+            fit = _fit(name, layout, patients, profile)
+            fits.append(fit)
+            findings += _layout_findings(fit, layout, patients)
+    findings += _choice_findings(by_layout, len(facts))
+    findings += _section_findings(_count_sections(list(facts.values()), profile))
+    return ProfileFit(tuple(fits), tuple(sorted(findings, key=lambda finding: finding.level != "problem")))
+
+
+def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
+    """Return the entries of the profile's file that a finding is about, the most exact first; some may not be there."""
+    names = [layout.name for layout in profile.layouts]
+    index = names.index(finding.layout) if finding.layout in names else len(names) - 1
+    tails: list[tuple[str | int, ...]] = [("sections",)]
+    if finding.kind is Kind.FACT_DENIED:
+        tails = [("not_in_notes",)]
+    elif finding.kind in (Kind.NO_LAYOUT, Kind.LAYOUT_UNUSED, Kind.NOT_PLAIN):
+        tails = [()] if finding.kind is Kind.LAYOUT_UNUSED else []
+    elif finding.kind in (Kind.DATE_ORDER_OTHER, Kind.DATE_ORDER_UNTOLD, Kind.DATE_FORMAT_UNUSED):
+        tails = [("date_formats",)]
+    elif finding.kind is Kind.NO_HEADER:
+        tails = [("header_styles",), ("sections",)]
+    elif finding.subject in set(Fact):
+        tails = [("fields", str(finding.subject)), ("patterns",)]
+    entries: list[EntryPath] = [entry for tail in tails for entry in (("layouts", index, *tail), tail)]
+    return [*entries, ("layouts",)]
+
+
+def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> _LayoutFit:
+    facts: dict[Fact, _FactFit] = {}
+    for fact_id, sources in placed_sources(layout).items():
+        fact = Fact(fact_id)
+        values = [field.value for known in patients if (field := _field(known, fact)) is not None]
+        # A tag of de-identification stands in the right place, and is read as what it is.
+        tags = sum(fact in known.tagged for known in patients)
+        found_by = Counter(field.source for known in patients if (field := _place(known, fact)) is not None)
+        is_read = _reader_of(fact, layout)
+        facts[fact] = _FactFit(
+            patients=len(patients),
+            found=len(values) + tags,
+            read=sum(map(is_read, values)) + tags,
+            sources={**dict.fromkeys(sources, 0), **found_by},
+        )
+    return _LayoutFit(
+        layout=name,
+        patients=len(patients),
+        facts=facts,
+        with_header=sum(bool(known.headers) for known in patients),
+        sections=_count_sections(patients, profile),
+    )
+
+
+def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> dict[str, int]:
+    opened: Counter[str] = Counter()
+    for known in patients:
+        headers = {item.header for item in known.headers}
+        opened.update({profile.section_of[header] for header in headers if header in profile.section_of})
+    return {section: opened[section] for section in profile.section_of.values()}
+
+
+def _place(known: PatientFacts, fact: Fact) -> FoundField | None:
+    return known.in_note.get(fact) or known.in_prose.get(fact)
+
+
+def _field(known: PatientFacts, fact: Fact) -> FoundField | None:
+    """Return a fact that the note holds; a tag of de-identification is none."""
+    return None if fact in known.tagged else _place(known, fact)
+
+
+def _reader_of(fact: Fact, layout: Layout) -> Callable[[str], bool]:
+    """Return what tells whether a value is one of this fact."""
+    if fact in _DATES:
+        return lambda value: read_date(value, layout.date_formats) is not None
+    if fact is Fact.AGE:
+        return lambda value: read_age(value) is not None
+    if fact is Fact.SEX:
+        return lambda value: read_sex(value) is not None
+    if fact is Fact.NAME:
+        return lambda value: _is_name(value) and not any(char.isdigit() for char in value)
+    if fact in (Fact.PROVIDER, Fact.PRACTICE):
+        return _is_name
+    return lambda value: any(char.isalnum() for char in value)
+
+
+def _is_name(value: str) -> bool:
+    """Whether a value may name a person or a place; what holds a colon is a line with a label of its own."""
+    has_letter = any(char.isalpha() for char in value)
+    return has_letter and len(value) <= _LONGEST_NAME and not any(char in ":\n" for char in value)
+
+
+def _layout_findings(fit: _LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    for fact, of_fact in fit.facts.items():
+        yield from _fact_findings(fit.layout, fact, of_fact, patients)
+    for fact in _PERSONAL:
+        yield from _repeated(fit.layout, fact, patients)
+    for fact in _DATES:
+        if fact in fit.facts:
+            yield from _order_findings(fit.layout, fact, date_order(patients, fact, layout))
+    yield from _format_findings(fit.layout, layout, patients)
+    yield from _birth_findings(fit.layout, layout, patients)
+    if fit.with_header < MINIMUM_SHARE * fit.patients:
+        text = f"{named_layout(fit.layout)}: {fit.with_header} of {fit.patients} notes have a header of the profile"
+        hint = "; add the headers of these notes to its sections, or their style to header_styles"
+        yield Finding(Kind.NO_HEADER, "problem", fit.layout, "sections", fit.with_header, fit.patients, text + hint)
+
+
+def _fact_findings(layout: str, fact: Fact, fit: _FactFit, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    sources = ", ".join(fit.sources)
+    if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
+        text = (
+            f"{named_layout(layout)}: {fact} is found in {fit.found} of {fit.patients} notes (looked for by {sources})"
+        )
+        if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in patients)):
+            text += f"; {bare} of the other {fit.patients - fit.found} have no such header, and nothing to mend"
+        level: Literal["problem", "note"] = "problem" if fact in _OPENING_FACTS else "note"
+        yield Finding(Kind.FACT_MISSING, level, layout, fact, fit.found, fit.patients, text)
+    if fit.read < fit.found:
+        missed = "dates" if fact in _DATES else f"values of {fact}"
+        what = _WHAT.get(fact, "words")
+        hint = "no format of date_formats reads the others" if fact in _DATES else f"the others are not {what}"
+        text = f"{named_layout(layout)}: {missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
+        yield Finding(Kind.VALUE_UNREAD, "problem", layout, fact, fit.read, fit.found, text)
+    unused = [source for source, found in fit.sources.items() if not found]
+    # Where no entry finds the fact, the finding above names them all.
+    if unused and fit.found:
+        text = f"{named_layout(layout)}: {fact} is never found by {', '.join(unused)}; other entries find it"
+        used = len(fit.sources) - len(unused)
+        yield Finding(Kind.SOURCE_UNUSED, "note", layout, fact, used, len(fit.sources), text)
+
+
+def _lacks_section(known: PatientFacts, fact: Fact) -> bool:
+    """Whether a note has neither a section of the fact nor a line that begins with a header for one."""
+    if _place(known, fact) is not None:
+        return False
+    headers = known_words().headers
+    return all(headers[name].fact != fact for name, _ in find_known_headers(known.note))
+
+
+def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    values = Counter(field.value for known in patients if (field := _field(known, fact)) is not None)
+    total = values.total()
+    if total < _ENOUGH:
+        return
+    most = max(values.values())
+    if most > _MOST_COMMON_SHARE * total:
+        text = (
+            f"{named_layout(layout)}: {most} of {total} patients have one and the same {fact} in their notes; "
+            "its place seems to hold something else"
+        )
+        yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, total - most, total, text)
+
+
+def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> _DateOrder:
+    """Return in which orders of day and month the notes' values of a fact can be read; those in words do not count."""
+    as_said = exchanged = either = 0
+    others = [other for form in layout.date_formats if (other := other_order(form)) is not None]
+    for known in patients:
+        field = _field(known, fact)
+        if field is None:
+            continue
+        value = field.value
+        said = next((form for form in layout.date_formats if read_date(value, (form,)) is not None), None)
+        other = other_order(said) if said is not None else None
+        if said is None:
+            exchanged += read_date(value, others) is not None
+        elif other is not None:
+            is_either = read_date(value, (other,)) is not None
+            either += is_either
+            as_said += not is_either
+    return _DateOrder(as_said, exchanged, either)
+
+
+def _order_findings(layout: str, fact: Fact, order: _DateOrder) -> Iterator[Finding]:
+    total = order.as_said + order.exchanged + order.either
+    if order.exchanged:
+        text = (
+            f"{named_layout(layout)}: {order.exchanged} of {total} dates ({fact}) can be read only with day and month "
+            "exchanged; give date_formats the other order (day_first or month_first), or make a layout of these notes"
+        )
+        yield Finding(Kind.DATE_ORDER_OTHER, "problem", layout, fact, total - order.exchanged, total, text)
+    elif order.either and not order.as_said:
+        text = (
+            f"{named_layout(layout)}: all {order.either} dates ({fact}) can be read as day first and as month first; "
+            "make sure that date_formats has the right order"
+        )
+        level: Literal["problem", "note"] = "problem" if order.either >= _ENOUGH else "note"
+        yield Finding(Kind.DATE_ORDER_UNTOLD, level, layout, fact, 0, order.either, text)
+
+
+def _format_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    found = [_field(known, fact) for known in patients for fact in _DATES]
+    values = [field.value for field in found if field is not None]
+    unused = [form for form in layout.date_formats if not any(read_date(value, (form,)) for value in values)]
+    if unused and values:
+        text = (
+            f"{named_layout(layout_name)}: of {len(values)} dates in the notes none is written as {', '.join(unused)}"
+        )
+        used = len(layout.date_formats) - len(unused)
+        yield Finding(
+            Kind.DATE_FORMAT_UNUSED, "note", layout_name, "date_formats", used, len(layout.date_formats), text
+        )
+
+
+def _birth_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
+    wrong = total = 0
+    for known in patients:
+        birth, visit = _field(known, Fact.DOB), _field(known, Fact.VISIT_DATE)
+        if birth is None or visit is None:
+            continue
+        seen = read_date(visit.value, layout.date_formats)
+        born = read_birth_date(birth.value, layout.date_formats, before=seen)
+        if born is not None and seen is not None:
+            total += 1
+            wrong += born > seen
+    if wrong:
+        text = (
+            f"{named_layout(layout_name)}: {wrong} of {total} dates of birth are after the visit date of their note; "
+            "the places of the two may be exchanged"
+        )
+        yield Finding(Kind.BIRTH_AFTER_VISIT, "problem", layout_name, Fact.DOB, total - wrong, total, text)
+
+
+def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: int) -> Iterator[Finding]:
+    missed = len(by_layout.get(NO_LAYOUT, ()))
+    if missed:
+        text = f"{missed} of {patients} patients have a latest note that fits no layout; it is read under the last one"
+        yield Finding(Kind.NO_LAYOUT, "problem", NO_LAYOUT, "layouts", patients - missed, patients, text)
+    for name, of_layout in by_layout.items():
+        if not of_layout and name != NO_LAYOUT:
+            text = f"{named_layout(name)}: no patient's latest note fits it"
+            yield Finding(Kind.LAYOUT_UNUSED, "problem", name, name, 0, patients, text)
+
+
+def _section_findings(opened: Mapping[str, int]) -> Iterator[Finding]:
+    unused = [section for section, patients in opened.items() if not patients]
+    if unused:
+        text = f"sections none of whose headers stands in a latest note: {', '.join(unused)}"
+        yield Finding(Kind.SECTION_UNUSED, "note", None, "sections", len(opened) - len(unused), len(opened), text)

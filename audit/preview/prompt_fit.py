@@ -1,0 +1,229 @@
+"""For how many patients a prompt can be made, and how many of the prompts fit the notes; and the file of all prompts.
+
+Counts are over patients one at a time: a corpus may not fit in memory. Prompts are as they are before scrubbing.
+"""
+
+import errno
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
+from clinaudit.errors import StorageError, UsageError
+from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior, PromptWriter
+from clinaudit.priors.renderings import ProbedTiers, Rendering
+from clinaudit.templates.markup import said_in
+from clinaudit.templates.profile import NoteProfile
+
+#: Characters a token, for estimates without a tokenizer: about what English clinical text has.
+CHARACTERS_A_TOKEN = 4
+#: No limit: the model's context is not known here.
+_UNLIMITED = 1 << 40
+_ARMS: tuple[Split, ...] = ("train", "nontrain")
+
+
+@dataclass(frozen=True, slots=True)
+class _ArmCount:
+    """The prompts of one tier, form and split; counts of patients."""
+
+    made: int
+    #: No prompt was made, since the template does not find what it places in the note.
+    missed: int
+    #: The prompt is the beginning of the patient's own note; of background facts: the table's row is the patient's.
+    fitting: int
+    #: The prompt is nobody else's: no other patient is asked with the same text.
+    own: int
+    #: The prompt is of an earlier note than the latest.
+    earlier: int
+    #: By what else the note's beginning shows.
+    also_shows: Mapping[str, int]
+    #: By the header of a section that the prompt runs on into, since the template does not know it.
+    runs_on: Mapping[str, int]
+
+    @property
+    def share(self) -> float | None:
+        """Share of the patients whose prompt fits, those missed included; None where there are none."""
+        return self.fitting / (self.made + self.missed) if self.made + self.missed else None
+
+    @property
+    def own_share(self) -> float | None:
+        """Share of the prompts that are nobody else's; None where there are none."""
+        return self.own / self.made if self.made else None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCount:
+    """The prompts of one tier in one form."""
+
+    tier: str
+    rendering: Rendering
+    arms: Mapping[Split, _ArmCount]
+    #: Patients without a prompt, by reason.
+    excluded: Mapping[str, int]
+    #: Patients whose prompt is another than in the tier's first form.
+    differing: int
+
+
+def unlimited_writer(profile: NoteProfile, *, max_new_tokens: int, panel: Sequence[Diagnosis] = ()) -> PromptWriter:
+    """Return a writer of prompts without a model: tokens are estimated, and no prompt is too long.
+
+    Without a `panel` it writes unscrubbed prompts alone.
+    """
+    return PromptWriter(
+        profile,
+        panel=panel,
+        count_prompt_tokens=len,
+        count_note_tokens=estimate_tokens,
+        max_new_tokens=max_new_tokens,
+        context_length=_UNLIMITED,
+    )
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text has, rounded up."""
+    return -(-len(text) // CHARACTERS_A_TOKEN)
+
+
+def write_unscrubbed(facts: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Prior]:
+    """Yield the one prior of a patient for each tier and form, by tier, a tier's first form first."""
+    for tier in probed.tiers:
+        for rendering in probed.renderings_of(tier):
+            (prior,) = writer.write(facts, tier, (), rendering)
+            yield prior
+
+
+def count_prompts(
+    patients: Iterable[PatientFacts],
+    probed: ProbedTiers,
+    writer: PromptWriter,
+    *,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[PromptCount]:
+    """Return the counts for each tier and form; calls `advance(1)` for each patient."""
+    asked: dict[tuple[str, Rendering], list[_Prompt]] = {}
+    excluded: dict[tuple[str, Rendering], Counter[str]] = {}
+    differing: Counter[tuple[str, Rendering]] = Counter()
+    missed: Counter[tuple[str, Rendering, Split]] = Counter()
+    for known in patients:
+        first: dict[str, Prior] = {}
+        for prior in write_unscrubbed(known, probed, writer):
+            place = (prior.tier, prior.rendering)
+            differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
+            reasons = excluded.setdefault(place, Counter())
+            if prior.excluded:
+                reasons[prior.reason or ""] += 1
+                missed[*place, prior.arm] += prior.unbroken is False
+                continue
+            asked.setdefault(place, []).append(
+                _Prompt(
+                    prior.arm,
+                    hash(said_in(prior.prompt)),
+                    prior.unbroken is True,
+                    prior.earlier_note,
+                    prior.also_shows,
+                    prior.runs_on,
+                )
+            )
+        advance(1)
+    return [
+        PromptCount(
+            *place,
+            {arm: _count_arm(arm, asked.get(place, []), missed=missed[*place, arm]) for arm in _ARMS},
+            dict(sorted(reasons.items())),
+            differing[place],
+        )
+        for place, reasons in excluded.items()
+    ]
+
+
+class _Prompt(NamedTuple):
+    """What is kept of a prompt: all of them may not fit in memory."""
+
+    arm: Split
+    text: int
+    fits: bool
+    is_earlier: bool
+    also_shows: tuple[str, ...]
+    runs_on: tuple[str, ...]
+
+
+def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> _ArmCount:
+    texts = Counter(prompt.text for prompt in prompts)
+    of_arm = [prompt for prompt in prompts if prompt.arm == arm]
+    return _ArmCount(
+        made=len(of_arm),
+        missed=missed,
+        fitting=sum(prompt.fits for prompt in of_arm),
+        own=sum(texts[prompt.text] == 1 for prompt in of_arm),
+        earlier=sum(prompt.is_earlier for prompt in of_arm),
+        also_shows=Counter(shown for prompt in of_arm for shown in prompt.also_shows),
+        runs_on=Counter(header for prompt in of_arm for header in prompt.runs_on),
+    )
+
+
+def _asked(prior: Prior) -> tuple[str, bool]:
+    return prior.prompt, prior.excluded
+
+
+_PROMPTS_FILE = "prompts.jsonl"
+
+
+def require_empty(directory: Path) -> None:
+    """Raise `UsageError` where the directory holds anything, or is none; call it before the work."""
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise UsageError("--prompts takes a new or empty directory; this is something else")
+    if directory.is_dir() and any(directory.iterdir()):
+        raise UsageError("--prompts takes a new or empty directory; this one holds files")
+
+
+def write_prompts(
+    directory: Path, facts: Mapping[str, PatientFacts], probed: ProbedTiers, writer: PromptWriter, progress: Progress
+) -> Path:
+    """Write a line for each patient, tier and form, mode 0600 in a directory of mode 0700; return the file.
+
+    The file is there whole or not at all; raises `StorageError` where the disk does not take it.
+    """
+    require_empty(directory)
+    make_private_directory(directory)
+    path = directory / _PROMPTS_FILE
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+        try:
+            with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
+                for known in facts.values():
+                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+                    file.writelines(json.dumps(row) + "\n" for row in _rows(known, probed, writer))
+                    advance(1)
+            file.flush()
+        except BaseException as error:
+            path.unlink()
+            if isinstance(error, OSError):
+                reason = os.strerror(error.errno or errno.EIO)
+                raise StorageError(
+                    f"cannot write {printable(str(path))}: {reason}; give it room and run again"
+                ) from None
+            raise
+    return path
+
+
+def _rows(known: PatientFacts, probed: ProbedTiers, writer: PromptWriter) -> Iterable[Mapping[str, object]]:
+    for prior in write_unscrubbed(known, probed, writer):
+        yield {
+            "patient_id": prior.patient_id,
+            "tier": prior.tier,
+            "rendering": prior.rendering,
+            "prompt": prior.prompt,
+            "excluded": prior.excluded,
+            "reason": prior.reason,
+            # What `check` counts; a further form of a tier is not judged by it.
+            "fits": None if prior.rendering in probed.beside else prior.unbroken,
+        }

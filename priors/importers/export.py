@@ -1,0 +1,208 @@
+"""An import from beginning to end: the one frame of all kinds of export.
+
+An export finds its files when it is made; `run` reads them and writes the corpus, whole or not at all. What differs by
+kind is which files there are, and how their records become patients, notes and codes.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.files import DataFile
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
+from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
+from clinaudit.priors.importers.tables import Layout, Reader, Row
+from clinaudit.priors.importers.values import CodeBook, Labels
+from clinaudit.templates.text_file import read_text_file
+
+_LEDGER_NAME = "import.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportRequest:
+    """What a site asks for."""
+
+    kind: Kind
+    source: Path
+    destination: Path
+    panel: Sequence[Diagnosis]
+    #: Systems of codes in which no code means that a patient does not have a diagnosis.
+    complete: Collection[System] = ()
+    #: A file of patient ids, one a line: the train split. None: the corpus has no split, unless its table gives one.
+    train_patients: Path | None = None
+    #: The column map of a site's own table.
+    columns: Path | None = None
+    #: OMOP: the codes that `condition_source_value` holds.
+    source_values: System | None = None
+    allow_rejected: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What an import has made."""
+
+    notes: int
+    patients: int
+    #: Patients of the train split, None where the corpus has no split.
+    train: int | None
+    #: Ids of the train list without a patient with notes.
+    train_not_found: int
+    #: Whether codes were read, so that a table of diagnoses was written.
+    has_labels: bool
+    #: Patients with a condition in a system that is not called complete.
+    unreadable: int
+    tables: dict[str, TableCount]
+    left_blank: dict[str, int]
+    #: Values read without the blanks around them, by column and table.
+    trimmed: dict[str, int]
+    #: Columns of a site's own table that the column map does not name.
+    columns_not_read: tuple[str, ...]
+
+
+class Export(ABC):
+    """An export whose files were found. Readers of records return False for one that is not needed."""
+
+    #: The table of patients: those to whom no note belongs are not needed after all. None: each row has a note.
+    patient_table: ClassVar[str | None] = None
+    #: The table that holds codes of diagnoses, where an export has it.
+    code_table: ClassVar[str]
+    #: Where records go, and how they are read; set by `run`.
+    writer: CorpusWriter
+    labels: Labels
+    reader: Reader
+
+    def __init__(self, request: ImportRequest) -> None:
+        """Find the files; raises `BadInputError` where there is nothing to read."""
+        self.request = request
+        self.train = None if request.train_patients is None else _read_ids(request.train_patients)
+        self.files = self._find()
+
+    @abstractmethod
+    def _find(self) -> dict[str, DataFile]:
+        """Return the files that are read."""
+
+    @abstractmethod
+    def _read(self) -> None:
+        """Read the files, and give what they hold to `writer` and `labels`."""
+
+    @property
+    def has_codes(self) -> bool:
+        """Whether codes of diagnoses were read."""
+        return self.code_table in self.reader.ledger.tables
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of the files on the disk."""
+        return sum(file.identity[2] for file in self.files.values())
+
+    def has_notes(self, patient: str) -> bool:
+        """Whether a patient has notes; raises `RecordError` for one who is not in the export."""
+        if patient not in self.writer.patients:
+            raise RecordError("its patient is not in the export")
+        return patient in self.writer.latest_visit
+
+    def run(self, advance: Callable[[int], None]) -> Imported:
+        """Read the export and write the corpus; calls `advance(bytes)` for what was read.
+
+        Raises `BadInputError` where a file cannot be read on, or where any record was rejected and that is not allowed;
+        nothing is written then.
+        """
+        with (
+            made_whole(self.request.destination) as directory,
+            closing(ImportLedger(directory / REJECTED_NAME)) as ledger,
+            closing(CorpusWriter(directory, ledger)) as writer,
+        ):
+            self.writer, self.reader = writer, Reader(ledger, advance)
+            self.labels = Labels(CodeBook(self.request.panel), self.request.complete)
+            self._read()
+            if self.patient_table is not None:
+                ledger.not_needed_after_all(self.patient_table, len(writer.patients) - len(writer.latest_visit))
+            ledger.require_balanced()
+            if not self.request.allow_rejected:
+                ledger.require_nothing_rejected()
+            imported = self._finish(ledger, writer)
+            (directory / _LEDGER_NAME).write_text(self._as_json(imported), encoding="utf-8")
+        return imported
+
+    def _finish(self, ledger: ImportLedger, writer: CorpusWriter) -> Imported:
+        with_notes, train = writer.latest_visit.keys(), self.train
+        if not writer.notes:
+            raise BadInputError("the export gave no note; nothing was written: check SOURCE")
+        if train is not None and train.isdisjoint(with_notes):
+            raise BadInputError(
+                "no patient of the export is in the train split; nothing was written: the list of --train-patients (or "
+                "the column for split) must name patients by the same ids as the export"
+            )
+        writer.finish(train=train, labels=self.labels.rows(with_notes) if self.has_codes else None)
+        return Imported(
+            notes=writer.notes,
+            patients=len(with_notes),
+            train=None if train is None else len(train & with_notes),
+            train_not_found=0 if train is None else len(train - with_notes),
+            has_labels=self.has_codes,
+            unreadable=self.labels.unreadable(with_notes) if self.has_codes else 0,
+            tables=ledger.tables,
+            left_blank=dict(sorted(ledger.left_blank.items())),
+            trimmed=dict(sorted(ledger.trimmed.items())),
+            columns_not_read=ledger.columns_not_read,
+        )
+
+    def _as_json(self, imported: Imported) -> str:
+        content = {
+            "kind": self.request.kind,
+            "notes": imported.notes,
+            "patients": imported.patients,
+            "codes_complete": sorted(self.request.complete),
+            "tables": {name: count.as_json() for name, count in sorted(imported.tables.items())},
+            "left_blank": imported.left_blank,
+            "blanks_taken_off": imported.trimmed,
+            "columns_not_read": list(imported.columns_not_read),
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+class Columns(NamedTuple):
+    """The columns of a table that are read, between blanks."""
+
+    required: str
+    optional: str = ""
+    #: The column whose cells keep the blanks around them: the text of a note.
+    exact: str = ""
+    layout: Layout = Layout()
+
+
+class TableExport(Export):
+    """An export of named tables, CSV or Parquet, in one folder."""
+
+    #: By table, those that are read.
+    columns: ClassVar[dict[str, Columns]]
+
+    def each(self, table: str, read: Callable[[Row], bool | None]) -> None:
+        """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
+        if table in self.files:
+            required, optional, exact, layout = self.columns[table]
+            rows = self.reader.rows(
+                table,
+                self.files[table],
+                required=required.split(),
+                optional=optional.split(),
+                exact=exact.split(),
+                layout=layout,
+            )
+            for place, row in rows:
+                self.reader.ledger.take(table, place, row, read)
+
+
+def _read_ids(path: Path) -> frozenset[str]:
+    lines = read_text_file(path, role="the list of --train-patients").splitlines()
+    ids = frozenset(line.strip() for line in lines if line.strip())
+    if not ids:
+        raise BadInputError("the list of --train-patients is empty; give patient ids, one a line")
+    return ids

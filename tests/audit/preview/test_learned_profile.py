@@ -1,0 +1,216 @@
+"""A profile learned from a corpus gives prompts that are the notes' own openings, with a few edits by hand or none."""
+
+import difflib
+import re
+import shutil
+import stat
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from support.aci_bench import ACI_BENCH
+from support.patient_facts import corpus_of, note_rows, writer_of
+from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.preview import learned_profile
+from clinaudit.audit.preview.learned_profile import MOST_PATIENTS, learn_profile
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.facts import PatientFacts, read_facts
+from clinaudit.priors.tiers import TIERS, Fact
+from clinaudit.templates.profile import NoteProfile, load_profile
+
+EACH = 100
+LAYOUTS = {"banner": banner_notes(EACH), "labelled": labelled_notes(EACH), "shorthand": shorthand_notes(EACH)}
+EVERY = [note for trio in zip(*LAYOUTS.values(), strict=True) for note in trio]
+FRAGMENTS = [tier for tier in TIERS if tier.is_fragment]
+#: Facts of the fragment tiers.
+OPENING = {fact for tier in FRAGMENTS for fact in tier.facts}
+_UNLIMITED = 1 << 40
+
+
+def write_corpus(folder: Path, notes: Iterable[VariedNote], patients: str | None = None) -> Path:
+    corpus = folder / "corpus"
+    corpus_of(corpus, note_rows((note.patient_id, note.text) for note in notes), patients)
+    return corpus
+
+
+def facts_of(corpus: Path, profile: NoteProfile) -> dict[str, PatientFacts]:
+    read = read_corpus(corpus)
+    return read_facts(read, profile, read.patients)
+
+
+def unbroken(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> dict[str, int]:
+    """Return for each fragment tier for how many patients the prompt is the note's own opening."""
+    writer = writer_of(profile, limit=_UNLIMITED, context=_UNLIMITED * 2)
+    counts = Counter[str]()
+    for known in facts.values():
+        for tier in FRAGMENTS:
+            (prior,) = writer.write(known, tier, (), "opening")
+            is_opening = not prior.excluded and bool(prior.unbroken)
+            # Not by the writer's word alone.
+            assert not is_opening or known.at(tier).note.startswith(prior.prompt)
+            counts[tier.id] += is_opening
+    return {tier.id: counts[tier.id] for tier in FRAGMENTS}
+
+
+def right(notes: Sequence[VariedNote], facts: Mapping[str, PatientFacts]) -> dict[Fact, int]:
+    """Return for each fact of the fragment tiers for how many patients it is found as the note holds it."""
+    counts = Counter[Fact]()
+    for note in notes:
+        for fact, field in facts[note.patient_id].in_note.items():
+            value, truth = field.value.split(), note.facts.get(fact, "").split()
+            # A line of prose that starts with "Plan" ends the history where headers lead their lines.
+            counts[fact] += value == truth or (fact is Fact.HPI and truth[: len(value)] == value)
+    return {fact: counts[fact] for fact in OPENING}
+
+
+@pytest.mark.parametrize("layout", [*LAYOUTS, "all three"])
+def test_the_profile_as_learned_gives_unbroken_openings(tmp_path: Path, layout: str) -> None:
+    notes = LAYOUTS.get(layout, EVERY)
+    corpus = write_corpus(tmp_path, notes)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    facts = facts_of(corpus, learned.profile)
+    least = 0.95 * len(notes)
+    assert min(unbroken(facts, learned.profile).values()) >= least
+    # Nor is a fact without a place: all of each tier are found, and as the notes have them.
+    assert min(right(notes, facts).values()) >= least
+    assert learned.proposal.strays == 0
+    assert len(learned.profile.layouts) == (3 if layout == "all three" else 1)
+
+
+def foreign(note: VariedNote) -> VariedNote:
+    """The same note with headers whose words say nothing of facts."""
+    text = note.text
+    for word, other in (("Presenting Problem", "Anlass"), ("History", "Anamnese"), ("Plan", "Procedere")):
+        text = text.replace(f"**{word}**", f"**{other}**")
+    return VariedNote(note.patient_id, text, note.facts)
+
+
+def test_a_few_lines_by_hand_place_what_no_profile_has_words_for(tmp_path: Path) -> None:
+    notes = [*LAYOUTS["banner"], *map(foreign, LAYOUTS["labelled"]), *LAYOUTS["shorthand"]]
+    corpus = write_corpus(tmp_path, notes)
+    out = tmp_path / "learned.toml"
+    learned = learn_profile(corpus, out)
+    assert right(notes, facts_of(corpus, learned.profile))[Fact.HPI] == 2 * EACH
+    before = out.read_text(encoding="utf-8")
+    (absent,) = [line for line in before.splitlines() if line.startswith("not_in_notes") and '"hpi"' in line]
+    kept = absent.replace('"chief_complaint", ', "").replace('"hpi", ', "")
+    after = before.replace(
+        absent, f'{kept}\nfields.chief_complaint.headers = ["Anlass"]\nfields.hpi.headers = ["Anamnese"]'
+    )
+    changes = [line for line in difflib.ndiff(before.splitlines(), after.splitlines()) if line[0] in "+-"]
+    assert len(changes) <= 20
+    out.write_text(after, encoding="utf-8")
+    profile = load_profile(out)
+    facts = facts_of(corpus, profile)
+    assert min(unbroken(facts, profile).values()) >= 0.95 * len(notes)
+    assert min(right(notes, facts).values()) >= 0.95 * len(notes)
+
+
+def test_tables_confirm_what_labels_hold_and_keep_names_out(tmp_path: Path) -> None:
+    notes = LAYOUTS["labelled"][:40]
+    rows = [f"{note.patient_id},{note.facts[Fact.NAME]},{note.facts[Fact.SEX]}" for note in notes]
+    opaque = [
+        VariedNote(note.patient_id, note.text.replace("Client:", "K1:").replace("Gender:", "K2:"), note.facts)
+        for note in notes
+    ]
+    corpus = write_corpus(tmp_path, opaque, "\n".join(["patient_id,name,sex", *rows]) + "\n")
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    assert right(opaque, facts_of(corpus, learned.profile))[Fact.NAME] == 40
+    text = (tmp_path / "learned.toml").read_text(encoding="utf-8")
+    assert '"k1",  # nearly all patients (100%); a table has the same value for 40 of 40' in text
+    assert learned.profile.fields["sex"].labels == ("k2",)
+
+
+def test_the_command_writes_a_file_for_its_owner_alone_and_never_overwrites_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    corpus, out = write_corpus(tmp_path, EVERY), tmp_path / "ours.toml"
+    assert run(["template", "learn", str(corpus), "--out", str(out)]) == 0
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    printed = capsys.readouterr().out
+    assert "Layout 2: 100 patients, 100 with a header" in printed
+    assert "encounter_cc_hpi  300 of 300" in printed
+    assert "review it before it leaves this machine" in printed
+    assert not any(note.facts[Fact.NAME] in printed for note in EVERY)
+    written = out.read_bytes()
+    assert run(["template", "learn", str(corpus), "--out", str(out)]) == 3
+    assert "ours.toml exists, and is not overwritten" in capsys.readouterr().err
+    assert out.read_bytes() == written
+    # A link to nowhere is no free name.
+    (tmp_path / "link.toml").symlink_to(tmp_path / "nowhere.toml")
+    assert run(["template", "learn", str(corpus), "--out", str(tmp_path / "link.toml")]) == 3
+    assert not (tmp_path / "nowhere.toml").exists()
+    assert run(["template", "learn", str(corpus), "--out", str(tmp_path / "no" / "ours.toml")]) == 3
+
+
+def test_the_worked_example_of_the_documentation(tmp_path: Path) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "note-templates.md").read_text(encoding="utf-8")
+    section = page.partition("## Let the program propose one")[2].partition("\n## ")[0]
+    notes = [
+        VariedNote(note.patient_id, note.text.replace("Presenting Problem", "Anlass"), note.facts)
+        for note in LAYOUTS["labelled"]
+    ]
+    corpus, out = write_corpus(tmp_path, notes), tmp_path / "ours.toml"
+    learned = learn_profile(corpus, out)
+    (printed,) = re.findall(r"```console\n(.*?)```", section, re.DOTALL)
+    assert {line for line in printed.splitlines() if line != "  …"} <= set(learned.preview.splitlines())
+    excerpt, addition = re.findall(r"```toml\n(.*?)```", section, re.DOTALL)
+    text = out.read_text(encoding="utf-8")
+    assert set(excerpt.splitlines()) <= set(text.splitlines())
+    out.write_text(f"{text.replace(chr(34) + 'chief_complaint' + chr(34) + ', ', '')}\n{addition}", encoding="utf-8")
+    profile = load_profile(out)
+    assert set(unbroken(facts_of(corpus, profile), profile).values()) == {100}
+
+
+def test_a_corpus_without_structure_is_said_to_have_none(tmp_path: Path) -> None:
+    prose = [VariedNote(f"p{at}", f"Seen today, number {at}.\nRest was advised.\n", {}) for at in range(30)]
+    with pytest.raises(BadInputError, match="the notes of 30 patients have no structure that recurs") as raised:
+        learn_profile(write_corpus(tmp_path, prose), tmp_path / "learned.toml")
+    assert raised.value.status == 3
+    assert not (tmp_path / "learned.toml").exists()
+
+
+def test_of_a_large_corpus_patients_are_read_evenly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clinaudit.audit.preview.learned_profile.MOST_PATIENTS", 30)
+    learned = learn_profile(write_corpus(tmp_path, EVERY), tmp_path / "learned.toml")
+    assert MOST_PATIENTS > 300
+    # Ten of each layout, as they stand in the corpus.
+    assert [layout.patients for layout in learned.proposal.layouts] == [10, 10, 10]
+    assert "Read the latest note of 30 patients (of 300)." in learned.preview
+
+
+@pytest.mark.skipif(not ACI_BENCH.is_dir(), reason="ACI-Bench is not beside the repository")
+def test_real_visit_notes_are_learned_as_the_shipped_profile_reads_them(tmp_path: Path) -> None:
+    corpus = tmp_path / "notes alone"
+    corpus.mkdir()
+    shutil.copy(ACI_BENCH / "notes.jsonl", corpus)
+    learned = learn_profile(corpus, tmp_path / "learned.toml")
+    (layout,) = learned.fit.layouts
+    shipped = load_profile(Path("capitals"))
+    found = facts_of(corpus, shipped)
+    for fact in (Fact.CHIEF_COMPLAINT, Fact.HPI, Fact.MEDICATIONS, Fact.NAME, Fact.AGE, Fact.SEX):
+        # One pattern of the shipped profile, for ages in months, stands in too few notes to be proposed.
+        assert layout.facts[fact].found >= sum(fact in known.in_note for known in found.values()) - 1
+    assert learned.profile.layouts[0].header_styles == ("capitals",)
+    assert learned.profile.headers <= shipped.headers
+    # Where tables have name, age and sex, no sentence is searched for them.
+    with_tables = learn_profile(ACI_BENCH, tmp_path / "with tables.toml")
+    assert with_tables.profile.layouts[0].placed == {"chief_complaint", "hpi", "medications"}
+    assert with_tables.profile.layouts[0].patterns == ()
+
+
+def test_a_profile_that_could_not_be_finished_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write_corpus(tmp_path, LAYOUTS["labelled"][:20])
+
+    def stop(*_: object) -> None:
+        assert (tmp_path / "ours.toml").is_file()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learned_profile, "measure_whole_fit", stop)
+    with pytest.raises(KeyboardInterrupt):
+        learn_profile(corpus, tmp_path / "ours.toml")
+    assert not (tmp_path / "ours.toml").exists()

@@ -1,0 +1,168 @@
+"""The templated-text rules: matches with positions, and explicit non-matches (paper, Table 3)."""
+
+import pytest
+
+from clinaudit.templates.note import Rule, TemplatedText
+from clinaudit.templates.profile import load_profile
+from clinaudit.templates.sections import SectionResolver
+from clinaudit.templates.spans import Span
+
+PROFILE = load_profile()
+TEMPLATED = TemplatedText(PROFILE, SectionResolver(PROFILE))
+
+# (rule, note, the exact substrings that must match, in order)
+MATCHES = [
+    (Rule.HEADER_PREFIX, "cc: cough\nhpi: worse", ["cc:", "hpi:"]),
+    (Rule.HEADER_PREFIX, "  CC: cough", ["  CC:"]),
+    (
+        Rule.HEADER_PREFIX,
+        "past medical history / family history / social history: x",
+        ["past medical history / family history / social history:"],
+    ),
+    (Rule.HEADER_PREFIX, "communicable diseases (eg stds): none", ["communicable diseases (eg stds):"]),
+    (Rule.HEADER_PREFIX, "the cc: cough", []),
+    (Rule.HEADER_PREFIX, "cc cough", []),
+    (Rule.HEADER_PREFIX, "cc : cough", []),
+    (Rule.HEADER_PREFIX, "accc: cough", []),
+    (Rule.HEADER_PREFIX, "results: an alias, not a header of Table 2", []),
+    (
+        Rule.NEGATIVE_ROS,
+        "respiratory: negative for cough, wheezing.\nplan",
+        ["respiratory: negative for cough, wheezing."],
+    ),
+    (Rule.NEGATIVE_ROS, "Negative for chest pain; walks daily", ["Negative for chest pain;"]),
+    (
+        Rule.NEGATIVE_ROS,
+        "musculoskeletal:neurological: negative for dizziness\nx",
+        ["musculoskeletal:neurological: negative for dizziness"],
+    ),
+    (Rule.NEGATIVE_ROS, "integumentary/breast: negative for rash.", ["integumentary/breast: negative for rash."]),
+    (Rule.NEGATIVE_ROS, "the swab was negative for strep", []),
+    (Rule.NEGATIVE_ROS, "respiratory: positive for cough", []),
+    (Rule.NEGATIVE_ROS, "respiratory: negative forceps", []),
+    (
+        Rule.LAST_REVIEWED,
+        "allergies:\nlast reviewed on 1/02/2003 10:23 am by doe, jane\nnkda",
+        ["last reviewed on 1/02/2003 10:23 am by doe, jane"],
+    ),
+    (Rule.LAST_REVIEWED, "topics; last reviewed 01/2", []),
+    (Rule.LAST_REVIEWED, "last review was fine", []),
+    (Rule.DATE_TIME_LINE, "1/02/2003 10:23 am seen\nx", ["1/02/2003 10:23 am seen"]),
+    (Rule.DATE_TIME_LINE, " 12-31-99 call", [" 12-31-99 call"]),
+    (Rule.DATE_TIME_LINE, "on 1/02/2003 she fell", []),
+    (Rule.DATE_TIME_LINE, "1/02-2003 mixed", []),
+    (Rule.DATE_TIME_LINE, "1/02/20031 too long", []),
+    (Rule.DATE_TIME_LINE, "120/80 seated", []),
+    (Rule.BY_NAME_LINE, "reviewed by Dr. Smith\nx", ["by Dr. Smith"]),
+    (Rule.BY_NAME_LINE, "entered by Smith, Jane", ["by Smith, Jane"]),
+    (Rule.BY_NAME_LINE, "note by jane smith, md", ["by jane smith, md"]),
+    (Rule.BY_NAME_LINE, "seen by J. O'Neil RN", ["by J. O'Neil RN"]),
+    (Rule.BY_NAME_LINE, "reviewed on 1/02/2003 10:23 am by doe, jane", ["by doe, jane"]),
+    (Rule.BY_NAME_LINE, "pain relieved by rest, ice", []),
+    (Rule.BY_NAME_LINE, "she completed therapy, relieved by rest, ice", []),
+    (Rule.BY_NAME_LINE, "upset by what they do", []),
+    (Rule.BY_NAME_LINE, "seen by Dr. Smith and sent home with her son today", []),
+    (Rule.BY_NAME_LINE, "bitten by dog", []),
+    # Only a surname may follow in lower case: what comes after it may be what the note reveals.
+    (Rule.BY_NAME_LINE, "referred by dr. roe for depression", []),
+    (Rule.BY_NAME_LINE, "followed by dr. roe for hiv.", []),
+    (Rule.BY_NAME_LINE, "caused by mr smith abuse", []),
+    (Rule.BY_NAME_LINE, "seen by dr. j. roe", ["by dr. j. roe"]),
+    (Rule.BY_NAME_LINE, "seen by Dr. Jane Q. Roe", ["by Dr. Jane Q. Roe"]),
+    (Rule.SEE_REFERENCE, "constitutional: see hpi", ["see hpi"]),
+    (Rule.SEE_REFERENCE, "See  below, see ATTACHED", ["See  below", "see ATTACHED"]),
+    (Rule.SEE_REFERENCE, "oversee hpi", []),
+    (Rule.SEE_REFERENCE, "see historycal", []),
+    (Rule.SEE_REFERENCE, "see dr smith", []),
+    (
+        Rule.COMBINED_HISTORY,
+        "past medical history / family history / social history:\nall of it\nallergies: nkda",
+        ["past medical history / family history / social history:\nall of it\n"],
+    ),
+    (Rule.COMBINED_HISTORY, "past medical history:\nasthma", []),
+]
+
+
+@pytest.mark.parametrize(("rule", "note", "expected"), MATCHES)
+def test_rule_matches_exactly_these_spans(rule: Rule, note: str, expected: list[str]) -> None:
+    spans = sorted(TEMPLATED.spans_by_rule(note)[rule])
+    assert [note[start:end] for start, end in spans] == expected
+
+
+def test_mask_is_the_union_of_all_rules() -> None:
+    note = "ros:\nrespiratory: negative for cough; walks"
+    assert bytes(TEMPLATED.mask(note)).decode("latin-1") == "\x01" * 4 + "\x00" + "\x01" * 32 + "\x00" * 6
+    assert note[5:37] == "respiratory: negative for cough;"
+
+
+def test_a_slice_would_make_a_false_line_start() -> None:
+    note = "she was negative for strep"
+    assert not any(TEMPLATED.mask(note))
+    assert any(TEMPLATED.mask(note[8:]))
+
+
+# (rule, note, where it matches: half-open, in characters of the whole note)
+POSITIONS = [
+    (Rule.HEADER_PREFIX, "x\n\tBP: 1\nbp: 2 bp: 3", [(2, 6), (9, 12)]),
+    (Rule.NEGATIVE_ROS, "a\nnegative for b. c\nros: negative  for d\ne", [(2, 17), (20, 40)]),
+    (Rule.LAST_REVIEWED, "x\n  Last  reviewed now\nlast reviewed\nnot last reviewed", [(2, 22), (23, 36)]),
+    (Rule.LAST_REVIEWED, "last reviewedly\nlastreviewed", []),
+    (Rule.DATE_TIME_LINE, "1/2/99 a\n12/31/999 b\n1-2-2003\nc 1/2/99", [(0, 8), (9, 20), (21, 29)]),
+    (Rule.DATE_TIME_LINE, "1/2/9\n123/1/99\n1/123/99\n2003/1/2\n1.2.2003\n1/2", []),
+    (Rule.BY_NAME_LINE, "by Dr. Roe\nby Dr. Roe and left at noon\nread by Roe, Jane", [(0, 10), (44, 56)]),
+    (Rule.BY_NAME_LINE, "by jane roe, np\nby jane roe, phd\nstandby Dr. Roe", [(0, 15)]),
+    (Rule.SEE_REFERENCE, "see hpi; see plans; SEE\tplan see\nplan", [(0, 7), (20, 28)]),
+    (Rule.COMBINED_HISTORY, "past medical history / family history / social history:\nx", [(0, 57)]),
+    (
+        Rule.COMBINED_HISTORY,
+        "cc: a\nPast Medical History / Family History / Social History: b\nc\n  plan: d",
+        [(6, 68)],
+    ),
+    # Only as a header: at a line's start, with its colon, and spelled as one.
+    (Rule.COMBINED_HISTORY, "see past medical history / family history / social history: x", []),
+    (Rule.COMBINED_HISTORY, "past medical history / family history / social history reviewed", []),
+    (Rule.COMBINED_HISTORY, "past medical history/family history/social history: x", []),
+]
+
+
+@pytest.mark.parametrize(("rule", "note", "expected"), POSITIONS)
+def test_rule_matches_at_exactly_these_places(rule: Rule, note: str, expected: list[tuple[int, int]]) -> None:
+    assert [tuple(span) for span in sorted(TEMPLATED.spans_by_rule(note)[rule])] == expected
+
+
+@pytest.mark.parametrize("header", sorted(PROFILE.lexicon))
+def test_every_header_of_table_2_is_templated_through_its_colon(header: str) -> None:
+    assert TEMPLATED.spans_by_rule(f"x\n {header.title()}: y")[Rule.HEADER_PREFIX] == [Span(2, 4 + len(header))]
+    assert TEMPLATED.spans_by_rule(f"x {header}: y\n{header} y\n{header}s: y")[Rule.HEADER_PREFIX] == []
+
+
+# Table 3, word for word.
+TARGETS = [
+    "hpi",
+    "history",
+    "ros",
+    "pe",
+    "exam",
+    "note",
+    "chart",
+    "assessment",
+    "plan",
+    "above",
+    "below",
+    "prior",
+    "previous",
+    "attached",
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_of_table_3_is_a_reference(target: str) -> None:
+    assert TEMPLATED.spans_by_rule(f"skin: see {target}.")[Rule.SEE_REFERENCE] == [Span(6, 10 + len(target))]
+    assert TEMPLATED.spans_by_rule(f"see {target}x, seen {target}, see my {target}")[Rule.SEE_REFERENCE] == []
+
+
+@pytest.mark.parametrize("credential", ["MD", "DO", "NP", "PA", "RN"])
+def test_every_credential_of_table_3_ends_an_attribution(credential: str) -> None:
+    for name in (f"Jane Roe {credential}", f"Jane Roe, {credential}", f"jane roe, {credential.lower()}"):
+        assert TEMPLATED.spans_by_rule(f"seen by {name}")[Rule.BY_NAME_LINE] == [Span(5, 8 + len(name))]
+        assert TEMPLATED.spans_by_rule(f"seen by {name} at noon")[Rule.BY_NAME_LINE] == []
