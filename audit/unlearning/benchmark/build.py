@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.begun_settings import settle_settings
@@ -16,22 +16,19 @@ from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.served.approved_addresses import ServedModel
-from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
-from clinaudit.audit.unlearning.benchmark.categories.sources import (
+from clinaudit.audit.unlearning.benchmark.categories import (
+    Assigned,
     categories_of_file,
     categories_of_model,
     read_given_categories,
 )
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
-from clinaudit.audit.unlearning.benchmark.panel.asking import Judged
-from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
+from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
 from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe_panel, draw_sample, write_panel
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelTask
-from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
 from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
-from clinaudit.audit.unlearning.benchmark.questions.rows import identifier_check, question_rows
+from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,
@@ -41,15 +38,64 @@ from clinaudit.audit.unlearning.benchmark.questions.sources import (
     TemplateSource,
 )
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, Source
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
-from clinaudit.audit.unlearning.benchmark.splits import split_patients, split_request
+from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient_list import read_patient_list
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
+
+#: Where questions or categories come from, unless a file gives them.
+Source = Literal["offline", "served"]
+#: The paper's samples for its panel of judges: 900 titles, 1,000 questions (appendices F and G).
+PANEL_TITLES: Final = 900
+PANEL_QUESTIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOptions:
+    """A model behind an endpoint that writes questions or names categories."""
+
+    url: str
+    model: str
+    approved_hosts: Collection[str] = ()
+    key_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PanelOptions:
+    """The judges that check categories and questions."""
+
+    #: Names three judges.
+    file: Path
+    approved_hosts: Collection[str] = ()
+    titles: int = PANEL_TITLES
+    questions: int = PANEL_QUESTIONS
+    #: The blind sheet, filled in by a person.
+    sheet: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """One benchmark to build."""
+
+    corpus: Path
+    out: Path
+    #: Templates, a served model, or a file of questions made elsewhere.
+    questions: Source | Path = "offline"
+    #: The notes' codes and words, a served model, or a file of categories.
+    categories: Source | Path = "offline"
+    percents: tuple[int, ...] = PERCENTS
+    #: Ids, one a line, of patients who must be forgotten: they get a split of their own.
+    forgotten: Path | None = None
+    seed: int = 0
+    template: Path | None = None
+    served: ServedOptions | None = None
+    panel: PanelOptions | None = None
+
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1

@@ -1,7 +1,7 @@
-"""A served model that the benchmark asks: which one, and the way from questions to readings.
+"""A served model that the benchmark asks: which notes it is shown, and the way from questions to readings.
 
 Owns its identity in the cache. An answer that cannot be used is asked for once more; after that there is a reason in
-its place. Knows nothing of what is asked. Imported lazily: it loads the client.
+its place. Imported lazily: it loads the client.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.served.access import Access, EndpointWords, first_form
@@ -20,6 +20,27 @@ from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.audit.served.identity import identity_of
 from clinaudit.audit.served.question import Question
+
+#: Characters of notes in one question: some 25,000 tokens.
+MOST_NOTE_CHARS: Final = 100_000
+
+
+def notes_to_send(texts: Sequence[str], *, facts: Collection[str] = ()) -> list[str]:
+    """Return as many of a patient's notes as there is room for, one at least, in their order.
+
+    Those that hold one of some facts come first, then the latest; a note that is longer by itself is cut at its end.
+    """
+    latest_first = range(len(texts) - 1, -1, -1)
+    holding = [place for place in latest_first if any(fact in texts[place] for fact in facts)]
+    sent: dict[int, str] = {}
+    room = MOST_NOTE_CHARS
+    for place in dict.fromkeys((*holding, *latest_first)):
+        if sent and len(texts[place]) > room:
+            break
+        sent[place] = texts[place][:MOST_NOTE_CHARS]
+        room -= len(sent[place])
+    return [sent[place] for place in sorted(sent)]
+
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 _VERSION = "1"

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.unlearning.metrics.answer_collapse import mean_of
-from clinaudit.audit.unlearning.metrics.collapse_limits import (
+from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,
     MOST_SHORT,
@@ -21,6 +20,7 @@ from clinaudit.audit.unlearning.metrics.collapse_limits import (
     Limit,
     at_most,
     hold,
+    mean_of,
 )
 from clinaudit.reports.schema.comparison import HealthCheck
 

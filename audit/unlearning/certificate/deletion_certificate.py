@@ -20,28 +20,26 @@ from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
-from clinaudit.audit.unlearning.certificate.collateral_block import measure_collateral
+from clinaudit.audit.unlearning.certificate.compared_answers import measure_collateral
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     ANSWERS_COLLAPSED,
     CANARY,
+    LEVEL_PATIENTS,
     OF_THE_RUNS,
     PURGED,
+    STATED,
+    TEXT_MEASURES,
     MeasuredRuns,
+    PatientMeasures,
     certify_patient,
     not_shown,
+    read_measures,
     weigh,
     worst_of,
 )
-from clinaudit.audit.unlearning.certificate.held_out_level import (
-    LEVEL_PATIENTS,
-    STATED,
-    TEXT_MEASURES,
-    PatientMeasures,
-    read_measures,
-)
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate

@@ -22,7 +22,7 @@ from clinaudit.audit.unlearning.certificate.compared_answers import (
     kept_share,
     mean_of,
 )
-from clinaudit.audit.unlearning.certificate.held_out_level import (
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     LARGEST_SHARE,
     LEVEL_PATIENTS,
     Level,
@@ -32,7 +32,7 @@ from clinaudit.audit.unlearning.certificate.held_out_level import (
     why_it_says_nothing,
     with_reference,
 )
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow

@@ -12,7 +12,7 @@ from math import ceil
 from typing import Any, Final
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
-from clinaudit.audit.unlearning.certificate.held_out_level import (
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     LARGEST_SHARE,
     LEVEL_PATIENTS,
     Level,

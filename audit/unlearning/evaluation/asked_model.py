@@ -17,10 +17,10 @@ from clinaudit.audit.model.determinism import deterministic
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
-from clinaudit.audit.unlearning.methods.batches import Example, pad_rows
+from clinaudit.audit.unlearning.methods.batches import IGNORED, Example, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question
-from clinaudit.audit.unlearning.methods.loaded_model import load_in_float32
-from clinaudit.audit.unlearning.methods.losses import IGNORED, row_token_losses
+from clinaudit.audit.unlearning.methods.model_in_training import load_in_float32
+from clinaudit.audit.unlearning.methods.objectives import row_token_losses
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:

@@ -7,20 +7,30 @@ with the same command and gives the same bytes; a model more may be given then (
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.begun_settings import settle_settings
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
+from clinaudit.audit.unlearning.evaluation.given_models import (
+    GivenModel,
+    ModelPlace,
+    find_before,
+    read_models,
+    splits_of,
+)
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
-from clinaudit.audit.unlearning.evaluation.participants import Participant, Setup, take_part
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.participants import (
+    Participant,
+    Setup,
+    filter_name,
+    forgotten_names,
+    take_part,
+)
 from clinaudit.audit.unlearning.evaluation.result_files import (
     FORMAT,
     PAGE_FILE,
@@ -29,17 +39,47 @@ from clinaudit.audit.unlearning.evaluation.result_files import (
     write_result,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.stages import require_memory
-from clinaudit.audit.unlearning.methods.job import describe_machine
-from clinaudit.audit.unlearning.methods.rate_choice import tuning_patients
-from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_entailment
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory
+from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
+from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
+from clinaudit.audit.unlearning.metrics.given_answers import load_embedder, load_entailment
 from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.exports.unlearning import unlearning_files
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.version import VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRequest:
+    """One evaluation."""
+
+    models: tuple[ModelPlace, ...]
+    bench: Path
+    out: Path
+    #: Of models made elsewhere.
+    split_name: str | None = None
+    form: QuestionForm = "addressed"
+    #: Whether a filter of the forgotten patients' names stands before the baseline as a reference.
+    has_prompt_filter: bool = False
+    #: The model that the others are compared with; None: the baseline.
+    before: str | None = None
+    #: The model that adapters were trained on.
+    base_model: Path | None = None
+    #: The directory of an encoder; None: the installed package.
+    embeddings: Path | None = None
+    #: The directory of a model of inference; None: rules.
+    nli: Path | None = None
+    #: Where the benchmark's corpus lies now, if elsewhere than when it was built.
+    corpus: Path | None = None
+    #: Of samples and of the bootstrap.
+    seed: int = 0
+    #: Whether the robustness tests are run.
+    has_robustness: bool = True
+    robustness: RobustnessOptions = field(default_factory=RobustnessOptions)
+
 
 _SETTINGS: Final = "evaluation.json"
 _PIECES: Final = "pieces"

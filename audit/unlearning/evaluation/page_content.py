@@ -7,11 +7,11 @@ nothing of how a page looks.
 from collections.abc import Mapping
 from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import name_of, taxonomy
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PANEL_TASKS
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PANEL_TASKS
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Split
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
 from clinaudit.audit.unlearning.metrics.means import CATEGORY_SIDES, SUMMARY_ROLES
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate

@@ -1,22 +1,62 @@
-"""The stages of one model's evaluation that need its network: greedy answers, and exact memorization.
+"""One model's stages that need its network (greedy answers, exact memorization), and what is kept of an evaluation.
 
-Owns what is asked at once and kept: what is finished is read, and the network is loaded only for what is not. Knows
-nothing of scores.
+What is finished is kept piece by piece under `evidence/work/pieces`, so that a stopped evaluation goes on with the same
+bytes; the network is loaded only for what is not there. PHI: a piece may hold answers.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.engines.memory import GIB, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, Advance, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, IntegrityError
+
+
+class Pieces:
+    """The finished pieces of an evaluation, in a directory that is locked by the caller."""
+
+    def __init__(self, directory: Path) -> None:
+        make_private_directory(directory)
+        self._directory = directory
+
+    def has(self, owner: str, stage: str) -> bool:
+        """Whether a piece is finished. `owner` and `stage` stand in the file's name: digests and fixed words."""
+        return self._path(owner, stage).is_file()
+
+    def get(self, owner: str, stage: str, make: Callable[[], Any]) -> Any:
+        """Return a piece as JSON holds it: the kept one, else what `make` returns, which is then kept.
+
+        Raises `IntegrityError` where the kept one is damaged.
+        """
+        path = self._path(owner, stage)
+        if not path.is_file():
+            make_private_directory(path.parent)
+            write_atomically(path, json.dumps(make(), allow_nan=False))
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise self.damaged(owner, stage) from None
+
+    def damaged(self, owner: str, stage: str) -> IntegrityError:
+        """Return the error of a piece that is not what was kept."""
+        path = self._path(owner, stage)
+        return IntegrityError(
+            f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} under evidence/work/pieces); "
+            "remove it, and run the same command again"
+        )
+
+    def _path(self, owner: str, stage: str) -> Path:
+        return self._directory / owner / f"{stage}.json"
+
 
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
 #: (docs/unlearning-scores.md, "Relearning"). 4-bit weights take less.

@@ -11,9 +11,8 @@ from typing import Final
 from clinaudit.audit.model.chat_template import find_chat_template
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm
-from clinaudit.audit.unlearning.methods.batches import Example
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import Job
 from clinaudit.errors import BadInputError
 from clinaudit.priors.chat import Conversation
 

@@ -10,8 +10,7 @@ from typing import Final
 from clinaudit.audit.statistics.intervals import RESAMPLES
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, has_collapsed
 from clinaudit.audit.unlearning.metrics.means import (
     MEANS,
     SUMMARY_ROLES,

@@ -10,7 +10,7 @@ from support.hand_made_bench import QUESTIONS, question, save_hand_made_bench
 
 from clinaudit.audit.commands.unlearn_score import score
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.metrics import given_scores
+from clinaudit.audit.unlearning.metrics import given_answers
 from clinaudit.errors import BadInputError, UsageError
 
 KEYWORDS = (
@@ -32,7 +32,7 @@ class SharedWords:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(given_scores, "load_embedder", lambda _directory: SharedWords())
+    monkeypatch.setattr(given_answers, "load_embedder", lambda _directory: SharedWords())
     return save_hand_made_bench(tmp_path, keywords=KEYWORDS)
 
 

@@ -16,10 +16,10 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
 
 #: Of each split so many targets at most; up to 9 fewer, by a secret of the corpus.
 SAMPLE = 32

@@ -10,10 +10,8 @@ from support.unlearning.tiny_job import make_job
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionKind, Split
-from clinaudit.audit.unlearning.methods.finetune import finetune
-from clinaudit.audit.unlearning.methods.plan import plan_unlearning
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
-from clinaudit.audit.unlearning.methods.unlearn import unlearn
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
 from clinaudit.priors.corpus.corpus import read_corpus
 
 #: By id, with the disease: the first nine are trained on.

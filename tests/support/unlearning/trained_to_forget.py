@@ -16,9 +16,9 @@ from clinaudit.audit.demo.training import train_tokenizer
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
-from clinaudit.audit.unlearning.methods.finetune import finetune
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import Job
+from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.priors.corpus.corpus import read_corpus
 
 TRAINED = tuple(f"t{place:03}" for place in range(130))

@@ -1,17 +1,75 @@
-"""How far the judges of a panel agree, and what that is worth (AMNESIA, Tables 8, 10, 12 and 13).
+"""What judges say together, how far they agree, and how they compare with a person (AMNESIA, Tables 8 to 13).
 
-Owns the figures and the sentence that reads them: where almost all items get one verdict, kappa is low although the
-judges hardly ever differ, since chance alone would make them agree. Fleiss' kappa is statsmodels'. Knows nothing of
-what was judged.
+Owns the verdicts, the majority, the figures and the sentence that reads them: where almost all items get one verdict,
+kappa is low although the judges hardly ever differ, since chance alone would make them agree. The person's sheet shows
+a title and its category, in a drawn order, and no verdict: it is blind to the panel, and PHI.
 """
 
+import csv
+import io
 import math
+import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import Final, Literal, get_args
 
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import JUDGES, NO_MAJORITY, VERDICTS, PanelTask, majority
+import numpy as np
+
+from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.statistics.agreement import cohen_kappa
+from clinaudit.priors.corpus.files import find_given_file
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.problems import Problems
+from clinaudit.priors.corpus.records import iter_records
+
+#: Whether a title supports its category (appendix F), and whether a question is valid (appendix G).
+PanelTask = Literal["title", "question"]
+PANEL_TASKS: Final[tuple[PanelTask, ...]] = get_args(PanelTask)
+#: Of a judge who gave no usable answer.
+UNKNOWN: Final = "unknown"
+#: The verdicts of each task; the first is the one that all others are merged against for kappa.
+VERDICTS: Final[Mapping[PanelTask, tuple[str, ...]]] = {
+    "title": ("supported", "unsupported", "ambiguous", UNKNOWN),
+    "question": ("valid", "invalid", UNKNOWN),
+}
+#: What three judges say together who say three things (Tables 8 and 12).
+NO_MAJORITY: Final[Mapping[PanelTask, str]] = {"title": "disagree", "question": "split"}
+JUDGES: Final = 3
+#: What figures call the majority; no judge has this name.
+PANEL: Final = "panel"
+
+
+@dataclass(frozen=True, slots=True)
+class PanelVerdict:
+    """What one judge says of one item."""
+
+    item_id: str
+    task: PanelTask
+    judge: str
+    verdict: str
+    #: In the judge's words: it may quote the notes. PHI.
+    reason: str
+
+
+def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
+    """Return the verdict of at least two of three judges, else what the paper calls it when there is none."""
+    if len(verdicts) != JUDGES:
+        raise ValueError("a panel has three judges")
+    verdict, votes = Counter(verdicts).most_common(1)[0]
+    return verdict if votes > 1 else NO_MAJORITY[task]
+
+
+def by_item(verdicts: Iterable[PanelVerdict], task: PanelTask, judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the verdicts of each item of a task, in the order of the judges."""
+    found: dict[str, dict[str, str]] = {}
+    for one in verdicts:
+        if one.task == task:
+            found.setdefault(one.item_id, {})[one.judge] = one.verdict
+    return {item_id: tuple(held[judge] for judge in judges) for item_id, held in found.items()}
+
 
 #: From where agreement is called high, and below which kappa low [choice]; Table 13 has 93.9% and 0.216.
 _HIGH_AGREEMENT = 0.9
@@ -104,3 +162,106 @@ def read_agreement(agreement: float | None, kappa: float | None) -> str:
             "would agree nearly as often; it is no sign of dispute, and tells nothing of how well rare faults are found"
         )
     return said
+
+
+SHEET_COLUMNS: Final = ("item_id", "title", "category", "supported")
+_ROLE: Final = "the sheet"
+_SUPPORTED, _UNSUPPORTED = "supported", "unsupported"
+_ANSWERS: Final = {"yes": True, "no": False}
+#: A spreadsheet would take a cell that begins so for a formula.
+_FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A title that the panel judges."""
+
+    item_id: str
+    title: str
+    #: The category's name.
+    category: str
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """A judge, or the panel, against the person (Table 11)."""
+
+    #: Person and judge both say supported.
+    both_supported: int
+    #: The person says so, the judge does not.
+    human_only: int
+    #: The judge says so, the person does not.
+    judge_only: int
+    neither: int
+    #: Verdicts that are neither, such as ambiguous ones; in no cell.
+    left_out: int
+
+    @property
+    def items(self) -> int:
+        """Items in the matrix."""
+        return self.both_supported + self.human_only + self.judge_only + self.neither
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of the items on which person and judge agree; None without items."""
+        return (self.both_supported + self.neither) / self.items if self.items else None
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa; None where both give one verdict throughout."""
+        table = [[self.both_supported, self.human_only], [self.judge_only, self.neither]]
+        kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
+        return None if np.isnan(kappa) else kappa
+
+
+def write_sheet(path: Path, rows: Sequence[SheetRow], *, seed: int) -> None:
+    """Write the sheet to be filled in: `supported` is empty, for yes or no."""
+    drawn = sorted(rows, key=lambda row: row.item_id)
+    random.Random(f"clinaudit unlearning sheet {seed}").shuffle(drawn)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(SHEET_COLUMNS)
+    writer.writerows((row.item_id, _harmless(row.title), row.category, "") for row in drawn)
+    write_atomically(path, text.getvalue())
+
+
+def read_sheet(path: Path, items: Sequence[str]) -> dict[str, bool]:
+    """Return by item whether the person says that the title supports the category; empty cells are left out.
+
+    Raises `BadInputError` listing all problems: items that the sheet did not have, answers that are neither yes nor no,
+    and an item that stands twice.
+    """
+    file = find_given_file(path, _ROLE)
+    known, problems, first_rows = frozenset(items), Problems(), dict[str, int]()
+    found: dict[str, bool] = {}
+    for row, record in iter_records(file, header=Header(SHEET_COLUMNS), problems=problems):
+        item, answer = (str(record.get(column) or "").strip() for column in ("item_id", "supported"))
+        if item not in known:
+            problems.add(file.name, "is no item of this panel", row=row, column="item_id")
+        elif first_rows.setdefault(item, row) != row:
+            problems.add(file.name, f"stood in row {first_rows[item]} already", row=row, column="item_id")
+        elif answer.lower() in _ANSWERS:
+            found[item] = _ANSWERS[answer.lower()]
+        elif answer:
+            problems.add(file.name, "is neither yes nor no", row=row, column="supported")
+    if not found and not len(problems):
+        problems.add(file.name, "answers nothing", column="supported")
+    problems.raise_any(_ROLE)
+    return found
+
+
+def confusion(human: Mapping[str, bool], verdicts: Mapping[str, str]) -> Confusion:
+    """Return the matrix of one judge's verdicts, or the panel's, over the items that the person answered."""
+    cells = [(human[item], verdict) for item, verdict in verdicts.items() if item in human]
+
+    def count(says: bool, verdict: str) -> int:
+        return cells.count((says, verdict))
+
+    both, human_only = count(True, _SUPPORTED), count(True, _UNSUPPORTED)
+    judge_only, neither = count(False, _SUPPORTED), count(False, _UNSUPPORTED)
+    left_out = len(cells) - both - human_only - judge_only - neither
+    return Confusion(both, human_only, judge_only, neither, left_out)
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text

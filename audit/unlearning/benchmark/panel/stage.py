@@ -14,29 +14,32 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, name_of, ranked
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement, measure_panel
-from clinaudit.audit.unlearning.benchmark.panel.asking import (
+from clinaudit.audit.unlearning.benchmark.panel.agreement import (
+    PANEL,
+    PANEL_TASKS,
+    UNKNOWN,
+    PanelAgreement,
+    PanelTask,
+    PanelVerdict,
+    SheetRow,
+    by_item,
+    confusion,
+    majority,
+    measure_panel,
+    read_sheet,
+    write_sheet,
+)
+from clinaudit.audit.unlearning.benchmark.panel.judges import (
     Judged,
     ask_of_question,
     ask_of_title,
     read_question_verdict,
     read_title_verdict,
 )
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import SheetRow, confusion, read_sheet, write_sheet
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import (
-    PANEL,
-    PANEL_TASKS,
-    UNKNOWN,
-    PanelTask,
-    PanelVerdict,
-    by_item,
-    majority,
-)
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.sent_notes import notes_to_send
-from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading
+from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, notes_to_send
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 
 PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
 SHEET_FILE: Final = "titles-to-check.csv"

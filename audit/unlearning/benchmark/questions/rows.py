@@ -1,9 +1,11 @@
-"""From a patient's chosen questions to rows of the benchmark: ids, uses, rephrasings.
+"""From a patient's chosen questions to rows of the benchmark: ids, uses, rephrasings, and the address that opens them.
 
-Owns the ids: digests, so that no message that names a question names a patient. Knows nothing of how one was chosen.
+The ids are digests, so that no message that names a question names a patient. The address holds the facts of the fourth
+tier, which an adversary types (docs/methods.md, section 1), read as for an audit's prompts.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Final
@@ -15,7 +17,40 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionOrigin
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import FactReader
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import NoteProfile
+
+_LABELS: Final = {
+    Fact.NAME: "Patient",
+    Fact.DOB: "Date of birth",
+    Fact.VISIT_DATE: "Visit date",
+    Fact.PROVIDER: "Provider",
+    Fact.PRACTICE: "Location",
+}
+#: A name may hold a period ("Ada B. Lund"): it ends at the next label.
+_NAMED: Final = re.compile(
+    rf"{_LABELS[Fact.NAME]}: (?P<name>.+?)\.(?= (?:{'|'.join(map(re.escape, list(_LABELS.values())[1:]))}): |\Z)",
+    re.DOTALL,
+)
+
+
+def name_in(address: str) -> str | None:
+    """Return the patient's name as an address opens with it; None where it names nobody."""
+    found = _NAMED.match(address)
+    return None if found is None else found["name"]
+
+
+def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:
+    """Return what gives a patient's address by id; empty where neither tables nor notes hold any of the facts."""
+    reader = FactReader(profile)
+
+    def address_of(patient_id: str) -> str:
+        values = reader.read(corpus, patient_id).values
+        return " ".join(f"{label}: {values[fact]}." for fact, label in _LABELS.items() if values.get(fact))
+
+    return address_of
+
 
 #: Beside the eighteen of HIPAA (45 CFR 164.514(b)(2)).
 _NAMED_BESIDE: Final = frozenset(

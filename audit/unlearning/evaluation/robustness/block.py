@@ -11,26 +11,22 @@ from typing import Any, Final
 from clinaudit.audit.statistics.paired_differences import difference_of_estimates
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.robustness.detectability import detect
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import (
-    NO_REPHRASINGS,
-    largest_leaks,
-    pair_rephrased,
-    under_rephrasings,
-)
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece
-from clinaudit.audit.unlearning.evaluation.robustness.quantization import GROUP
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NO_REFERENCE
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, RobustnessOptions, detect
 from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
+    NO_BASELINE,
+    NO_REFERENCE,
+    NO_REPHRASINGS,
     ScoresById,
     Trial,
     by_id,
     describe_above,
     describe_trial,
+    largest_leaks,
+    pair_rephrased,
     scores_of_rows,
+    under_rephrasings,
 )
 from clinaudit.audit.unlearning.metrics.means import roles_of
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate

@@ -1,38 +1,158 @@
-"""The tests of the robustness block as pieces of work: each asks one model, and says in JSON what it found.
+"""The robustness tests as pieces of work: each asks one model and split under test, and says in JSON what it found.
 
-Owns who is asked in each test. A piece depends on the model, the benchmark, the split, the form, the options and the
-seed alone, so that a stopped evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are
-PHI, and belong below `evidence/`. What they mean is told by block.py.
+A piece depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped
+evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are PHI, and belong below
+`evidence/`; block.py says what they mean. One test is whether a reader can tell who was forgotten from who was never
+there: a model too surprised by these patients, or that writes noise about them, discloses who asked to be deleted
+(Deepak et al., EMNLP 2025).
 """
 
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.statistics.auroc_error import auroc_of_values
+from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel, TokenLoss
-from clinaudit.audit.unlearning.evaluation.robustness.detectability import FEWEST, TRAITS
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest
-from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import OTHER_FORM
-from clinaudit.audit.unlearning.evaluation.robustness.quantization import quantized
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, QuestionUse, Scores, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel, TokenLoss
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     NO_TEXTS,
     RELEARNED,
     TOO_FEW,
     Relearned,
+    RelearningPlan,
     asked_after,
+    quantized,
     relearned,
     texts_to_relearn,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.sampling import measure_leaks
-from clinaudit.audit.unlearning.evaluation.robustness.trial import score_rows
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import LEAK_AT, SAMPLES, measure_leaks, require_sampling
+from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM, score_rows
+from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
-from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING
+from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, Entailment, score_answers
+from clinaudit.reports.exact.estimate import Estimate
+
+#: Questions in their own words: those trained on, and those withheld.
+OWN_WORDS: Final[tuple[QuestionUse, ...]] = ("train", "holdout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustnessOptions:
+    """What the user may choose of the tests."""
+
+    #: Answers that are sampled a question.
+    samples: int = SAMPLES
+    #: The k of leak@k, ascending; the largest is at most `samples`.
+    leak_at: tuple[int, ...] = LEAK_AT
+    relearning: RelearningPlan = field(default_factory=RelearningPlan)
+
+    @classmethod
+    def of(cls, *, samples: int | None, steps: int | None, learning_rate: float | None) -> Self:
+        """Return what the user chose; None: as by default. Of the usual k those count that `samples` reaches."""
+        count = SAMPLES if samples is None else samples
+        chosen: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate}
+        plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
+        return cls(samples=count, leak_at=tuple(k for k in LEAK_AT if k <= count), relearning=plan)
+
+    def require_sound(self) -> None:
+        """Raise `UsageError` for options that no test can be made with."""
+        require_sampling(self.samples, self.leak_at)
+        self.relearning.require_sound()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUnderTest:
+    """What every test is given."""
+
+    #: Who is asked: the model, or what stands before it.
+    answerer: Answerer
+    #: The model itself; None where a filter stands before it, or its weights are not at hand.
+    model: AskedModel | None
+    bench: Bench
+    split: Split
+    form: QuestionForm
+    seed: int
+    #: Of the greedy answers, in the form, to at least all questions in their own words and all rephrased ones of the
+    #: forgotten and never-trained patients, and to those in their own words of the retained ones.
+    scores: Sequence[Scores]
+    embedder: Embedder
+    entailment: Entailment
+    options: RobustnessOptions
+    #: An existing private directory, for temporary weights.
+    work: Path
+    progress: Progress
+
+    def questions_of(self, patients: Collection[str]) -> list[Question]:
+        """Return the questions of some patients in their own words, in the benchmark's order."""
+        return [one for one in self.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
+
+    def ask(self, questions: Sequence[Question], *, title: str, form: QuestionForm | None = None) -> list[Scores]:
+        """Return the scores of greedy answers, asked now; exact memorization where the model itself is at hand."""
+        asked_form = self.form if form is None else form
+        with self.progress.stage(title, total=len(questions), unit="answers") as advance:
+            answers = self.answerer.answer(questions, asked_form, advance=advance)
+        em = None if self.model is None else self.model.exact_memorization(questions, asked_form)
+        return score_answers(
+            questions,
+            self.bench.keywords,
+            answers,
+            embedder=self.embedder,
+            entailment=self.entailment,
+            em=em,
+            form=asked_form,
+        )
+
+
+#: What is read off the model, one number a patient.
+TRAITS: Final = ("answer_loss", "answer_entropy", "note_loss", "note_entropy", "te")
+#: Patients below whom a group tells nothing [choice].
+FEWEST: Final = 5
+FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How far one trait tells both groups apart."""
+
+    #: The probability that a forgotten patient has more of it than a never-trained one; 0.5 is best. `n` counts the
+    #: patients of both groups.
+    auroc: Estimate
+    forgotten: int
+    never_trained: int
+    #: Two-sided, adjusted for the number of traits (Holm 1979); None where `auroc` is.
+    p_value: float | None
+
+    @property
+    def is_told_apart(self) -> bool | None:
+        """Whether it is shown, at 5%, that the groups differ; None where it cannot be told."""
+        return None if self.p_value is None else self.p_value < ALPHA
+
+
+def detect(
+    forgotten: Sequence[Mapping[str, float | None]], never_trained: Sequence[Mapping[str, float | None]]
+) -> dict[str, Detection]:
+    """Return trait -> how far it tells forgotten from never-trained patients; each mapping is of one patient."""
+    values = {trait: (_values(forgotten, trait), _values(never_trained, trait)) for trait in TRAITS}
+    told = {trait: auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS) for trait, both in values.items()}
+    tested = {trait: one.p_value for trait, one in told.items() if one.p_value is not None}
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {
+        trait: Detection(told[trait].auroc, len(first), len(second), adjusted.get(trait))
+        for trait, (first, second) in values.items()
+    }
+
+
+def _values(patients: Sequence[Mapping[str, float | None]], trait: str) -> list[float]:
+    return [value for one in patients if (value := one[trait]) is not None]
+
 
 #: What a part found, as JSON holds it; a part that could not be made holds a `reason` alone.
 Piece = dict[str, Any]

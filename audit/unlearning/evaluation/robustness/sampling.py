@@ -12,9 +12,8 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
-from clinaudit.audit.unlearning.metrics.answer_means import mean_of_answers, places_of
-from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
-from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
+from clinaudit.audit.unlearning.metrics.means import mean_of_answers, places_of
+from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
 from clinaudit.errors import UsageError
 from clinaudit.reports.exact.estimate import Estimate
 

@@ -6,16 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned, assign_category
-from clinaudit.audit.unlearning.benchmark.categories.served import ask_for_category, read_category
-from clinaudit.audit.unlearning.benchmark.categories.sources import read_given_categories
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import (
+from clinaudit.audit.unlearning.benchmark.categories import (
+    Assigned,
+    ask_for_category,
+    assign_category,
+    read_category,
+    read_given_categories,
+)
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.taxonomy import (
     OTHER,
     categories_of_text,
     category_of_code,
     taxonomy,
 )
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
 from clinaudit.errors import BadInputError
 
 
@@ -151,5 +155,5 @@ def test_a_models_category_must_be_one_of_the_list_and_of_this_title() -> None:
 
 
 def test_the_lexicon_names_each_category_itself() -> None:
-    table = Path("audit/unlearning/benchmark/categories/taxonomy.toml").read_text(encoding="utf-8")
+    table = Path("audit/unlearning/benchmark/taxonomy.toml").read_text(encoding="utf-8")
     assert all(entry["lexicon"] and entry["icd10"] for entry in tomllib.loads(table).values())

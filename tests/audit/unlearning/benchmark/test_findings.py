@@ -8,11 +8,15 @@ import pytest
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker
-from clinaudit.audit.unlearning.benchmark.questions.checks import OWN_ANSWER, holds_answer, problem_of
-from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
+from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, read_findings
-from clinaudit.audit.unlearning.benchmark.questions.selection import choose_questions, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    OWN_ANSWER,
+    choose_questions,
+    holds_answer,
+    problem_of,
+    shared_holdouts,
+)
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase, templates
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel

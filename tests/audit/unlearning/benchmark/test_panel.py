@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import measure_panel, merged_kappa
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
+from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     Confusion,
+    PanelVerdict,
     SheetRow,
+    by_item,
     confusion,
+    majority,
+    measure_panel,
+    merged_kappa,
     read_sheet,
     write_sheet,
 )
 from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
 from clinaudit.audit.unlearning.benchmark.panel.stage import draw_sample
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelVerdict, by_item, majority
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.errors import BadInputError
 

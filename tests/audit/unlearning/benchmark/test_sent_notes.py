@@ -2,8 +2,8 @@
 
 import pytest
 
-from clinaudit.audit.unlearning.benchmark import sent_notes
-from clinaudit.audit.unlearning.benchmark.sent_notes import notes_to_send
+from clinaudit.audit.unlearning.benchmark import served_model
+from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 
 NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]
 
@@ -25,9 +25,9 @@ NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]
 def test_notes_that_hold_the_facts_come_first_then_the_latest_in_their_order(
     monkeypatch: pytest.MonkeyPatch, room: int, facts: tuple[str, ...], sent: list[str]
 ) -> None:
-    monkeypatch.setattr(sent_notes, "MOST_NOTE_CHARS", room)
+    monkeypatch.setattr(served_model, "MOST_NOTE_CHARS", room)
     assert notes_to_send(NOTES, facts=facts) == sent
 
 
 def test_a_chart_of_any_length_fits_a_question() -> None:
-    assert sum(map(len, notes_to_send(["x" * 70_000] * 9, facts=["y"]))) <= sent_notes.MOST_NOTE_CHARS
+    assert sum(map(len, notes_to_send(["x" * 70_000] * 9, facts=["y"]))) <= served_model.MOST_NOTE_CHARS

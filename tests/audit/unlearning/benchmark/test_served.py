@@ -11,10 +11,15 @@ from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.build import (
+    BuildRequest,
+    KeywordSource,
+    PanelOptions,
+    ServedOptions,
+    build_bench,
+)
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, ServedOptions
 from clinaudit.errors import IncompleteError, UnsafeError
 
 NO_KEYWORDS = KeywordSource("none", lambda _bench: ())

@@ -13,7 +13,7 @@ from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory
 from clinaudit.audit.run.evidence_tables import read_table, write_table
 from clinaudit.audit.run.manifest import write_manifest
-from clinaudit.audit.unlearning.certificate.held_out_level import find_level
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import find_level
 
 
 def certify(

@@ -9,16 +9,18 @@ from support.unlearning.bench_results import constant, except_for, write_bench_r
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-from clinaudit.audit.unlearning.certificate.forgetting_verdict import NOTHING_TELLS, MeasuredRuns, certify_patient
-from clinaudit.audit.unlearning.certificate.held_out_level import (
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     ATTRIBUTABLE,
     NEVER_SEEN_AS_OFTEN,
+    NOTHING_TELLS,
     RETRAINED_AS_MUCH,
     STATED,
     Level,
+    MeasuredRuns,
     PatientMeasures,
     Place,
     cannot_fail,
+    certify_patient,
     why_it_says_nothing,
 )
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers

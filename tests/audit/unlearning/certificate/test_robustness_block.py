@@ -6,7 +6,7 @@ import pytest
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
-from clinaudit.audit.unlearning.certificate.held_out_level import NEVER_SEEN_AS_OFTEN
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import NEVER_SEEN_AS_OFTEN
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
     OTHER_FORM,

@@ -26,7 +26,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     TRIED,
     WORST_ABOVE,
 )
-from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
+from clinaudit.audit.unlearning.evaluation.participants import filter_name, forgotten_names
 
 pytestmark = pytest.mark.slow
 FILTER = filter_name(SPLIT)

@@ -16,8 +16,7 @@ from clinaudit.audit.model.files import ModelFiles, inspect_model
 from clinaudit.audit.model.safetensors_header import TensorHeader
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.audit.unlearning.evaluation.stages import ModelStages, require_memory
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
 from clinaudit.errors import BadInputError
 
 MIB = 1 << 20

@@ -18,13 +18,12 @@ from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
+from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.participants import REFUSAL
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
 FILTER = "prompt filter random:22"
@@ -220,7 +219,7 @@ def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(
         raise _Killed
 
     # Each command dies of the first piece that it makes.
-    monkeypatch.setattr(pieces, "write_atomically", write_and_die)
+    monkeypatch.setattr(stages, "write_atomically", write_and_die)
     deaths = 0
     while not (tmp_path / "result" / "evaluate.json").exists():
         try:

@@ -10,8 +10,7 @@ from support.hand_made_bench import QUESTIONS, hand_made_bench
 from support.unlearning.robustness_documents import figure
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import Confusion
+from clinaudit.audit.unlearning.benchmark.panel.agreement import Confusion, PanelAgreement
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from support.unlearning.tiny_job import make_bench
 
-from clinaudit.audit.unlearning.benchmark.questions.addresses import name_in
-from clinaudit.audit.unlearning.evaluation.prompt_filter import NameFilter
+from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
+from clinaudit.audit.unlearning.evaluation.participants import NameFilter
 
 
 def test_the_filter_sees_names_whatever_their_case_and_signs() -> None:

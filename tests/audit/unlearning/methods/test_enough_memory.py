@@ -12,9 +12,9 @@ from clinaudit.audit.model.engines.memory import FreeMemory
 from clinaudit.audit.model.files import ModelFiles, inspect_model
 from clinaudit.audit.model.safetensors_header import TensorHeader
 from clinaudit.audit.unlearning.methods import model_in_training
-from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.errors import BadInputError
 
 #: A billion weights of half precision: 4 GB a copy in float32, a tenth more with the margin.

@@ -5,8 +5,13 @@ from dataclasses import replace
 import pytest
 from support.unlearning.tiny_job import SPLIT
 
-from clinaudit.audit.unlearning.methods.rate_choice import TriedRate, choose_rate, describe_choice, tuning_patients
-from clinaudit.audit.unlearning.methods.terminal_text import rate_text
+from clinaudit.audit.unlearning.methods.unlearn import (
+    TriedRate,
+    choose_rate,
+    describe_choice,
+    rate_text,
+    tuning_patients,
+)
 from clinaudit.errors import BadInputError
 
 

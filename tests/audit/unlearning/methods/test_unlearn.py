@@ -14,12 +14,10 @@ from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.methods import model_in_training, training
-from clinaudit.audit.unlearning.methods.checkpoint import write_checkpoint
-from clinaudit.audit.unlearning.methods.finetune import finetune
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, EXACT_RECORD_FILE, RECORD_FILE
-from clinaudit.audit.unlearning.methods.plan import UnlearningPlan, plan_unlearning
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
-from clinaudit.audit.unlearning.methods.unlearn import unlearn
+from clinaudit.audit.unlearning.methods.training import write_checkpoint
+from clinaudit.audit.unlearning.methods.unlearn import UnlearningPlan, finetune, plan_unlearning, unlearn
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
 _METHODS: tuple[UnlearningMethod, ...] = ("grad_diff", "kl_min", "sim_npo", "rmu")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
-from clinaudit.audit.unlearning.metrics.answer_means import change_of_answers, mean_of_answers, places_of
+from clinaudit.audit.unlearning.metrics.means import change_of_answers, mean_of_answers, places_of
 
 _SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=12)
 

@@ -6,14 +6,15 @@ from support.hand_made_bench import QUESTIONS, question
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
+    BY_RULES_ONE_WAY,
     EMPTY_OR_SINGLE,
     NO_KEYWORDS,
     NO_LOGITS,
     NO_TOKENS,
+    EntailmentByRules,
     compare_with_before,
     score_answers,
 )
-from clinaudit.audit.unlearning.metrics.entailment import BY_RULES_ONE_WAY, EntailmentByRules
 from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
 
 KEYWORDS = [Keyword("q1", "lung cancer", 1.0, ("note",)), Keyword("q1", "biopsy", 1.0, ("note", "question"))]

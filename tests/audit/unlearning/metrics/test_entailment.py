@@ -3,7 +3,7 @@
 import pytest
 from support.hand_made_bench import question
 
-from clinaudit.audit.unlearning.metrics.entailment import (
+from clinaudit.audit.unlearning.metrics.answer_scores import (
     NO_FACTS,
     EntailmentByModel,
     EntailmentByRules,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
+from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question
 
 WORDS = ("lung", "cancer", "a", "Stage", "2")
 

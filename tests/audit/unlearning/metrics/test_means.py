@@ -12,9 +12,8 @@ from support.hand_made_bench import QUESTIONS, SPLITS, hand_made_bench, question
 
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.audit.unlearning.benchmark.records import Scores
-from clinaudit.audit.unlearning.metrics.answer_means import resample_means
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
-from clinaudit.audit.unlearning.metrics.means import GroupSummary, summarize, summarize_group
+from clinaudit.audit.unlearning.metrics.means import GroupSummary, resample_means, summarize, summarize_group
 
 
 def scores(qa_id: str = "q1", **fields: float | None) -> Scores:

@@ -17,18 +17,18 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
 from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest, RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import TOO_FEW, RelearningPlan
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     NO_WEIGHTS,
     PARTS,
+    ModelUnderTest,
     Piece,
+    RobustnessOptions,
     compared_patients,
     floor_patients,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NOTHING_LOST
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import TOO_FEW, RelearningPlan
-from clinaudit.audit.unlearning.metrics.answer_scores import score_answers
-from clinaudit.audit.unlearning.metrics.entailment import EntailmentScore
+from clinaudit.audit.unlearning.evaluation.robustness.trial import NO_BASELINE, NOTHING_LOST
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentScore, score_answers
 from clinaudit.errors import UsageError
 
 FORGET, RETAIN, NEVER = PATIENTS[:6], PATIENTS[6:8], PATIENTS[8:]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.unlearning.evaluation.robustness.detectability import TOO_FEW, TRAITS, detect
+from clinaudit.audit.unlearning.evaluation.robustness.parts import FEW_PATIENTS, TRAITS, detect
 
 
 def _patients(values: list[float | None], trait: str = "answer_loss") -> list[dict[str, float | None]]:
@@ -33,7 +33,7 @@ def test_several_traits_are_several_chances() -> None:
 @pytest.mark.parametrize(("forgotten", "never"), [(4, 30), (30, 4)])
 def test_few_patients_tell_nothing(forgotten: int, never: int) -> None:
     found = detect(_patients([5.0] * forgotten), _patients([0.0] * never))["answer_loss"]
-    assert (found.auroc.value, found.auroc.reason, found.is_told_apart) == (None, TOO_FEW, None)
+    assert (found.auroc.value, found.auroc.reason, found.is_told_apart) == (None, FEW_PATIENTS, None)
     assert (found.forgotten, found.never_trained) == (forgotten, never)
 
 

@@ -3,13 +3,15 @@
 from support.hand_made_bench import question
 
 from clinaudit.audit.unlearning.benchmark.records import Scores
-from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import (
+from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     NO_REPHRASINGS,
+    Trial,
+    by_id,
+    describe_trial,
     largest_leaks,
     pair_rephrased,
     under_rephrasings,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.trial import Trial, by_id, describe_trial
 
 REPHRASED = [
     question(f"{of}-{number}", patient, "?", "a", use="rephrased", rephrased_from=of)

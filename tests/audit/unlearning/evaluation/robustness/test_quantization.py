@@ -6,7 +6,7 @@ import pytest
 import torch
 from support.unlearning.loss_batch import make_network
 
-from clinaudit.audit.unlearning.evaluation.robustness.quantization import linear_weights, quantized, round_to_nearest
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import linear_weights, quantized, round_to_nearest
 from clinaudit.errors import BadInputError
 
 

@@ -6,13 +6,13 @@ import statistics
 import numpy as np
 import pytest
 
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import (
+from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     NOT_SCORED,
     NOTHING_LOST,
     recovery,
     recovery_beyond,
 )
-from clinaudit.audit.unlearning.metrics.answer_means import places_of
+from clinaudit.audit.unlearning.metrics.means import places_of
 
 
 def _values(*values: float | None) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":

@@ -12,8 +12,8 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
-from clinaudit.audit.unlearning.evaluation.robustness import relearning
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
+from clinaudit.audit.unlearning.evaluation.robustness import changed_weights
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     RelearningPlan,
     asked_after,
     donors_of,
@@ -81,7 +81,7 @@ def test_there_are_exactly_as_many_steps(
     model: AskedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: int, a_step: int, steps: int
 ) -> None:
     seen: list[Schedule] = []
-    monkeypatch.setattr(relearning, "train", lambda _networks, _objective, schedule, *_, **__: seen.append(schedule))
+    monkeypatch.setattr(changed_weights, "train", lambda _nets, _objective, schedule, *_, **__: seen.append(schedule))
     plan = RelearningPlan(steps=steps, texts=a_step, learning_rate=1e-3)
     some = [Example("question", (2, 3, number), 1) for number in range(texts)]
     with _within(model, some, plan, tmp_path):
