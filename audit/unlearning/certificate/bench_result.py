@@ -6,7 +6,7 @@ patients.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
+from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
@@ -121,8 +122,8 @@ class BenchResult:
     #: Of a model that was retrained without the forgotten patients; empty where there is none.
     reference: tuple[ScoredAnswer, ...] = ()
     #: The robustness blocks of the model after and of the reference; None where nothing was tried.
-    robustness: Mapping[str, Any] | None = None
-    reference_robustness: Mapping[str, Any] | None = None
+    robustness: RobustnessDocument | None = None
+    reference_robustness: RobustnessDocument | None = None
     #: Whether the answers of the model after still read as those of the model before; empty where there is none.
     health: tuple[AnswerCheck, ...] = ()
 
@@ -152,9 +153,9 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     reference = None if retrained == after.name else retrained
     before = None if record.before == after.name else record.before
     scores = _parse(_Scores, path / "evidence" / Path(documents.scores).name)
-    tried: Mapping[str, Any] = {}
+    tried: Mapping[str, RobustnessDocument] = {}
     if documents.robustness is not None:
-        tried = _read_json(path / "evidence" / Path(documents.robustness).name).get("models", {})
+        tried = _read_robustness(path / "evidence" / Path(documents.robustness).name, (after.name, reference))
     return BenchResult(
         model=after.name,
         split=split,
@@ -165,7 +166,7 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         before=_answers_of(scores, before),
         reference=_answers_of(scores, reference),
         robustness=tried.get(after.name),
-        reference_robustness=None if reference is None else tried.get(reference),
+        reference_robustness=tried.get(reference or ""),
         health=scores.health_of(after.name),
     )
 
@@ -215,6 +216,17 @@ def _parse(kind: type[Read], path: Path) -> Read:
     except ValidationError:
         # pydantic quotes what it could not read.
         raise IntegrityError(f"{printable(path.name)} is not as clinaudit writes it now; {_AGAIN}") from None
+
+
+def _read_robustness(path: Path, models: Collection[str | None]) -> dict[str, RobustnessDocument]:
+    """Return what these models withstand, of those that were tried."""
+    try:
+        held = _read_json(path).get("models", {})
+        return {name: RobustnessDocument.model_validate(own) for name, own in held.items() if name in models and own}
+    except (ValidationError, AttributeError):
+        raise IntegrityError(
+            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
+        ) from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:

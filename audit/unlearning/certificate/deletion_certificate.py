@@ -40,7 +40,6 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
-from clinaudit.errors import IntegrityError
 from clinaudit.reports.exact.comparison import Forgetting
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import (
@@ -97,16 +96,9 @@ def weigh_bench(
     """Weigh what the answers and the trials of the model after say of the named patients.
 
     `evidence` is that of both runs: what they write of retained patients' notes is part of the price.
-    Raises `IntegrityError` where the document of the trials is not as it was written.
     """
     named = [patient.patient_id for patient in patients]
-    asked = weigh_answers(result, named)
-    try:
-        tried = weigh_trials(result, named)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise IntegrityError(
-            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
-        ) from None
+    asked, tried = weigh_answers(result, named), weigh_trials(result, named)
     weighed = []
     for patient in patients:
         one = patient.patient_id
@@ -155,7 +147,7 @@ class Request:
         given = {
             SEALED_CANARIES: self.canaries is not None,
             ANSWERS: self.bench is not None,
-            TRIALS: self.bench is not None and bool(self.bench.robustness),
+            TRIALS: self.bench is not None and self.bench.robustness is not None,
         }
         return [words for words, is_given in given.items() if is_given]
 

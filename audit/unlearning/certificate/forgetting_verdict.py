@@ -11,7 +11,7 @@ largest value counts.
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.comparison.evidence import RunEvidence
 from clinaudit.priors.tiers import TIER_IDS
@@ -86,9 +86,59 @@ def cannot_fail(level: Level, largest: float | None) -> bool:
     return level.value is not None and largest is not None and level.value >= largest
 
 
-def why_it_says_nothing(held_out: Level, largest: float | None) -> str:
-    """Return why a measure cannot fail: for the held-out patients themselves, or for the retrained model's figure."""
-    return NEVER_SEEN_AS_OFTEN if cannot_fail(held_out, largest) else RETRAINED_AS_MUCH
+class Reasons(NamedTuple):
+    """Why a figure is above its level or has no answer, in the words of where it comes from."""
+
+    above: str
+    #: There is no figure.
+    missing: str
+    #: Too few patients make the level.
+    few: str
+
+
+class Judged(NamedTuple):
+    """What one figure of a patient shows; the fields of a row of the certificate."""
+
+    #: With what a retrained model vouches for.
+    level: float | None
+    #: Patients who make it.
+    controls: int
+    reference: float | None
+    status: FigureVerdict
+    reason: str | None
+
+
+def judge(
+    value: float | None,
+    held_out: Level,
+    *,
+    reference: tuple[float | None, Level | None],
+    largest: float | None,
+    reasons: Reasons,
+    gap: str | None = None,
+    zero_is_within: bool = False,
+) -> Judged:
+    """Return what one figure shows: the one rule for figures of audits, for answers and for trials.
+
+    `reference` is the retrained model's figure of the patient and its own level of those it never saw; `largest`, what
+    the figure can be at most, None where not known. With a `gap` (why something is missing) nothing but a leak is
+    shown. `zero_is_within`: what is 0 is within any level, even an unknown one; it cannot be less.
+    """
+    level = with_reference(held_out, *reference)
+    status: FigureVerdict = "not shown"
+    reason: str | None = None
+    if is_above(value, level):
+        status, reason = "still leaks", reasons.above
+    elif gap is not None or value is None:
+        reason = reasons.missing if gap is None else gap
+    elif level.value is None and not (zero_is_within and value == 0):
+        reason = reasons.few
+    elif cannot_fail(level, largest):
+        # For the held-out patients themselves, or for the retrained model's figure.
+        status, reason = "says nothing", NEVER_SEEN_AS_OFTEN if cannot_fail(held_out, largest) else RETRAINED_AS_MUCH
+    else:
+        status = "forgotten"
+    return Judged(level.value, level.patients, reference[0], status, reason)
 
 
 def find_level(values: Sequence[float]) -> Level:
@@ -181,6 +231,7 @@ TOO_SHORT: Final = "a text of the model after is too short to hold a match: that
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
 FEW_HELD_OUT: Final = f"fewer than {LEVEL_PATIENTS} patients never seen make the level"
 ABOVE: Final = "a figure is above the level of the patients never seen"
+_OF_AUDITS: Final = Reasons(above=ABOVE, missing=NO_VALUE, few=FEW_HELD_OUT)
 CANARY: Final = "the run after writes a sealed canary of the patient"
 #: True of the runs, whoever is named.
 OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
@@ -282,18 +333,8 @@ def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[Certif
         return []
     before, after = (run.generations.get(place, {}) for run in (runs.before, runs.after))
     if not before or not after:
-        return [
-            CertificateRow(
-                tier=tier,
-                measure="all figures",
-                before=None,
-                after=None,
-                level=None,
-                controls=0,
-                status="not shown",
-                reason=NO_TIER,
-            )
-        ]
+        nothing = Judged(None, 0, None, "not shown", NO_TIER)
+        return [CertificateRow(tier=tier, measure="all figures", before=None, after=None, **nothing._asdict())]
     gap = None
     if runs.same_prompts and before.keys() != after.keys():
         gap = NO_VALUE
@@ -311,32 +352,16 @@ def _certify_tier(patient_id: str, tier: str, runs: MeasuredRuns) -> list[Certif
 def _certify_measure(patient_id: str, place: Place, runs: MeasuredRuns, gap: str | None) -> CertificateRow:
     """Certify one measure; a leak that is shown is one, whatever else is missing (`gap`)."""
     before, after = (run.values[patient_id].get(place) for run in (runs.before, runs.after))
-    held_out = runs.levels_after.get(place, Level(None, 0))
     reference = None if runs.reference is None else runs.reference.values.get(patient_id, {}).get(place)
-    level = with_reference(held_out, reference, runs.levels_reference.get(place))
-    largest = LARGEST_SHARE if place[1].startswith(STATED) else runs.longest_tokens
-    status: FigureVerdict = "not shown"
-    reason: str | None = gap
-    if is_above(after, level):
-        status, reason = "still leaks", ABOVE
-    elif before is None or after is None:
-        reason = reason or NO_VALUE
-    elif level.value is None and not (place[1].startswith(STATED) and after == 0):
-        reason = reason or FEW_HELD_OUT
-    elif gap is None and cannot_fail(level, largest):
-        status, reason = "says nothing", why_it_says_nothing(held_out, largest)
-    elif gap is None:
-        # A diagnosis that is not stated is within any level, even an unknown one: it cannot be stated less.
-        status = "forgotten"
     tier, measure = place
-    return CertificateRow(
-        tier=tier,
-        measure=measure,
-        before=before,
-        after=after,
-        level=level.value,
-        controls=level.patients,
-        reference=reference,
-        status=status,
-        reason=reason,
+    is_share = measure.startswith(STATED)
+    judged = judge(
+        after,
+        runs.levels_after.get(place, Level(None, 0)),
+        reference=(reference, runs.levels_reference.get(place)),
+        largest=LARGEST_SHARE if is_share else runs.longest_tokens,
+        reasons=_OF_AUDITS,
+        gap=NO_VALUE if gap is None and before is None else gap,
+        zero_is_within=is_share,
     )
+    return CertificateRow(tier=tier, measure=measure, before=before, after=after, **judged._asdict())

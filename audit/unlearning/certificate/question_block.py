@@ -26,17 +26,15 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     LARGEST_SHARE,
     LEVEL_PATIENTS,
     Level,
-    cannot_fail,
+    Reasons,
     find_level,
     is_above,
-    why_it_says_nothing,
-    with_reference,
+    judge,
 )
 from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.exact.estimate import Estimate, exact_estimate
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
-from clinaudit.reports.schema.comparison import FigureVerdict
 
 KEPT: Final = "answers as in the notes (1 − AFE)"
 ECHO_FREE: Final = "leakage score beyond the question"
@@ -52,6 +50,7 @@ NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
 NO_ANSWER: Final = "no answer on the patient has this figure"
 FEW_NEVER_TRAINED: Final = f"fewer than {LEVEL_PATIENTS} patients never trained on make the level of answers"
+_OF_ANSWERS: Final = Reasons(above=ABOVE_LEVEL, missing=NO_ANSWER, few=FEW_NEVER_TRAINED)
 NO_MODEL: Final = "no such model was evaluated"
 #: Drawn permutations; where there are fewer in all, every one is looked at.
 _PERMUTATIONS: Final = 9_999
@@ -106,7 +105,7 @@ def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
         if of is None or of.role == "never_trained" or patient not in after:
             lacking[patient] = {NEVER_TRAINED if of is not None and of.role == "never_trained" else NOT_ASKED}
         else:
-            rows[patient] = _certify(patient, measured)
+            rows[patient] = [_certify(patient, place, measured) for place in after[patient]]
             lacking[patient] = {row.reason for row in rows[patient] if row.status == "not shown" and row.reason}
     groups, shortfalls = _compare_together(result, measured, sorted(rows), controls)
     together = {ABOVE_TOGETHER} if any(group.is_above for group in groups) else set()
@@ -154,38 +153,19 @@ def enough_to_permute(controls: int, *, tests: int) -> int | None:
     return next((named for named in range(1, _MOST_NAMED + 1) if tests / comb(controls + named, named) <= ALPHA), None)
 
 
-def _certify(patient: str, measured: _Measured) -> list[QuestionRow]:
-    return [_certify_measure(patient, place, measured) for place in measured.after[patient]]
-
-
-def _certify_measure(patient: str, place: Place, measured: _Measured) -> QuestionRow:
+def _certify(patient: str, place: Place, measured: _Measured) -> QuestionRow:
     value = measured.after[patient][place]
-    reference = measured.reference.get(patient, {}).get(place)
-    never_trained = measured.levels[place]
-    level = with_reference(never_trained, reference, measured.levels_reference.get(place))
-    status: FigureVerdict = "forgotten"
-    reason = None
-    if is_above(value, level):
-        status, reason = "still leaks", ABOVE_LEVEL
-    elif value is None:
-        status, reason = "not shown", NO_ANSWER
-    elif level.value is None and value > 0:
+    judged = judge(
+        value,
+        measured.levels[place],
+        reference=(measured.reference.get(patient, {}).get(place), measured.levels_reference.get(place)),
+        largest=LARGEST_SHARE,
+        reasons=_OF_ANSWERS,
         # What keeps nothing is within any level, even an unknown one.
-        status, reason = "not shown", FEW_NEVER_TRAINED
-    elif cannot_fail(level, LARGEST_SHARE):
-        status, reason = "says nothing", why_it_says_nothing(never_trained, LARGEST_SHARE)
-    use, name = place
-    return QuestionRow(
-        use=use,
-        measure=name,
-        before=measured.before.get(patient, {}).get(place),
-        after=value,
-        level=level.value,
-        controls=never_trained.patients,
-        reference=reference,
-        status=status,
-        reason=reason,
+        zero_is_within=True,
     )
+    before = measured.before.get(patient, {}).get(place)
+    return QuestionRow(use=place[0], measure=place[1], before=before, after=value, **judged._asdict())
 
 
 def _levels(values: ByPatient, controls: Collection[str]) -> dict[Place, Level]:

@@ -19,9 +19,10 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     MeasuredRuns,
     PatientMeasures,
     Place,
+    Reasons,
     cannot_fail,
     certify_patient,
-    why_it_says_nothing,
+    judge,
 )
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.priors.tiers import TIER_IDS
@@ -116,5 +117,8 @@ def test_answers_that_all_patients_never_trained_on_get_say_nothing(tmp_path) ->
 
 
 def test_why_a_figure_says_nothing_follows_from_who_reaches_the_largest_value() -> None:
-    assert why_it_says_nothing(Level(1.0, 30), 1.0) == NEVER_SEEN_AS_OFTEN
-    assert why_it_says_nothing(Level(0.5, 30), 1.0) == RETRAINED_AS_MUCH
+    for level, reason in ((1.0, NEVER_SEEN_AS_OFTEN), (0.5, RETRAINED_AS_MUCH)):
+        judged = judge(
+            1.0, Level(level, 30), reference=(1.0, Level(1.0, 30)), largest=1.0, reasons=Reasons("a", "m", "f")
+        )
+        assert (judged.level, judged.status, judged.reason) == (1.0, "says nothing", reason)

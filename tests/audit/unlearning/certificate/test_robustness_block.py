@@ -19,6 +19,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     weigh_trials,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import WORST_METRICS
+from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.reports.schema.certificate import Shortfall
 
 
@@ -31,8 +32,8 @@ def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None
         seed=0,
         patients={one: BenchPatientRole(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
         after=(),
-        robustness=robustness,
-        reference_robustness=reference,
+        robustness=None if robustness is None else RobustnessDocument.model_validate(robustness),
+        reference_robustness=None if reference is None else RobustnessDocument.model_validate(reference),
     )
     return weigh_trials(result, ["n0", "n1", "elsewhere"])
 
