@@ -26,13 +26,13 @@ from clinaudit.reports.tables.unlearning_bench import (
 from clinaudit.reports.tables.unlearning_trials import TRIED_METRICS, detection_table, trials_table
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.unlearning import levels_of, split_title
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_each_model, reading_sentences
+from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, reading_sentences
 
 
 def render_unlearning(evaluation: UnlearningEvaluation) -> str:
     """Return the HTML of what `clinaudit unlearn evaluate` found."""
     evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
-    models = read_each_model(evaluation)
+    models = evaluation.readings
     levels = list(enumerate(levels_of(evaluation).items()))
     tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
     return render_html(

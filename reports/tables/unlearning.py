@@ -13,7 +13,9 @@ from clinaudit.reports.schema.unlearning import (
     KINDS,
     USES,
     AnswerGroup,
+    Change,
     EvaluatedSplit,
+    ModelReading,
     QuestionKind,
     UnlearningEvaluation,
 )
@@ -36,7 +38,7 @@ from clinaudit.reports.wording.unlearning import (
     split_title,
 )
 from clinaudit.reports.wording.unlearning import USES as USE_WORDS
-from clinaudit.reports.wording.unlearning_readings import READING_WORDS, Change, ModelReading
+from clinaudit.reports.wording.unlearning_readings import READING_WORDS
 
 _PARTS: Final[Mapping[str, tuple[str, ...]]] = {
     "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
@@ -71,7 +73,7 @@ def first_table(models: Sequence[ModelReading]) -> Table:
     """Return what to look at first: a row a model that was to forget, averaged over factual and reasoning questions."""
     rows = tuple(
         (
-            model.system.label,
+            model.label,
             split_title(model.split),
             ": ".join(part for part in (READING_WORDS[model.reading], model.reason) if part),
             _changed(model.afe),

@@ -1,38 +1,26 @@
 """What the page of an unlearning evaluation says first: which models forgot, which broke down, what others lost.
 
-Owns the rules by which a figure is called so (docs/unlearning.md, "The page"). They read the figures alone
-and hardly their intervals: no verdict, which is the certificate's. Averages are over factual and reasoning questions
-alike, as in AMNESIA, Figure 4.
+How each model reads is decided by the evaluation (docs/unlearning.md, "The page"); here are the words, and which costs
+are worth a sentence.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.unlearning import (
-    AnswerGroup,
-    EvaluatedSplit,
-    QuestionUse,
+    Change,
+    ModelReading,
+    Reading,
     RobustnessFigures,
     TrialName,
     UnlearningEvaluation,
 )
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import number_text
-from clinaudit.reports.wording.unlearning import (
-    TRIALS,
-    System,
-    find_answers,
-    find_before,
-    kinds_asked,
-    list_systems,
-    mean_over_kinds,
-)
+from clinaudit.reports.wording.unlearning import TRIALS
 
-#: `forgot` at no cost to others, or `forgot_at_cost`; `knows`: most of it is still there; `open`: it cannot be told.
-Reading = Literal["forgot", "forgot_at_cost", "knows", "broken", "open"]
 READINGS: Final[tuple[Reading, ...]] = get_args(Reading)
 READING_WORDS: Final[Mapping[Reading, str]] = {
     "forgot": "forgot, others kept their answers",
@@ -55,168 +43,11 @@ _AMONG: Final[Mapping[Reading, str]] = {
     "broken": "{} broke down",
     "open": "{} cannot be told",
 }
-#: Of all answers, how many more than before may be empty or one token over and over [choice].
-_BROKEN_SHARE: Final = 0.1
-#: What is left of others' MU below which a model broke down, and below which others lost [choice].
-_BROKEN_UTILITY: Final = 0.5
-_KEPT_UTILITY: Final = 0.9
-#: The part of the way to a model that never saw them that counts as forgetting; also what of it a trial brings back,
-#: and how much less of it withheld questions may go [choice].
+#: The part of what was lost that a trial brings back, and how much less of the way withheld questions may go [choice].
 _HALF: Final = 0.5
 #: Differences of AFE and MU that are worth a sentence [choice].
 _NOTED: Final = 0.05
-_AFE_WITHOUT_EM: Final = "afe_without_em"
 _RECOVERED: Final = ("rouge_l", "ls_echo_free")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One average before and after, and where it can be told what it is without the forgotten patients."""
-
-    before: float | None
-    after: float | None
-    target: float | None = None
-    #: Of a harmonic mean: whether exact memorization is no part of it.
-    is_without_em: bool = False
-
-    @property
-    def gain(self) -> float | None:
-        """After minus before."""
-        return None if self.before is None or self.after is None else self.after - self.before
-
-
-@dataclass(frozen=True, slots=True)
-class ModelReading:
-    """One system that was to forget the patients of one split."""
-
-    system: System
-    split: EvaluatedSplit
-    reading: Reading
-    #: Why it cannot be told.
-    reason: str | None
-    afe: Change
-    afe_withheld: Change
-    mu: Change
-    same: Change
-    others: Change
-    #: Share of the answers on forgotten patients that are empty or one token over and over.
-    degenerate: Change
-
-
-def read_each_model(evaluation: UnlearningEvaluation) -> list[ModelReading]:
-    """Return how each system reads that was to forget somebody, by split."""
-    systems = [system for system in list_systems(evaluation) if system.was_to_forget]
-    before = find_before(evaluation)
-    return [
-        _read(evaluation, split, system, before)
-        for split in evaluation.splits
-        for system in systems
-        if split.name in system.models and system != before
-    ]
-
-
-def _read(
-    evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: System, before: System | None
-) -> ModelReading:
-    averages = _Averages(evaluation, split.name, system, before)
-    afe, mu, same = averages.forgetting(), averages.change("mu", "retain"), averages.change("mu", "same")
-    degenerate = averages.degenerate("forget")
-    is_broken = (
-        any(_is_degenerate(one) for one in (degenerate, averages.degenerate("retain")))
-        or _is_below(mu, _BROKEN_UTILITY)
-        or any(check.passed is False for check in evaluation.figures[split.name][system.models[split.name]].collapse)
-    )
-    reading, reason = _reading(afe, mu, same, is_broken=is_broken)
-    return ModelReading(
-        system,
-        split,
-        reading,
-        reason,
-        afe,
-        averages.change("afe", "forget", "holdout"),
-        mu,
-        same,
-        averages.change("mu", "others"),
-        degenerate,
-    )
-
-
-def _reading(afe: Change, mu: Change, same: Change, *, is_broken: bool) -> tuple[Reading, str | None]:
-    if is_broken:
-        return "broken", None
-    if afe.before is None or afe.after is None or afe.target is None:
-        return "open", "nobody was asked who knew them, or who never saw them"
-    if afe.target - afe.before < _NOTED:
-        return "open", "the model before knew hardly more of them than one that never saw them"
-    if afe.after - afe.before < _HALF * (afe.target - afe.before):
-        return "knows", None
-    if mu.gain is None:
-        return "open", "MU of retained patients is not known"
-    return ("forgot_at_cost" if _is_below(mu, _KEPT_UTILITY) or _is_below(same, _KEPT_UTILITY) else "forgot"), None
-
-
-def _is_degenerate(share: Change) -> bool:
-    return share.after is not None and share.after - (share.before or 0.0) >= _BROKEN_SHARE
-
-
-def _is_below(change: Change, share: float) -> bool:
-    return change.before is not None and change.after is not None and change.after < share * change.before
-
-
-class _Averages:
-    """Averages over the kinds of questions of one system on one split, beside what it is compared with."""
-
-    def __init__(self, evaluation: UnlearningEvaluation, split: str, system: System, before: System | None) -> None:
-        self._evaluation = evaluation
-        self._split = split
-        self._system = system
-        self._before = before
-
-    def forgetting(self) -> Change:
-        """Return AFE of questions trained on.
-
-        The target is AFE of a model that was retrained without the forgotten patients, else that of patients whom the
-        model before unlearning was never trained on.
-        """
-        retrained = next((one for one in list_systems(self._evaluation) if one.kind == "retrained"), None)
-        for metric in ("afe", _AFE_WITHOUT_EM):
-            known = self._average(self._before, metric, "forget"), self._average(self._system, metric, "forget")
-            target = self._average(retrained, metric, "forget")
-            if target is None:
-                target = self._average(self._before, metric, "never_trained")
-            if None not in (*known, target):
-                return Change(*known, target, is_without_em=metric == _AFE_WITHOUT_EM)
-        return self.change("afe", "forget")
-
-    def change(self, metric: str, group: AnswerGroup, use: QuestionUse = "train") -> Change:
-        """Return a harmonic mean before and after, without exact memorization where one of both lacks that."""
-        found = [
-            Change(
-                self._average(self._before, name, group, use),
-                self._average(self._system, name, group, use),
-                is_without_em=name != metric,
-            )
-            for name in (metric, f"{metric}_without_em")
-        ]
-        known = [one for one in found if one.gain is not None] or [one for one in found if one.after is not None]
-        return (known or found)[0]
-
-    def degenerate(self, group: AnswerGroup) -> Change:
-        """Return the share of the answers that are empty, or one token over and over."""
-        return Change(self._degenerate(self._before, group), self._degenerate(self._system, group))
-
-    def _degenerate(self, system: System | None, group: AnswerGroup) -> float | None:
-        shares: list[float] = []
-        for kind in kinds_asked(self._evaluation):
-            answers = find_answers(self._evaluation, self._split, system, group, kind)
-            if answers is not None and (degraded := answers.metrics["ds"].value) is not None:
-                shares.append(degraded + answers.empty_or_single / answers.answers)
-        return sum(shares) / len(shares) if shares else None
-
-    def _average(
-        self, system: System | None, metric: str, group: AnswerGroup, use: QuestionUse = "train"
-    ) -> float | None:
-        return mean_over_kinds(self._evaluation, self._split, system, group, metric, use)
 
 
 def headline(models: Sequence[ModelReading]) -> str:
@@ -224,7 +55,7 @@ def headline(models: Sequence[ModelReading]) -> str:
     if not models:
         return "No unlearned model was asked: nothing can be said of forgetting."
     if len(models) == 1:
-        return _ALONE[models[0].reading].format(models[0].system.label)
+        return _ALONE[models[0].reading].format(models[0].label)
     counts = Counter(model.reading for model in models)
     said = [_AMONG[reading].format(counts[reading]) for reading in READINGS if counts[reading]]
     return f"Of {len(models)} unlearned models {join_words(said)}."
@@ -313,14 +144,14 @@ def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> s
 
 
 def _robustness(evaluation: UnlearningEvaluation, model: ModelReading) -> RobustnessFigures | None:
-    return evaluation.figures[model.split.name][model.system.models[model.split.name]].robustness
+    return evaluation.figures[model.split.name][model.model].robustness
 
 
 def _names(models: Iterable[ModelReading]) -> str:
     """Return "RMU (Random patients 5%, 10%; Cancer 5%) and SimNPO (Cancer 5%)"."""
     by_label: dict[str, dict[str, list[str]]] = {}
     for model in models:
-        by_level = by_label.setdefault(model.system.label, {})
+        by_level = by_label.setdefault(model.label, {})
         by_level.setdefault(model.split.level, []).append(f"{model.split.percent}%")
     named = []
     for label, by_level in by_label.items():

@@ -12,6 +12,7 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import PANEL_TASKS
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Split
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
 from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
+from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.audit.unlearning.evaluation.robustness.document import (
     Figure,
     Figures,
@@ -57,7 +58,7 @@ def page_content(
     sizes = {row["split"]: row for row in counts["splits"]}
     by_name = {split.name: split for split in bench.splits}
     names = sorted(scores, key=lambda name: _place(by_name[name]))
-    return UnlearningEvaluation(
+    shown = UnlearningEvaluation(
         clinaudit_version=record["clinaudit_version"],
         libraries=record["libraries"],
         device=record["device"],
@@ -72,6 +73,7 @@ def page_content(
         figures={name: _figures(scores[name], robustness.get(name)) for name in names},
         bench=_bench(counts, bench),
     )
+    return shown.model_copy(update={"readings": read_each_model(shown)})
 
 
 def _place(split: Split) -> tuple[int, int, int]:
