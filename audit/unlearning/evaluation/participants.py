@@ -43,22 +43,16 @@ class NameFilter:
         return any(stands_in(name, words) for name in self._blocked)
 
     def filter_answers(
-        self,
-        answers: Iterable[Answer],
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        samples: Iterable[int] = (0,),
+        self, answers: Iterable[Answer], questions: Sequence[Question], form: QuestionForm, *, count: int = 0
     ) -> list[Answer]:
         """Return what comes through of a model's answers, which hold at least those to the questions not blocked."""
         given = {(answer.qa_id, answer.sample): replace(answer, model=self.name) for answer in answers}
-        numbers = tuple(samples)
         return [
             Answer(self.name, question.qa_id, REFUSAL, self._refusal_ids, sample=sample)
             if self.blocks(question, form)
             else given[question.qa_id, sample]
             for question in questions
-            for sample in numbers
+            for sample in (range(1, count + 1) if count else (0,))
         ]
 
 
@@ -71,33 +65,20 @@ class FilteredModel:
         self._filter = name_filter
 
     def answer(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> list[Answer]:
-        """Return the greedy answers; a refusal to each blocked question."""
-        asked = self._let_through(questions, form, advance, count=1)
-        return self._filter.filter_answers(self._model.answer(asked, form, advance=advance), questions, form)
-
-    def sample(
         self,
         questions: Sequence[Question],
         form: QuestionForm,
         *,
-        count: int,
-        seed: int,
+        count: int = 0,
+        seed: int = 0,
         advance: Advance | None = None,
     ) -> list[Answer]:
-        """Return the sampled answers; `count` refusals to each blocked question."""
-        asked = self._let_through(questions, form, advance, count=count)
-        drawn = self._model.sample(asked, form, count=count, seed=seed, advance=advance)
-        return self._filter.filter_answers(drawn, questions, form, samples=range(1, count + 1))
-
-    def _let_through(
-        self, questions: Sequence[Question], form: QuestionForm, advance: Advance | None, *, count: int
-    ) -> list[Question]:
+        """Return the greedy answers, or `count` sampled ones; to each blocked question as many refusals."""
         asked = [question for question in questions if not self._filter.blocks(question, form)]
         if advance is not None:
-            advance(count * (len(questions) - len(asked)))
-        return asked
+            advance(max(1, count) * (len(questions) - len(asked)))
+        given = self._model.answer(asked, form, count=count, seed=seed, advance=advance)
+        return self._filter.filter_answers(given, questions, form, count=count)
 
 
 def filter_name(split: Split) -> str:
@@ -146,14 +127,6 @@ class Setup:
     progress: Progress
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """The answers that the others are compared with, and whose pieces they are."""
-
-    owner: str
-    answers: Sequence[Answer]
-
-
 def take_part(
     models: Sequence[GivenModel], setup: Setup, *, before: GivenModel | None, filtered: bool
 ) -> list[Participant]:
@@ -162,20 +135,24 @@ def take_part(
     `before` is asked first, since the others are compared with it.
     """
     found: dict[str, list[Participant]] = {}
-    compared: _Compared | None = None
+    compared: _Asked | None = None
     for model in sorted(models, key=lambda one: one is not before):
         title = f"model {len(found) + 1} of {len(models)}"
         # Whatever holds the network ends with the call: two at once may not fit.
-        participants, asked = _ask(model, setup, compared, filtered=filtered and model is before, title=title)
-        found[model.name] = participants
-        compared = asked if model is before else compared
+        asked, found[model.name] = _ask(model, setup, compared, filtered=filtered and model is before, title=title)
+        if model is before:
+            compared = asked
     return [one for model in models for one in found[model.name]]
 
 
+#: Whose pieces they are, and the answers that others are compared with.
+_Asked = tuple[str, Sequence[Answer]]
+
+
 def _ask(
-    model: GivenModel, setup: Setup, compared: _Compared | None, *, filtered: bool, title: str
-) -> tuple[list[Participant], _Compared]:
-    """Return a model's participants, itself first, and what others are compared with where it is that."""
+    model: GivenModel, setup: Setup, compared: _Asked | None, *, filtered: bool, title: str
+) -> tuple[_Asked, list[Participant]]:
+    """Return what others are compared with where it is that, and a model's participants, itself first."""
     stages = ModelStages(
         model,
         setup.bench.questions,
@@ -186,59 +163,61 @@ def _ask(
         has_robustness=setup.robustness is not None,
     )
     answers = stages.answers()
-    asked = _Compared(stages.owner, answers)
-    participants = [_ParticipantMaker(setup, stages, compared).participant(model, answers, stages.exact_memorization())]
-    if filtered:
-        through = _ParticipantMaker(setup, stages, asked)
-        participants += [through.filter_of(model, answers, split) for split in setup.splits]
-    return participants, asked
+    asked = stages.owner, answers
+    em = stages.exact_memorization()
+    splits = setup.splits if model.split is None else [model.split]
+    scored = _Scored(setup, stages, compared, stages.owner, splits)
+    participants = [scored.participant(model, model.name, answers, em, lambda: stages.asked)]
+    for split in setup.splits if filtered else ():
+        name = filter_name(split)
+        names = NameFilter(name, forgotten_names(setup.bench, split), refusal_ids=stages.tokenizer.encode(REFUSAL))
+        through = _Scored(setup, stages, asked, f"{stages.owner}-filter-{split.name.replace(':', '-')}", [split])
+        # Its answers follow from the model's; who asks through a filter sees no probabilities.
+        come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
+        behind = partial(_behind, stages, names)
+        participants.append(through.participant(model, name, come_through, None, behind))
+    return asked, participants
 
 
-class _ParticipantMaker:
-    """Makes participants of one model, while its network is at hand."""
+def _behind(stages: ModelStages, names: NameFilter) -> Answerer:
+    return FilteredModel(stages.asked, names)
 
-    def __init__(self, setup: Setup, stages: ModelStages, before: _Compared | None) -> None:
+
+class _Scored:
+    """Scores one participant and tests it, while its network is at hand; its pieces are of its `owner`."""
+
+    def __init__(
+        self, setup: Setup, stages: ModelStages, before: _Asked | None, owner: str, splits: Sequence[Split]
+    ) -> None:
         self._setup = setup
         self._stages = stages
         self._before = before
+        self._owner = owner
+        self._splits = splits
 
-    def participant(self, model: GivenModel, answers: Sequence[Answer], em: Mapping[str, float]) -> Participant:
-        """Return the model itself."""
-        owner = self._stages.owner
-        scores = self._scores(owner, answers, em)
-        splits = self._setup.splits if model.split is None else [model.split]
-        return Participant(
-            name=model.name,
-            kind=model.kind,
-            model=model,
-            split=model.split,
-            answers=answers,
-            scores=scores,
-            robustness=self._test_robustness(owner, splits, scores, lambda: self._stages.asked),
-        )
-
-    def filter_of(self, model: GivenModel, answers: Sequence[Answer], split: Split) -> Participant:
-        """Return a filter of the split's forgotten patients before the model: its answers follow from the model's."""
-        setup, name = self._setup, filter_name(split)
-        blocked = forgotten_names(setup.bench, split)
-        names = NameFilter(name, blocked, refusal_ids=self._stages.tokenizer.encode(REFUSAL))
-        owner = f"{self._stages.owner}-filter-{split.name.replace(':', '-')}"
-        come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
-        # Who asks through a filter sees no probabilities.
-        scores = self._scores(owner, come_through, None)
+    def participant(
+        self,
+        model: GivenModel,
+        name: str,
+        answers: Sequence[Answer],
+        em: Mapping[str, float] | None,
+        load: Callable[[], Answerer],
+    ) -> Participant:
+        """Return the model itself, or what stands before it: then without exact memorization."""
+        scores = self._scores(answers, em)
         return Participant(
             name=name,
-            kind="filter",
+            kind="filter" if em is None else model.kind,
             model=model,
-            split=split,
-            answers=come_through,
+            split=self._splits[0] if em is None else model.split,
+            answers=answers,
             scores=scores,
-            robustness=self._test_robustness(owner, [split], scores, lambda: FilteredModel(self._stages.asked, names)),
+            robustness=self._test_robustness(scores, load),
         )
 
-    def _scores(self, owner: str, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
-        before, pieces = self._before, self._setup.pieces
-        stage = "scores" if before is None else f"scores-beside-{before.owner}"
+    def _scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
+        owner, pieces = self._owner, self._setup.pieces
+        stage = "scores" if self._before is None else f"scores-beside-{self._before[0]}"
         held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
         try:
             scores = [Scores(**{**row, "model": answer.model}) for row, answer in zip(held, answers, strict=True)]
@@ -266,24 +245,21 @@ class _ParticipantMaker:
             )
             if self._before is None:
                 return scores
-            return compare_with_before(scores, answers, self._before.answers, embedder=setup.embedder)
+            return compare_with_before(scores, answers, self._before[1], embedder=setup.embedder)
 
-    def _test_robustness(
-        self, owner: str, splits: Sequence[Split], scores: Sequence[Scores], answerer: Callable[[], Answerer]
-    ) -> dict[str, dict[str, Piece]]:
+    def _test_robustness(self, scores: Sequence[Scores], load: Callable[[], Answerer]) -> dict[str, dict[str, Piece]]:
         setup = self._setup
         if setup.robustness is None:
             return {}
         found: dict[str, dict[str, Piece]] = {}
-        for split in splits:
+        for split in self._splits:
             own = found[split.name] = {}
             stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
-            if not all(setup.pieces.has(owner, stage) for stage in stages.values()):
+            if not all(setup.pieces.has(self._owner, stage) for stage in stages.values()):
                 setup.progress.say(f"{self._stages.title}: robustness tests on {split.name}")
             for part, test in PARTS.items():
-                own[part] = setup.pieces.get(
-                    owner, stages[part], partial(self._run_test, test, split, scores, answerer)
-                )
+                make = partial(self._run_test, test, split, scores, load)
+                own[part] = setup.pieces.get(self._owner, stages[part], make)
         return found
 
     def _run_test(

@@ -5,8 +5,7 @@ over words: they need no token ids, and compare models of two tokenizers (docs/u
 asks alike of generations (docs/comparing-runs.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -88,15 +87,6 @@ Pair = tuple[str, str]
 Measured = Callable[[Sequence[Words]], float | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    text: str
-    measure: Measured
-    limit: Limit
-    #: Whether A's answers must be sentences: one of a word or two has no shape to lose.
-    needs_sentences: bool = True
-
-
 def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: Mapping[str, str]) -> list[AnswerCheck]:
     """Return the five questions of each group, in the order of the groups' names; greedy answers alone are read.
 
@@ -107,7 +97,7 @@ def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: M
     checks: list[AnswerCheck] = []
     for name in sorted(own.keys() & earlier.keys()):
         known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in pairwise(text)}
-        checks += [_check(name, question, earlier[name], own[name]) for question in _questions(known)]
+        checks += _check(name, known, earlier[name], own[name])
     return checks
 
 
@@ -119,56 +109,52 @@ def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str,
     return found
 
 
-def _questions(known: set[Pair]) -> list[_Question]:
+def _check(group: str, known: set[Pair], before: Sequence[Words], after: Sequence[Words]) -> Iterator[AnswerCheck]:
+    """Yield the five questions; `known` are the pairs of words that A wrote of others."""
+
     def known_share(texts: Sequence[Words]) -> float | None:
         return mean_of(pair in known for text in texts for pair in pairwise(text)) if known else None
 
-    return [
-        _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT), needs_sentences=False),
-        _Question("mean length in words", _mean_length, NO_LESS_THAN_HALF),
-        _Question(f"distinct words in a run of {RUN_WORDS}", _distinct_share, NO_LESS_THAN_HALF),
-        _Question("pairs of neighbouring words that A wrote of others", known_share, NO_LESS_THAN_HALF),
-        _Question(
-            f"answers that write a run of {RUN_WORDS} words twice",
-            _repeating_share,
-            at_most(MORE_REPETITION),
-            needs_sentences=False,
+    measures: dict[str, tuple[Measured, Limit]] = {
+        "answers without a word": (lambda texts: mean_of(not text for text in texts), at_most(MORE_SHORT, MOST_SHORT)),
+        "mean length in words": (mean_length, NO_LESS_THAN_HALF),
+        f"distinct words in a run of {RUN_WORDS}": (
+            lambda texts: distinct_share(texts, run=RUN_WORDS),
+            NO_LESS_THAN_HALF,
         ),
-    ]
+        "pairs of neighbouring words that A wrote of others": (known_share, NO_LESS_THAN_HALF),
+        f"answers that write a run of {RUN_WORDS} words twice": (
+            lambda texts: mean_of(map(_repeats, texts)),
+            at_most(MORE_REPETITION),
+        ),
+    }
+    # Answers of a word or two have no shape to lose: of them, silence and loops alone can be seen.
+    is_short = (mean_length(before) or 0) < RUN_WORDS
+    for place, (question, (measure, limit)) in enumerate(measures.items()):
+        a, b = measure(before), measure(after)
+        can_be_asked = not is_short or place in (0, len(measures) - 1)
+        held = hold(limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
+        yield AnswerCheck(group=group, question=question, allowed=limit.allowed, a=a, b=b, **held._asdict())
 
 
-def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
-    a, b = question.measure(before), question.measure(after)
-    is_short = (_mean_length(before) or 0) < RUN_WORDS
-    can_be_asked = not (question.needs_sentences and is_short)
-    held = hold(question.limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
-    allowed = question.limit.allowed
-    return AnswerCheck(group=group, question=question.text, allowed=allowed, a=a, b=b, **held._asdict())
-
-
-def _empty_share(texts: Sequence[Words]) -> float | None:
-    return mean_of(not text for text in texts)
-
-
-def _mean_length(texts: Sequence[Words]) -> float | None:
+def mean_length(texts: Sequence[Sequence[Hashable]]) -> float | None:
+    """Return the mean number of words or tokens."""
     return mean_of(len(text) for text in texts)
 
 
-def _distinct_share(texts: Sequence[Words]) -> float | None:
-    """Mean share of distinct words over consecutive whole runs (Johnson 1944): it does not depend on length."""
+def distinct_share(texts: Sequence[Sequence[Hashable]], *, run: int) -> float | None:
+    """Return the mean share of distinct words or tokens over consecutive whole runs: it does not depend on length.
+
+    The mean segmental type-token ratio (Johnson 1944).
+    """
     return mean_of(
-        len(set(text[start : start + RUN_WORDS])) / RUN_WORDS
-        for text in texts
-        for start in range(0, len(text) - RUN_WORDS + 1, RUN_WORDS)
+        len(set(text[start : start + run])) / run for text in texts for start in range(0, len(text) - run + 1, run)
     )
 
 
-def _repeating_share(texts: Sequence[Words]) -> float | None:
-    def repeats(text: Words) -> bool:
-        runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
-        return len(set(runs)) < len(runs)
-
-    return mean_of(repeats(text) for text in texts)
+def _repeats(text: Words) -> bool:
+    runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
+    return len(set(runs)) < len(runs)
 
 
 def mean_of(values: Iterable[float]) -> float | None:

@@ -75,19 +75,39 @@ def places_of(patient_ids: Sequence[str]) -> Places:
     return np.asarray(places, dtype=np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One metric's values, not a number where an answer has none, and its means in resamples of patients."""
+
+    values: Values
+    patients: Places
+    resampled: Values
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no answer has it."""
+        return not np.isfinite(self.values).any()
+
+    def mean(self, reason: str) -> Estimate:
+        """Return the mean over the answers that have it, with the wider of two intervals over patients."""
+        if self.is_empty:
+            return Estimate(value=None, n=0, reason=reason)
+        has = np.isfinite(self.values)
+        low, high = bounds_of_mean(self.values, self.patients)
+        resampled = interval_of_resamples(self.resampled)
+        if resampled is not None:
+            low, high = wider_of((low, high), resampled)
+        return Estimate(value=float(self.values[has].mean()), low=low, high=high, n=int(has.sum()))
+
+
 def mean_of_answers(values: Values, patients: Places, *, seed: int, reason: str) -> Estimate:
     """Return the mean of a metric in [0, 1] over the answers that have it; `n` counts these.
 
     `values` holds one an answer, not a number where it has none. `reason` is why there is no mean where none has one.
     """
-    has = np.isfinite(values)
-    if not has.any():
+    if not np.isfinite(values).any():
         return Estimate(value=None, n=0, reason=reason)
-    low, high = bounds_of_mean(values, patients)
-    resampled = interval_of_resamples(resampled_means([values], patients, seed=seed)[:, 0])
-    if resampled is not None:
-        low, high = wider_of((low, high), resampled)
-    return Estimate(value=float(values[has].mean()), low=low, high=high, n=int(has.sum()))
+    return _Column(values, patients, resampled_means([values], patients, seed=seed)[:, 0]).mean(reason)
 
 
 def change_of_answers(before: Values, after: Values, patients: Places, *, seed: int, reason: str) -> Estimate:
@@ -156,7 +176,6 @@ HARMONIC: Final[Mapping[str, tuple[tuple[str, ...], bool]]] = {
 NO_ANSWER_HAS_IT: Final = "no answer of this group has it"
 #: Metrics that only arithmetic here uses: entropy with undefined ones as 0, and whether it is exactly 0.
 _TE_OR_ZERO: Final = "te_or_zero"
-_TE_WORDS_OR_ZERO: Final = "te_words_or_zero"
 _DEGRADED: Final = "ds"
 
 
@@ -178,32 +197,35 @@ class GroupSummary:
 
 def summarize(
     scores: Sequence[Scores],
-    questions: Iterable[Question],
     bench: Bench,
-    split: Split,
+    group_of: Mapping[str, str],
+    names: Sequence[SummaryRole | CategorySide],
     *,
     seed: int = 0,
-    set_aside: Collection[str] = (),
 ) -> dict[GroupKey, GroupSummary]:
-    """Return the means of one model's scores by role, kind and use; groups without an answer are left out.
+    """Return the means of one model's scores by the patients' group, kind and use; empty groups are left out.
 
-    `set_aside` are retained patients whom no mean counts. Raises `ValueError` for scores of several models, or without
-    any.
+    `group_of` is by patient, as `roles_of` or `sides_of` return it. Raises `ValueError` for scores of several models,
+    or without any.
     """
-    roles = roles_of(bench, split, set_aside=set_aside)
-    return _summarize_groups(scores, questions, roles, SUMMARY_ROLES, seed=seed)
+    if len({score.model for score in scores}) != 1:
+        raise ValueError("the scores of exactly one model are summarized")
+    by_id = {question.qa_id: question for question in bench.questions}
+    groups: dict[tuple[str, str, str], list[Scores]] = {}
+    for score in scores:
+        question = by_id[score.qa_id]
+        groups.setdefault((group_of.get(question.patient_id, ""), question.kind, question.use), []).append(score)
+    return {
+        (name, kind, use): summarize_group(groups[name, kind, use], by_id, seed=seed)
+        for name in names
+        for kind in QUESTION_KINDS
+        for use in QUESTION_USES
+        if (name, kind, use) in groups
+    }
 
 
-def summarize_retained(
-    scores: Sequence[Scores],
-    questions: Iterable[Question],
-    bench: Bench,
-    split: Split,
-    *,
-    seed: int = 0,
-    set_aside: Collection[str] = (),
-) -> dict[GroupKey, GroupSummary]:
-    """Return the same of retained patients by whether a forgotten patient has their disease (AMNESIA, Figure 4).
+def sides_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, CategorySide]:
+    """Return of retained patients whether a forgotten patient has their disease (AMNESIA, Figure 4).
 
     The disease is the category that the split went by, each patient's first. Who has none of the taxonomy shares it
     with nobody.
@@ -211,8 +233,7 @@ def summarize_retained(
     category_of = {patient.patient_id: patient.category for patient in bench.patients}
     forgotten = {category_of[patient] for patient in split.forget} - {OTHER}
     retained = (patient for patient, role in roles_of(bench, split, set_aside=set_aside).items() if role == "retain")
-    sides = {patient: "same" if category_of[patient] in forgotten else "others" for patient in retained}
-    return _summarize_groups(scores, questions, sides, CATEGORY_SIDES, seed=seed)
+    return {patient: "same" if category_of[patient] in forgotten else "others" for patient in retained}
 
 
 def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> dict[str, PatientRole]:
@@ -224,126 +245,72 @@ def roles_of(bench: Bench, split: Split, *, set_aside: Collection[str] = ()) -> 
     return roles
 
 
-def _summarize_groups(
-    scores: Sequence[Scores],
-    questions: Iterable[Question],
-    group_of: Mapping[str, str],
-    names: Sequence[SummaryRole | CategorySide],
-    *,
-    seed: int,
-) -> dict[GroupKey, GroupSummary]:
-    """Return the means by the patients' group, kind and use; patients of no group that is named are left out."""
-    if len({score.model for score in scores}) != 1:
-        raise ValueError("the scores of exactly one model are summarized")
-    by_id = {question.qa_id: question for question in questions}
-    groups: dict[tuple[str, str, str], list[Scores]] = {}
-    for score in scores:
-        question = by_id[score.qa_id]
-        key = group_of.get(question.patient_id, ""), question.kind, question.use
-        groups.setdefault(key, []).append(score)
-    return {
-        (name, kind, use): summarize_group(groups[name, kind, use], by_id, seed=seed)
-        for name in names
-        for kind in QUESTION_KINDS
-        for use in QUESTION_USES
-        if (name, kind, use) in groups
-    }
-
-
 def summarize_group(scores: Sequence[Scores], by_id: Mapping[str, Question], *, seed: int = 0) -> GroupSummary:
     """Return the means of any answers, of at least one; `by_id` holds their questions."""
     if not scores:
         raise ValueError("there is no answer to summarize")
     has_tokens = all(score.reasons.get("te") != NO_TOKENS for score in scores)
-    table = _Table(scores, [by_id[score.qa_id].patient_id for score in scores], has_tokens=has_tokens)
-    table.resample(seed=seed)
-    metrics = {metric: table.mean(metric) for metric in (*MEANS, _DEGRADED)}
+    patients = places_of([by_id[score.qa_id].patient_id for score in scores])
+    values = _values(scores, has_tokens=has_tokens)
+    # The same draws for all metrics.
+    drawn = resampled_means(list(values.values()), patients, seed=seed)
+    table = {name: _Column(own, patients, drawn[:, place]) for place, (name, own) in enumerate(values.items())}
+    reasons = {metric: _reason(scores, metric) for metric in MEANS} | {_DEGRADED: NO_TOKENS}
+    metrics = {metric: table[metric].mean(reason) for metric, reason in reasons.items()}
     parts = {}
     for name, (wanted, is_inverted) in HARMONIC.items():
-        entropy = _TE_OR_ZERO if has_tokens else _TE_WORDS_OR_ZERO
-        read = {part: entropy if part == "te" else part for part in wanted}
-        there = [part for part in wanted if table.has(read[part])]
+        read = {part: _TE_OR_ZERO if part == "te" else part for part in wanted}
+        there = [part for part in wanted if not table[read[part]].is_empty]
         if "em" in wanted and "em" not in there:
             metrics[name] = Estimate(value=None, n=len(scores), reason=_reason(scores, "em"))
             continue
-        metrics[name] = table.harmonic_mean([read[part] for part in there], is_inverted=is_inverted)
+        metrics[name] = _harmonic_mean([table[read[part]] for part in there], is_inverted=is_inverted)
         parts[name] = tuple("te_words" if part == "te" and not has_tokens else part for part in there)
-    entropy_metric = "te" if has_tokens else "te_words"
+    entropy = "te" if has_tokens else "te_words"
     return GroupSummary(
-        patients=table.patients,
+        patients=int(patients.max()) + 1,
         answers=len(scores),
         metrics=metrics,
         parts=parts,
-        empty_or_single=sum(score.reasons.get(entropy_metric) == EMPTY_OR_SINGLE for score in scores),
+        empty_or_single=sum(score.reasons.get(entropy) == EMPTY_OR_SINGLE for score in scores),
         without_keywords=sum(score.ls is None for score in scores),
     )
 
 
-class _Table:
-    """The values of some answers by metric, not a number where undefined, and their means in resamples of patients."""
-
-    def __init__(self, scores: Sequence[Scores], patient_ids: Sequence[str], *, has_tokens: bool) -> None:
-        self._scores = scores
-        self._has_tokens = has_tokens
-        readers: dict[str, Callable[[Scores], float | None]] = {metric: attrgetter(metric) for metric in MEANS}
+def _values(scores: Sequence[Scores], *, has_tokens: bool) -> dict[str, Values]:
+    """Return the values of each metric, one an answer, not a number where undefined."""
+    readers: dict[str, Callable[[Scores], float | None]] = {metric: attrgetter(metric) for metric in MEANS}
+    if has_tokens:
         readers[_TE_OR_ZERO] = lambda score: score.te or 0.0
-        readers[_TE_WORDS_OR_ZERO] = lambda score: score.te_words or 0.0
         readers[_DEGRADED] = lambda score: float(score.te == 0.0)
-        self._columns = {metric: place for place, metric in enumerate(readers)}
-        self._values = np.array([[_number(read(score)) for read in readers.values()] for score in scores])
-        if not has_tokens:
-            for metric in ("te", _TE_OR_ZERO, _DEGRADED):
-                self._values[:, self._columns[metric]] = np.nan
-        self._patient = places_of(patient_ids)
-        self.patients = int(self._patient.max()) + 1
-        self._resampled: Values = np.empty((0, len(readers)))
+    else:
+        # Words stand in for tokens, and nothing for what tokens alone tell.
+        readers |= {"te": lambda _: None, _TE_OR_ZERO: lambda score: score.te_words or 0.0, _DEGRADED: lambda _: None}
+    return {metric: _array(read(score) for score in scores) for metric, read in readers.items()}
 
-    def resample(self, *, seed: int) -> None:
-        """Draw the resamples, the same for all metrics."""
-        self._resampled = resampled_means(list(self._values.T), self._patient, seed=seed)
 
-    def has(self, metric: str) -> bool:
-        """Whether any answer has a value of the metric."""
-        return bool(np.isfinite(self._of(metric)).any())
+def _array(values: Iterable[float | None]) -> Values:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
-    def mean(self, metric: str) -> Estimate:
-        """Return the mean over the answers that have the metric, with the wider of two intervals over patients."""
-        defined = np.isfinite(self._of(metric))
-        count = int(defined.sum())
-        if not count:
-            reason = NO_TOKENS if metric == _DEGRADED else _reason(self._scores, metric)
-            return Estimate(value=None, n=0, reason=reason)
-        value = float(self._of(metric)[defined].mean())
-        bounds = self._bounds(metric)
-        resampled = interval_of_resamples(self._resampled[:, self._columns[metric]])
-        low, high = bounds if resampled is None else wider_of(bounds, resampled)
-        return Estimate(value=value, low=low, high=high, n=count)
 
-    def harmonic_mean(self, metrics: Sequence[str], *, is_inverted: bool) -> Estimate:
-        """Return the harmonic mean of means, or of 1 less each.
+def _harmonic_mean(columns: Sequence[_Column], *, is_inverted: bool) -> Estimate:
+    """Return the harmonic mean of means, or of 1 less each.
 
-        The interval unites the bootstrap's with the harmonic means of all parts' lower and of all their upper Beta
-        bounds: it never falls where a part rises, so that those hold wherever the parts' own bounds do.
-        """
-        means = np.array([np.nanmean(self._of(metric)) for metric in metrics])
-        resampled = self._resampled[:, [self._columns[metric] for metric in metrics]]
-        bounds = np.array([self._bounds(metric) for metric in metrics])
-        if is_inverted:
-            means, resampled, bounds = 1 - means, 1 - resampled, 1 - bounds[:, ::-1]
-        # At once: each call of scipy's takes a millisecond.
-        found = harmonic_mean(np.vstack([means, bounds.T, resampled]))
-        value, low, high = map(float, found[:3])
-        interval = interval_of_resamples(found[3:])
-        if interval is not None:
-            low, high = wider_of((low, high), interval)
-        return Estimate(value=value, low=low, high=high, n=len(self._scores))
-
-    def _of(self, metric: str) -> Values:
-        of_metric: Values = self._values[:, self._columns[metric]]
-        return of_metric
-
-    def _bounds(self, metric: str) -> tuple[float, float]:
-        return bounds_of_mean(self._of(metric), self._patient)
+    The interval unites the bootstrap's with the harmonic means of all parts' lower and of all their upper Beta bounds:
+    it never falls where a part rises, so that those hold wherever the parts' own bounds do.
+    """
+    means = np.array([np.nanmean(column.values) for column in columns])
+    resampled = np.stack([column.resampled for column in columns], axis=1)
+    bounds = np.array([bounds_of_mean(column.values, column.patients) for column in columns])
+    if is_inverted:
+        means, resampled, bounds = 1 - means, 1 - resampled, 1 - bounds[:, ::-1]
+    # At once: each call of scipy's takes a millisecond.
+    found = harmonic_mean(np.vstack([means, bounds.T, resampled]))
+    value, low, high = map(float, found[:3])
+    interval = interval_of_resamples(found[3:])
+    if interval is not None:
+        low, high = wider_of((low, high), interval)
+    return Estimate(value=value, low=low, high=high, n=len(columns[0].values))
 
 
 def harmonic_mean(values: Values) -> Values:
@@ -352,10 +319,6 @@ def harmonic_mean(values: Values) -> Values:
 
     # 1 less a mean may fall below 0 by rounding.
     return np.asarray(hmean(np.clip(values, 0.0, 1.0), axis=-1))
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else value
 
 
 def _reason(scores: Sequence[Scores], metric: str) -> str:

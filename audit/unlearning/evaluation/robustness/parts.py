@@ -171,7 +171,7 @@ def sample_answers(tested: ModelUnderTest) -> Piece:
         questions = tested.questions_of(patients)
         title = f"sampling answers, {name.replace('_', ' ')}"
         with tested.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
-            answers = tested.answerer.sample(questions, tested.form, count=count, seed=tested.seed, advance=advance)
+            answers = tested.answerer.answer(questions, tested.form, count=count, seed=tested.seed, advance=advance)
         leaks = measure_leaks(questions, tested.bench.keywords, answers, form=tested.form)
         found[name] = [asdict(one) for one in leaks]
     return found

@@ -13,7 +13,14 @@ from support.hand_made_bench import QUESTIONS, SPLITS, hand_made_bench, question
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
-from clinaudit.audit.unlearning.metrics.means import GroupSummary, resample_means, summarize, summarize_group
+from clinaudit.audit.unlearning.metrics.means import (
+    SUMMARY_ROLES,
+    GroupSummary,
+    resample_means,
+    roles_of,
+    summarize,
+    summarize_group,
+)
 
 
 def scores(qa_id: str = "q1", **fields: float | None) -> Scores:
@@ -101,7 +108,7 @@ def test_answers_without_keywords_are_counted_and_not_averaged() -> None:
 def test_groups_are_of_role_kind_and_use(tmp_path: Path) -> None:
     bench = hand_made_bench(tmp_path)
     rows = [scores(asked.qa_id, ls=place / 10) for place, asked in enumerate(QUESTIONS)]
-    groups = summarize(rows, QUESTIONS, bench, SPLITS[0])
+    groups = summarize(rows, bench, roles_of(bench, SPLITS[0]), SUMMARY_ROLES)
     assert {key: group.metrics["ls"].value for key, group in groups.items()} == {
         ("forget", "factual", "train"): 0.0,
         ("forget", "reasoning", "train"): 0.1,
@@ -109,10 +116,10 @@ def test_groups_are_of_role_kind_and_use(tmp_path: Path) -> None:
         ("retain", "factual", "holdout"): 0.3,
         ("never_trained", "factual", "train"): 0.4,
     }
-    other = summarize(rows, QUESTIONS, bench, SPLITS[1])
+    other = summarize(rows, bench, roles_of(bench, SPLITS[1]), SUMMARY_ROLES)
     assert other["forget", "factual", "train"].metrics["ls"].value == 0.2
     with pytest.raises(ValueError, match="exactly one model"):
-        summarize([], QUESTIONS, bench, SPLITS[0])
+        summarize([], bench, {}, SUMMARY_ROLES)
 
 
 def test_whole_patients_are_drawn() -> None:

@@ -75,22 +75,18 @@ class _Filter:
     name: str = "filtered"
 
     def answer(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> list[Answer]:
-        del advance
-        return [self._say(one, form, 0) for one in questions]
-
-    def sample(
         self,
         questions: Sequence[Question],
         form: QuestionForm,
         *,
-        count: int,
-        seed: int,
+        count: int = 0,
+        seed: int = 0,
         advance: Advance | None = None,
     ) -> list[Answer]:
         del seed, advance
-        return [self._say(one, form, number) for one in questions for number in range(1, count + 1)]
+        return [
+            self._say(one, form, number) for one in questions for number in (range(1, count + 1) if count else (0,))
+        ]
 
     def _say(self, question: Question, form: QuestionForm, sample: int) -> Answer:
         # Of the three times one is asked, the last gives in.
