@@ -5,7 +5,7 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -161,7 +161,17 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                     "too few questions can be asked of this patient; give them with --qa FILE",
                 )
                 categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
-                patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
+                patients = [
+                    BenchPatient(
+                        patient_id=one,
+                        category=categories[one].primary,
+                        categories=categories[one].categories,
+                        category_source=categories[one].source,
+                        title=work.charts[one].title(),
+                        is_trained=one in in_training,
+                    )
+                    for one in asked.patients
+                ]
                 tables, counts = _tables(request, corpus, patients, asked)
                 source = BenchSource(
                     corpus_path=request.corpus, corpus_digest=corpus.digest, settings=_shown(settings), counts=counts
@@ -169,7 +179,11 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                 bench = bench_of(tables, source, corpus)
                 if request.panel is not None:
                     counts["panel"] = work.judge(bench, request.panel, run.evidence)
-            tables = replace(tables, keywords=_keywords(keywords.read(bench), asked))
+            # Those that a file gives stand in place of those read.
+            read = (keyword for keyword in keywords.read(bench) if keyword.qa_id not in asked.keywords)
+            given = asked.keywords.items()
+            own = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in given for term in terms]
+            tables = replace(tables, keywords=[*read, *own])
             counts["keywords"] = len(tables.keywords)
             counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in tables.keywords})
             write_bench(request.out, tables, source)
@@ -316,23 +330,6 @@ class _Work:
             seed=self._request.seed,
             cache=self._cache,
         )
-
-
-def _keywords(read: Iterable[Keyword], asked: _Asked) -> list[Keyword]:
-    """Return the keywords, those that a file gives in place of those read."""
-    own = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
-    return [*(keyword for keyword in read if keyword.qa_id not in asked.keywords), *own]
-
-
-def _patient(corpus: Corpus, chart: Chart, assigned: Assigned) -> BenchPatient:
-    return BenchPatient(
-        patient_id=chart.patient_id,
-        category=assigned.primary,
-        categories=assigned.categories,
-        category_source=assigned.source,
-        title=chart.title(),
-        is_trained=corpus.patients[chart.patient_id].split == "train",
-    )
 
 
 def _tables(

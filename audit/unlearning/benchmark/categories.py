@@ -10,22 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
-
-from pydantic import TypeAdapter
+from typing import Final
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
     Question,
     break_control_tokens,
-    fence_marker,
     object_schema,
-    question_id,
 )
 from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, Chart
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel
+from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form
 from clinaudit.audit.unlearning.benchmark.taxonomy import (
     OTHER,
     categories_of_text,
@@ -72,7 +67,9 @@ def assign_category(chart: Chart) -> Assigned:
     by_code = Counter(category for code in codes if (category := category_of_code(code)) is not None)
     if by_code:
         return Assigned(ranked(by_code), "codes")
-    for text in (chart.title(), _problems(chart)):
+    sections = frozenset(_PROBLEM_SECTIONS)
+    problems = "\n".join(part.text for note in chart.notes for part in note.of_sections(sections))
+    for text in (chart.title(), problems):
         named = categories_of_text(text)
         if named:
             return Assigned(ranked(named), "lexicon")
@@ -88,10 +85,6 @@ def _codes(chart: Chart) -> set[str]:
         if part.section not in _OF_OTHERS
         for match in _CODE.finditer(part.text)
     }
-
-
-def _problems(chart: Chart) -> str:
-    return "\n".join(part.text for note in chart.notes for part in note.of_sections(frozenset(_PROBLEM_SECTIONS)))
 
 
 SYSTEM: Final = (
@@ -119,21 +112,16 @@ Fill in the fields:
 
 "category": the word before the colon of the one category.
 """
-_MAX_ANSWER_TOKENS: Final = 256
 
 
-class _Sorted(StrictModel):
-    question: str
+class _Sorted(FilledForm):
     reason: str
     category: str
 
 
-_SORTED: Final = TypeAdapter(_Sorted)
-
-
-def category_schema() -> Mapping[str, Any]:
-    """Return the JSON schema of an answer."""
-    return object_schema(question=TEXT, reason=TEXT, category={"type": "string", "enum": [*taxonomy(), OTHER]})
+def _category_form() -> Form[_Sorted]:
+    schema = object_schema(question=TEXT, reason=TEXT, category={"type": "string", "enum": [*taxonomy(), OTHER]})
+    return Form("category", SYSTEM, _PROMPT, _Sorted, schema, max_answer_tokens=256)
 
 
 def ask_for_category(title: str) -> Question:
@@ -143,18 +131,12 @@ def ask_for_category(title: str) -> Question:
         + (f" (such as {', '.join(category.subcategories)})" if category.subcategories else "")
         for category in taxonomy().values()
     )
-    prompt = _PROMPT.format(
-        marker=fence_marker([title]),
-        title=break_control_tokens(title),
-        categories=listed,
-        question=question_id([title], ["category"]),
-    )
-    return Question(SYSTEM, prompt, "category", category_schema(), _MAX_ANSWER_TOKENS)
+    return _category_form().ask([title], title=break_control_tokens(title), categories=listed)
 
 
 def read_category(answer: str, title: str) -> tuple[str, str] | str:
     """Return the category and its reason, or why the answer cannot be used."""
-    read = read_answer(answer, _SORTED, question=question_id([title], ["category"]))
+    read = _category_form().read(answer, [title])
     if isinstance(read, str):
         return read
     if read.category not in (*taxonomy(), OTHER):
@@ -192,14 +174,9 @@ def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, 
     return found
 
 
-def categories_of_notes(charts: Sequence[Chart]) -> dict[str, Assigned]:
-    """Return the category of each patient, from codes and words of the notes."""
-    return {chart.patient_id: assign_category(chart) for chart in charts}
-
-
 def categories_of_file(charts: Sequence[Chart], given: Mapping[str, str]) -> dict[str, Assigned]:
     """Return the category of each patient: the file's, with what the notes tell of besides."""
-    found = categories_of_notes(charts)
+    found = {chart.patient_id: assign_category(chart) for chart in charts}
     return {key: _first(given[key], held, "given") if key in given else held for key, held in found.items()}
 
 
@@ -212,7 +189,7 @@ def categories_of_model(charts: Sequence[Chart], model: BenchModel, progress: Pr
     titled = [chart for chart in charts if chart.title()]
     inquiries = [(ask_for_category(chart.title()), reader(chart.title())) for chart in titled]
     readings = model.ask(inquiries, title="asking the model for categories", unit="titles", progress=progress)
-    found = categories_of_notes(charts)
+    found = {chart.patient_id: assign_category(chart) for chart in charts}
     for chart, reading in zip(titled, readings, strict=True):
         if reading.found is not None:
             found[chart.patient_id] = _first(reading.found[0], found[chart.patient_id], "served")

@@ -46,6 +46,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "splits": {"level": "text", "category": "text", "percent": "int", "patient_id": "text", "role": "text"},
     "keywords": {"qa_id": "text", "phrase": "text", "weight": "float", "fields": "texts"},
 }
+_OF_SPLIT: Final = ("level", "category", "percent")
 Row = Mapping[str, Any]
 Record = TypeVar("Record", BenchPatient, Question, Keyword)
 
@@ -101,7 +102,12 @@ class BenchTables:
         return {
             "patients": [asdict(patient) for patient in self.patients],
             "qa": [asdict(question) for question in self.questions],
-            "splits": [row for split in self.splits for row in _split_rows(split)],
+            "splits": [
+                {**{name: getattr(split, name) for name in _OF_SPLIT}, "patient_id": patient_id, "role": role}
+                for split in self.splits
+                for role in ("forget", "retain")
+                for patient_id in getattr(split, role)
+            ],
             "keywords": [asdict(keyword) for keyword in self.keywords],
         }
 
@@ -247,18 +253,6 @@ def _digest(rows: Mapping[str, Sequence[Row]]) -> str:
 def _records(kind: Callable[..., Record], rows: Iterable[Row]) -> Iterator[Record]:
     for row in rows:
         yield kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-
-
-def _split_rows(split: Split) -> Iterator[Row]:
-    for role, patient_ids in (("forget", split.forget), ("retain", split.retain)):
-        for patient_id in patient_ids:
-            yield {
-                "level": split.level,
-                "category": split.category,
-                "percent": split.percent,
-                "patient_id": patient_id,
-                "role": role,
-            }
 
 
 def _splits(rows: Iterable[Row]) -> Iterator[Split]:

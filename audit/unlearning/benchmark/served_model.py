@@ -4,12 +4,14 @@ Owns its identity in the cache. An answer that cannot be used is asked for once 
 its place. Imported lazily: it loads the client.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.served.access import Access, EndpointWords, first_form
@@ -19,7 +21,8 @@ from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
 from clinaudit.audit.served.identity import identity_of
-from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.json_answer import StrictModel, read_answer
+from clinaudit.audit.served.question import Question, break_control_tokens, fence_marker, question_id
 
 #: Characters of notes in one question: some 25,000 tokens.
 MOST_NOTE_CHARS: Final = 100_000
@@ -47,6 +50,43 @@ _VERSION = "1"
 Found = TypeVar("Found")
 #: A question, and what reads its answer: a string says why it cannot be used.
 Inquiry = tuple[Question, Callable[[str], Found | str]]
+
+
+class FilledForm(StrictModel):
+    """A form as a model filled it in; it repeats the id of the question."""
+
+    question: str
+
+
+Filled = TypeVar("Filled", bound=FilledForm)
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[Filled]):
+    """A form that a model fills in about some texts: how it is put, and how the answer is read."""
+
+    #: What is asked for, in the question's id.
+    name: str
+    system: str
+    #: With places for `marker`, `question` and what else a question says.
+    prompt: str
+    answer: type[Filled]
+    schema: Mapping[str, Any]
+    max_answer_tokens: int
+
+    def ask(self, texts: Sequence[str], **said: object) -> Question:
+        """Return the question about some texts, which are fenced by a marker that stands in none of them."""
+        prompt = self.prompt.format(marker=fence_marker(texts), question=question_id(texts, [self.name]), **said)
+        return Question(self.system, prompt, self.name, self.schema, self.max_answer_tokens)
+
+    def read(self, answer: str, texts: Sequence[str]) -> Filled | str:
+        """Return the form as it was filled in about these texts, or why the answer cannot be used."""
+        return read_answer(answer, TypeAdapter(self.answer), question=question_id(texts, [self.name]))
+
+    @staticmethod
+    def fenced(texts: Sequence[str], marker: str) -> str:
+        """Return texts one after the other, a marker between two."""
+        return f"\n{marker}\n".join(map(break_control_tokens, texts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,11 +123,11 @@ def attributable_change(
     Of a patient it is the mean over the generations that both runs have, at all tiers.
     """
     by_run = [_by_patient(run.metrics, patients) for run in evidence]
-    pairs = [
-        common_generations(by_run[0][patient], by_run[1][patient])
-        for patient in sorted(by_run[0].keys() & by_run[1].keys())
-    ]
-    before, after = (np.array([_mean(pair[run]) for pair in pairs], dtype=np.float64) for run in (0, 1))
+    pairs = [common_generations(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
+    before, after = (
+        np.array([sum(map(attributable_part, pair[run])) / len(pair[run]) for pair in pairs], dtype=np.float64)
+        for run in (0, 1)
+    )
     return (
         mean_of_patients(before, seed=seed),
         mean_of_patients(after, seed=seed),
@@ -141,10 +141,6 @@ def _by_patient(rows: Sequence[GenerationMetrics], patients: Collection[str]) ->
         if row.patient_id in patients:
             found.setdefault(row.patient_id, []).append(row)
     return found
-
-
-def _mean(rows: Sequence[GenerationMetrics]) -> float:
-    return sum(attributable_part(row) for row in rows) / len(rows)
 
 
 SAME: Final = "same"
@@ -176,8 +172,9 @@ def measure_collateral(
         patients = {patient for patient, own in retained.items() if own == group}
         before, after = _pair(result, patients)
         estimates = [exact_estimate(one) for one in utility_change(before, after, seed=result.seed)]
-        changes = [_bin(change) for change in _changes(before, after)]
-        text = _text_change(evidence, patients, seed=result.seed)
+        changes = [next((name for limit, name in BINS if one < limit), BETTER) for one in _changes(before, after)]
+        nothing = (Estimate(value=None, n=0, reason=PURGED),) * 3
+        text = nothing if evidence is None else attributable_change(evidence, patients, seed=result.seed)
         groups.append(
             CollateralGroup(
                 group=group,
@@ -192,15 +189,6 @@ def measure_collateral(
             )
         )
     return groups
-
-
-def _text_change(
-    evidence: tuple[RunEvidence, RunEvidence] | None, patients: Collection[str], *, seed: int
-) -> tuple[Estimate, Estimate, Estimate]:
-    if evidence is None:
-        none = Estimate(value=None, n=0, reason=PURGED)
-        return none, none, none
-    return attributable_change(evidence, patients, seed=seed)
 
 
 def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAnswer], list[ScoredAnswer]]:
@@ -223,7 +211,3 @@ def _changes(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer]) -> l
         if means[0] is not None and means[1] is not None:
             changes.append(float(means[1].mean() - means[0].mean()))
     return changes
-
-
-def _bin(change: float) -> str:
-    return next((name for limit, name in BINS if change < limit), BETTER)

@@ -162,20 +162,6 @@ class Certified:
 
 
 @dataclass(frozen=True, slots=True)
-class _Controls:
-    """The held-out patients of the run after, and how many of them would not pass the rule for named ones."""
-
-    patients: int
-    above: int
-
-    @property
-    def share(self) -> Estimate:
-        if not self.patients:
-            return Estimate(value=None, n=0, reason=_NO_CONTROLS)
-        return estimate_share(self.above, self.patients)
-
-
-@dataclass(frozen=True, slots=True)
 class _Measured:
     """What the evidence of both runs shows of the named patients."""
 
@@ -183,7 +169,9 @@ class _Measured:
     health: list[HealthCheck] = field(default_factory=list)
     #: Patients that each group of the collapse check rests on.
     sizes: Mapping[str, int] = field(default_factory=dict)
-    controls: _Controls = field(default_factory=lambda: _Controls(0, 0))
+    #: The held-out patients of the run after, and how many of them would not pass the rule for named ones.
+    controls: int = 0
+    controls_above: int = 0
     canaries: CanaryCheck | None = None
     blocks: BenchBlocks | None = None
     shortfalls: list[Shortfall] = field(default_factory=list)
@@ -235,8 +223,7 @@ def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEv
         own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
         patients.append(certify_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
     above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
-    controls = _Controls(len(held_out[1]), above)
-    measured = _Measured(patients, health, sizes, controls)
+    measured = _Measured(patients, health, sizes, len(held_out[1]), above)
     return measured if request.canaries is None else _look_for_canaries(measured, request.canaries, evidence, groups)
 
 
@@ -316,19 +303,16 @@ class _BigramsOfOthers:
         return pairs
 
 
-def _collateral(blocks: BenchBlocks | None) -> dict[str, dict[str, int]]:
-    if blocks is None or blocks.collateral is None:
-        return {}
-    return {one.group: one.bins for one in blocks.collateral}
-
-
 def _model_of(run: ComparedRun) -> CertifiedModel:
     identity = read_identity(run.record)
     return CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
 
 
 def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified:
-    patients, health, controls = measured.patients, measured.health, measured.controls
+    patients, health = measured.patients, measured.health
+    share = Estimate(value=None, n=0, reason=_NO_CONTROLS)
+    if measured.controls:
+        share = estimate_share(measured.controls_above, measured.controls)
     verdict = worst_of(patient.verdict for patient in patients)
     collapsed = has_collapsed(health)
     reasons = {reason for patient in patients for reason in patient.reasons}
@@ -339,7 +323,7 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
         trigger=request.trigger,
         has_reference=request.reference is not None,
         collapsed=collapsed,
-        controls_above_level=exact_estimate(controls.share),
+        controls_above_level=exact_estimate(share),
         health=health,
         differences=list(pair.differences),
         patients=patients,
@@ -347,23 +331,24 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
         canaries=measured.canaries,
         bench=measured.blocks,
     )
+    collateral = None if measured.blocks is None else measured.blocks.collateral
     exact = Forgetting(
         verdict=verdict,
         named=len(patients),
         patients={of: sum(patient.verdict == of for patient in patients) for of in FORGETTING_VERDICTS},
         leaked_before=sum(patient.leaked_before for patient in patients),
-        controls=controls.patients,
-        controls_above=controls.above,
-        controls_above_level=controls.share,
+        controls=measured.controls,
+        controls_above=measured.controls_above,
+        controls_above_level=share,
         collapsed=collapsed,
         health=health,
         reasons=sorted(reasons),
         run_reasons=sorted(reasons & OF_THE_RUNS),
         beside=request.beside,
-        collateral=_collateral(measured.blocks),
+        collateral={one.group: one.bins for one in collateral or ()},
     )
     published = coarsen_forgetting(exact, group_sizes=measured.sizes)
     if published.controls is not None:
-        share = share_range(published.controls.above, published.controls.within)
-        published = published.model_copy(update={"controls_above_level": share})
+        shown = share_range(published.controls.above, published.controls.within)
+        published = published.model_copy(update={"controls_above_level": shown})
     return Certified(certificate, exact, published)

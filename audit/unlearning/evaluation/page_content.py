@@ -183,7 +183,7 @@ def _bench(counts: Held, bench: Bench) -> BenchCounts:
         splits=[_split(split, sizes[split.name]) for split in sorted(bench.splits, key=_place)],
         panel=[_panel(panel[task]) for task in PANEL_TASKS if task in panel],
         human={
-            judge: JudgeBesideHuman(**{name: own[name] for name in JudgeBesideHuman.model_fields})
+            judge: JudgeBesideHuman.model_validate(own)
             for judge, own in panel.get("human", {}).get("judges", {}).items()
         },
     )
@@ -193,18 +193,14 @@ def _category(row: Held) -> CategoryCounts:
     words = row["note_words"]
     return CategoryCounts(
         category=name_of(row["category"]),
-        patients=row["patients"],
-        share=row["share"],
-        questions=row["questions"],
-        note_words_min=words["min"],
-        note_words_mean=words["mean"],
-        note_words_max=words["max"],
+        **{name: row[name] for name in ("patients", "share", "questions")},
+        **{f"note_words_{name}": words[name] for name in ("min", "mean", "max")},
         question_words={kind: row[f"{kind}_question_words"] for kind in QUESTION_KINDS},
         answer_words={kind: row[f"{kind}_answer_words"] for kind in QUESTION_KINDS},
     )
 
 
 def _panel(held: Held) -> PanelFigures:
+    own = {name: value for name, value in held.items() if name != "panel_by_category"}
     by_category = {name_of(category): verdicts for category, verdicts in held.get("panel_by_category", {}).items()}
-    own = {name: held[name] for name in PanelFigures.model_fields if name != "by_category"}
-    return PanelFigures(**own, by_category=by_category)
+    return PanelFigures.model_validate({**own, "by_category": by_category})

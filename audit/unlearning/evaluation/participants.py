@@ -174,13 +174,9 @@ def _ask(
         through = _Scored(setup, stages, asked, f"{stages.owner}-filter-{split.name.replace(':', '-')}", [split])
         # Its answers follow from the model's; who asks through a filter sees no probabilities.
         come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
-        behind = partial(_behind, stages, names)
+        behind = partial(lambda own: FilteredModel(stages.asked, own), names)
         participants.append(through.participant(model, name, come_through, None, behind))
     return asked, participants
-
-
-def _behind(stages: ModelStages, names: NameFilter) -> Answerer:
-    return FilteredModel(stages.asked, names)
 
 
 class _Scored:

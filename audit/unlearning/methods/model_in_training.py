@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.determinism import deterministic
@@ -90,7 +90,6 @@ def describe_machine() -> dict[str, Any]:
 
 #: As safetensors spells them, the types that weights are written in; others become float32.
 _STORED: Final = {"BF16": "bfloat16", "F16": "float16"}
-Loaded = TypeVar("Loaded")
 
 
 def load_for_training(files: ModelFiles) -> Any:
@@ -113,7 +112,14 @@ def load_in_float32(files: ModelFiles) -> Any:
     """
     import torch
 
-    network = _loaded(lambda: load_pretrained(files, dtype=torch.float32), files)
+    try:
+        network = load_pretrained(files, dtype=torch.float32)
+    except BadInputError:
+        raise
+    except LOAD_ERRORS as error:
+        raise BadInputError(
+            f"the model in {files.directory} cannot be loaded ({type(error).__name__}); look at its files"
+        ) from None
     return network.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -135,17 +141,6 @@ def write_model(network: Any, files: ModelFiles, directory: Path) -> None:
         raise StorageError(
             "the model cannot be written; make room on the disk and run the same command again"
         ) from error
-
-
-def _loaded(load: Callable[[], Loaded], files: ModelFiles) -> Loaded:
-    try:
-        return load()
-    except BadInputError:
-        raise
-    except LOAD_ERRORS as error:
-        raise BadInputError(
-            f"the model in {files.directory} cannot be loaded ({type(error).__name__}); look at its files"
-        ) from None
 
 
 def require_training_memory(files: ModelFiles, scope: Scope) -> None:

@@ -154,9 +154,9 @@ def _describe_groups(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str
     return described
 
 
-def describe_estimate(estimate: Estimate) -> Json:
-    """Return a figure as documents of scores hold it; `answers` counts what it is a mean over."""
-    described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], "answers": estimate.n}
+def describe_estimate(estimate: Estimate, *, counted: str = "answers") -> Json:
+    """Return a figure as documents of scores hold it; `counted` is what it is a mean over."""
+    described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], counted: estimate.n}
     return described if estimate.reason is None else {**described, "reason": estimate.reason}
 
 

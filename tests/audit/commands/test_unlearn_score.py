@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from support.hand_made_bench import QUESTIONS, question, save_hand_made_bench
+from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.unlearn_score import score
 from clinaudit.audit.unlearning.benchmark.records import Keyword
@@ -20,14 +21,6 @@ KEYWORDS = (
     Keyword("q5", "lymphoma", 1.0, ("note", "answer")),
 )
 SECRET = "Zebulon"
-
-
-class SharedWords:
-    name = "shared words"
-
-    def similarity(self, first: str, second: str) -> float:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        return len(one & other) / max(1, len(one | other))
 
 
 @pytest.fixture

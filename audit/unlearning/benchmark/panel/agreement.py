@@ -24,6 +24,7 @@ from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.problems import Problems
 from clinaudit.priors.corpus.records import iter_records
+from clinaudit.reports.schema.unlearning import JudgeBesideHuman, PanelFigures
 
 #: Whether a title supports its category (appendix F), and whether a question is valid (appendix G).
 PanelTask = Literal["title", "question"]
@@ -85,39 +86,19 @@ _RANGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PanelAgreement:
-    """What a panel said of the items of one task, and how far it agreed."""
-
-    task: PanelTask
-    items: int
-    #: Judge -> verdict -> items.
-    verdicts: Mapping[str, Mapping[str, int]]
-    #: Of the majority; `disagree` or `split` where there is none.
-    panel: Mapping[str, int]
-    #: (judge, judge) -> share of the items on which both give one verdict.
-    pairs: Mapping[tuple[str, str], float]
-    #: Mean of the pairs.
-    agreement: float | None
-    #: Fleiss' kappa of the first verdict against all others merged; None where it is not defined.
-    kappa: float | None
-    #: Both figures read together.
-    reading: str
-
-
-def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges: Sequence[str]) -> PanelAgreement:
+def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges: Sequence[str]) -> PanelFigures:
     """Return the agreement on the items of a task; `verdicts` holds those of each item, in the order of the judges."""
     rows = list(verdicts.values())
     known = VERDICTS[task]
     together = Counter(majority(task, row) for row in rows)
     pairs = {
-        (judges[one], judges[other]): sum(row[one] == row[other] for row in rows) / len(rows)
+        f"{judges[one]} and {judges[other]}": sum(row[one] == row[other] for row in rows) / len(rows)
         for one, other in combinations(range(JUDGES), 2)
         if rows
     }
     agreement = sum(pairs.values()) / len(pairs) if pairs else None
     kappa = merged_kappa(task, rows)
-    return PanelAgreement(
+    return PanelFigures(
         task=task,
         items=len(rows),
         verdicts={
@@ -182,36 +163,25 @@ class SheetRow:
     category: str
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
-    """A judge, or the panel, against the person (Table 11)."""
+def matrix_of(
+    both_supported: int, human_only: int, judge_only: int, neither: int, *, left_out: int
+) -> JudgeBesideHuman:
+    """Return a judge, or the panel, against the person (Table 11), with their agreement and Cohen's kappa.
 
-    #: Person and judge both say supported.
-    both_supported: int
-    #: The person says so, the judge does not.
-    human_only: int
-    #: The judge says so, the person does not.
-    judge_only: int
-    neither: int
-    #: Verdicts that are neither, such as ambiguous ones; in no cell.
-    left_out: int
-
-    @property
-    def items(self) -> int:
-        """Items in the matrix."""
-        return self.both_supported + self.human_only + self.judge_only + self.neither
-
-    @property
-    def agreement(self) -> float | None:
-        """Share of the items on which person and judge agree; None without items."""
-        return (self.both_supported + self.neither) / self.items if self.items else None
-
-    @property
-    def kappa(self) -> float | None:
-        """Cohen's kappa; None where both give one verdict throughout."""
-        table = [[self.both_supported, self.human_only], [self.judge_only, self.neither]]
-        kappa = float(cohen_kappa(np.array(table, dtype=np.float64)))
-        return None if np.isnan(kappa) else kappa
+    No agreement without items, and no kappa where both give one verdict throughout.
+    """
+    items = both_supported + human_only + judge_only + neither
+    table = np.array([[both_supported, human_only], [judge_only, neither]], dtype=np.float64)
+    kappa = float(cohen_kappa(table))
+    return JudgeBesideHuman(
+        both_supported=both_supported,
+        human_only=human_only,
+        judge_only=judge_only,
+        neither=neither,
+        left_out=left_out,
+        agreement=(both_supported + neither) / items if items else None,
+        kappa=None if np.isnan(kappa) else kappa,
+    )
 
 
 def write_sheet(path: Path, rows: Sequence[SheetRow], *, seed: int) -> None:
@@ -250,17 +220,11 @@ def read_sheet(path: Path, items: Sequence[str]) -> dict[str, bool]:
     return found
 
 
-def confusion(human: Mapping[str, bool], verdicts: Mapping[str, str]) -> Confusion:
+def confusion(human: Mapping[str, bool], verdicts: Mapping[str, str]) -> JudgeBesideHuman:
     """Return the matrix of one judge's verdicts, or the panel's, over the items that the person answered."""
-    cells = [(human[item], verdict) for item, verdict in verdicts.items() if item in human]
-
-    def count(says: bool, verdict: str) -> int:
-        return cells.count((says, verdict))
-
-    both, human_only = count(True, _SUPPORTED), count(True, _UNSUPPORTED)
-    judge_only, neither = count(False, _SUPPORTED), count(False, _UNSUPPORTED)
-    left_out = len(cells) - both - human_only - judge_only - neither
-    return Confusion(both, human_only, judge_only, neither, left_out)
+    cells = Counter((human[item], verdict) for item, verdict in verdicts.items() if item in human)
+    counts = [cells[says, verdict] for says in (True, False) for verdict in (_SUPPORTED, _UNSUPPORTED)]
+    return matrix_of(*counts, left_out=cells.total() - sum(counts))
 
 
 def _harmless(text: str) -> str:

@@ -6,23 +6,19 @@ The file is TOML with three tables `[[judge]]`, each with a `name`, a `url`, a `
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from pydantic import TypeAdapter
-
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
 from clinaudit.audit.served.question import (
     TEXT,
-    Question,
     break_control_tokens,
     fence_marker,
     object_schema,
-    question_id,
 )
 from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL
+from clinaudit.audit.unlearning.benchmark.served_model import FilledForm, Form, Inquiry
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.templates.text_file import read_text_file
@@ -124,63 +120,45 @@ not hold, the pair is invalid. Fill in the fields:
 
 "verdict": "valid" or "invalid".
 """
-_MAX_ANSWER_TOKENS: Final = 512
 #: Verdict and reason.
 Judged = tuple[str, str]
 
 
-class _OfTitle(StrictModel):
-    question: str
+class _Verdict(FilledForm):
     reason: str
+    verdict: str
+
+
+class _OfTitle(_Verdict):
     verdict: Literal["supported", "unsupported", "ambiguous"]
 
 
-class _OfQuestion(StrictModel):
-    question: str
-    reason: str
+class _OfQuestion(_Verdict):
     verdict: Literal["valid", "invalid"]
 
 
-_TITLE: Final = TypeAdapter(_OfTitle)
-_QUESTION: Final = TypeAdapter(_OfQuestion)
+def _form(name: str, prompt: str, answer: type[_Verdict], verdicts: Sequence[str]) -> Form[_Verdict]:
+    schema = object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": list(verdicts)})
+    return Form(name, SYSTEM, prompt, answer, schema, max_answer_tokens=512)
 
 
-def ask_of_title(title: str, category: str) -> Question:
-    """Return the question whether a title supports its category (its name)."""
-    prompt = _OF_TITLE.format(
-        marker=fence_marker([title, category]),
-        title=break_control_tokens(title),
-        category=category,
-        question=question_id([title, category], ["title"]),
-    )
-    return Question(SYSTEM, prompt, "title", _schema(["supported", "unsupported", "ambiguous"]), _MAX_ANSWER_TOKENS)
+_TITLE: Final = _form("title", _OF_TITLE, _OfTitle, ("supported", "unsupported", "ambiguous"))
+_QUESTION: Final = _form("valid", _OF_QUESTION, _OfQuestion, ("valid", "invalid"))
 
 
-def ask_of_question(notes: Sequence[str], asked: str, answer: str) -> Question:
-    """Return the question whether a question and its answer are valid for a patient's notes."""
-    texts = [*notes, asked, answer]
-    marker = fence_marker(texts)
-    prompt = _OF_QUESTION.format(
-        marker=marker,
-        notes=f"\n{marker}\n".join(map(break_control_tokens, notes)),
-        asked=break_control_tokens(asked),
-        answer=break_control_tokens(answer),
-        question=question_id(texts, ["valid"]),
-    )
-    return Question(SYSTEM, prompt, "valid", _schema(["valid", "invalid"]), _MAX_ANSWER_TOKENS)
+def inquire_of_title(title: str, category: str) -> Inquiry[Judged]:
+    """Return the question whether a title supports its category (its name), and what reads the answer."""
+    asked = _TITLE.ask([title, category], title=break_control_tokens(title), category=category)
+    return asked, lambda answer: _judged(_TITLE.read(answer, [title, category]))
 
 
-def read_title_verdict(answer: str, title: str, category: str) -> Judged | str:
-    """Return verdict and reason, or why the answer cannot be used."""
-    read = read_answer(answer, _TITLE, question=question_id([title, category], ["title"]))
+def inquire_of_question(notes: Sequence[str], asked: str, reply: str) -> Inquiry[Judged]:
+    """Return the question whether a question and its answer are valid for a patient's notes, and what reads it."""
+    texts = [*notes, asked, reply]
+    said = {"asked": break_control_tokens(asked), "answer": break_control_tokens(reply)}
+    question = _QUESTION.ask(texts, notes=Form.fenced(notes, fence_marker(texts)), **said)
+    return question, lambda answer: _judged(_QUESTION.read(answer, texts))
+
+
+def _judged(read: _Verdict | str) -> Judged | str:
     return read if isinstance(read, str) else (read.verdict, read.reason)
-
-
-def read_question_verdict(answer: str, notes: Sequence[str], asked: str, reply: str) -> Judged | str:
-    """Return verdict and reason, or why the answer cannot be used."""
-    read = read_answer(answer, _QUESTION, question=question_id([*notes, asked, reply], ["valid"]))
-    return read if isinstance(read, str) else (read.verdict, read.reason)
-
-
-def _schema(verdicts: list[str]) -> Mapping[str, Any]:
-    return object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": verdicts})

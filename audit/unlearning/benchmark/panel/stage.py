@@ -19,7 +19,6 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     PANEL,
     PANEL_TASKS,
     UNKNOWN,
-    PanelAgreement,
     PanelTask,
     PanelVerdict,
     SheetRow,
@@ -30,13 +29,7 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     read_sheet,
     write_sheet,
 )
-from clinaudit.audit.unlearning.benchmark.panel.judges import (
-    Judged,
-    ask_of_question,
-    ask_of_title,
-    read_question_verdict,
-    read_title_verdict,
-)
+from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, inquire_of_question, inquire_of_title
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, notes_to_send
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
@@ -113,7 +106,9 @@ def describe_panel(
 ) -> dict[str, Any]:
     """Return the figures of a panel as `bench.json` holds them; with a filled sheet those of the person too."""
     of_task = {task: by_item(verdicts, task, judges) for task in PANEL_TASKS}
-    described: dict[str, Any] = {task: _figures(measure_panel(task, of_task[task], judges)) for task in PANEL_TASKS}
+    described: dict[str, Any] = {}
+    for task in PANEL_TASKS:
+        described[task] = measure_panel(task, of_task[task], judges).model_dump(exclude={"by_category"})
     titles = of_task["title"]
     described["title"]["panel_by_category"] = {
         category: dict(
@@ -132,36 +127,18 @@ def describe_panel(
         described["human"] = {
             "yes": sum(human.values()),
             "no": len(human) - sum(human.values()),
-            "judges": {
-                judge: {**asdict(matrix), "agreement": matrix.agreement, "kappa": matrix.kappa}
-                for judge, held in of_judge.items()
-                for matrix in [confusion(human, held)]
-            },
+            "judges": {judge: confusion(human, held).model_dump() for judge, held in of_judge.items()},
         }
     return described
 
 
-def _figures(measured: PanelAgreement) -> dict[str, Any]:
-    pairs = {" and ".join(pair): share for pair, share in measured.pairs.items()}
-    return {**asdict(measured), "pairs": pairs}
-
-
 def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:
     if task == "title":
-        return {item: _of_title(patient.title, name_of(patient.category)) for item, patient in sample.titles.items()}
-    return {item: _of_question(bench.notes[one.patient_id], one) for item, one in sample.questions.items()}
-
-
-def _of_title(title: str, category: str) -> Inquiry[Judged]:
-    return ask_of_title(title, category), lambda answer: read_title_verdict(answer, title, category)
-
-
-def _of_question(chart: Sequence[str], one: Question) -> Inquiry[Judged]:
-    notes = notes_to_send(chart, facts=one.facts)
-    return (
-        ask_of_question(notes, one.question, one.answer),
-        lambda answer: read_question_verdict(answer, notes, one.question, one.answer),
-    )
+        return {item: inquire_of_title(one.title, name_of(one.category)) for item, one in sample.titles.items()}
+    return {
+        item: inquire_of_question(notes_to_send(bench.notes[one.patient_id], facts=one.facts), one.question, one.answer)
+        for item, one in sample.questions.items()
+    }
 
 
 def _title_id(patient: BenchPatient) -> str:

@@ -7,6 +7,7 @@ tier, which an adversary types (docs/methods.md, section 1), read as for an audi
 import hashlib
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -101,7 +102,8 @@ _ID_DIGITS = 16
 def question_rows(patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> Iterator[Question]:
     """Yield a patient's questions, each of the training set followed by its rephrasings, which are never trained on."""
     for place, candidate in enumerate(chosen.questions):
-        qa_id = _id_of(patient_id, candidate.kind, candidate.wordings[0], candidate.answer)
+        parts = (patient_id, candidate.kind, candidate.wordings[0], candidate.answer)
+        qa_id = "q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
         question = Question(
             qa_id=qa_id,
             patient_id=patient_id,
@@ -115,22 +117,6 @@ def question_rows(patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, ad
             address=address,
         )
         yield question
-        if question.use == "train":
-            for number, wording in enumerate(candidate.wordings[1:], start=1):
-                yield Question(
-                    qa_id=f"{qa_id}-r{number}",
-                    patient_id=patient_id,
-                    kind=candidate.kind,
-                    use="rephrased",
-                    question=wording,
-                    answer=candidate.answer,
-                    facts=candidate.facts,
-                    note_ids=candidate.note_ids,
-                    origin=origin,
-                    address=address,
-                    rephrased_from=qa_id,
-                )
-
-
-def _id_of(*parts: str) -> str:
-    return "q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
+        for number, wording in enumerate(candidate.wordings[1:] if question.use == "train" else (), start=1):
+            rephrased_id = f"{qa_id}-r{number}"
+            yield replace(question, qa_id=rephrased_id, use="rephrased", question=wording, rephrased_from=qa_id)

@@ -12,19 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from pydantic import TypeAdapter
-
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.json_answer import StrictModel, read_answer
+from clinaudit.audit.served.json_answer import StrictModel
 from clinaudit.audit.served.question import (
     TEXT,
     TEXTS,
     Question,
-    break_control_tokens,
     fence_marker,
     list_schema,
     object_schema,
-    question_id,
     restore_control_tokens,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart
@@ -34,7 +30,7 @@ from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, choose_questions, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind, QuestionOrigin
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, notes_to_send
+from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
@@ -75,7 +71,6 @@ age, a sex, a date, a place, an occupation or anything else that identifies a pe
 """
 _ITEM: Final = object_schema(ask=TEXT, answer=TEXT, facts=TEXTS)
 SCHEMA: Final = object_schema(question=TEXT, **{kind: list_schema(_ITEM) for kind in QUESTION_KINDS})
-_MAX_ANSWER_TOKENS: Final = 4096
 #: Facts of a reasoning question at least: it joins findings.
 _FEWEST_JOINED: Final = 2
 
@@ -86,37 +81,29 @@ class _Item(StrictModel):
     facts: list[str]
 
 
-class _Written(StrictModel):
-    question: str
+class _Written(FilledForm):
     factual: list[_Item]
     reasoning: list[_Item]
 
 
-_WRITTEN: Final = TypeAdapter(_Written)
+_FORM: Final = Form("questions", SYSTEM, _PROMPT, _Written, SCHEMA, max_answer_tokens=4096)
 
 
 def ask_for_questions(chart: Chart) -> Question:
     """Return the question that asks a model for questions on a patient."""
     texts = _notes(chart)
-    marker = fence_marker(texts)
-    prompt = _PROMPT.format(
-        marker=marker,
-        notes=f"\n{marker}\n".join(map(break_control_tokens, texts)),
-        number=ASKED_FOR,
-        question=question_id(texts, ["questions"]),
-    )
-    return Question(SYSTEM, prompt, "questions", SCHEMA, _MAX_ANSWER_TOKENS)
+    return _FORM.ask(texts, notes=Form.fenced(texts, fence_marker(texts)), number=ASKED_FOR)
 
 
 def read_questions(answer: str, chart: Chart, holds_identifier: Callable[[str], bool]) -> list[Candidate] | str:
     """Return the questions of an answer that keep to the rules, four of each kind or more; or why it is not used."""
     texts = _notes(chart)
-    read = read_answer(answer, _WRITTEN, question=question_id(texts, ["questions"]))
+    read = _FORM.read(answer, texts)
     if isinstance(read, str):
         return read
     found: list[Candidate] = []
-    for kind, items in (("factual", read.factual), ("reasoning", read.reasoning)):
-        of_kind = [_candidate(item, "factual" if kind == "factual" else "reasoning", chart, texts) for item in items]
+    for kind in QUESTION_KINDS:
+        of_kind = [_candidate(item, kind, chart, texts) for item in getattr(read, kind)]
         usable = [
             candidate
             for candidate in dict.fromkeys(of_kind)

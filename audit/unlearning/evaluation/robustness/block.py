@@ -106,6 +106,7 @@ def describe_block(
     retrained without the forgotten patients. Parts that `own` lacks are left out.
     """
     block = _Block(own, plan, baseline, reference)
+    made = {part.partition("-")[0] for part in own.pieces}
     described = {
         "sampling": block.sampling,
         "quantization": block.quantization,
@@ -126,13 +127,9 @@ def describe_block(
             "baseline": None if baseline is not None else NO_BASELINE,
             "reference": None if reference is not None else NO_REFERENCE,
         },
-        **{name: describe() for name, describe in described.items() if _is_there(name, own.pieces)},
+        **{name: describe() for name, describe in described.items() if name in made},
         "by_patient": block.by_patient(),
     }
-
-
-def _is_there(name: str, pieces: Mapping[str, Piece]) -> bool:
-    return any(part == name or part.startswith(f"{name}-") for part in pieces)
 
 
 class _Block:
@@ -216,13 +213,18 @@ class _Block:
     def paraphrase(self) -> Json:
         """Rephrased questions beside their originals, and questions in the other form beside their own."""
         piece = self._own.pieces["paraphrase"]
-        rephrased = [one for one in self._questions_of("forget") if one.use == "rephrased"]
+        rephrased = [
+            one
+            for one in self._plan.bench.questions
+            if one.use == "rephrased" and self._roles[one.patient_id] == "forget"
+        ]
         trial = pair_rephrased(rephrased, self._scores)
+        knew = None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
         other = by_id(scores_of_rows(piece["scores"]))
         otherwise = self._of_role("forget", other)
         return {
             "rephrased": {
-                **self._trial(trial, baseline=self._rephrased_baseline(rephrased)),
+                **self._trial(trial, baseline=knew),
                 "largest": {
                     metric: describe_estimate(estimate)
                     for metric, estimate in largest_leaks(rephrased, trial, seed=self._plan.seed).items()
@@ -248,7 +250,7 @@ class _Block:
             "told_apart": True if True in answers else (None if not answers or None in answers else False),
             "traits": {
                 trait: {
-                    "auroc": _auroc(describe_estimate(one.auroc)),
+                    "auroc": describe_estimate(one.auroc, counted="patients"),
                     "patients": {"forget": one.forgotten, "never_trained": one.never_trained},
                     "p_value": one.p_value,
                     "told_apart": one.is_told_apart,
@@ -325,16 +327,6 @@ class _Block:
         after = by_id(scores_of_rows(self._reference.pieces[part]["scores"]))
         return Trial(by_id(self._reference.scores), after)
 
-    def _rephrased_baseline(self, rephrased: Sequence[Question]) -> ScoresById | None:
-        return None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
-
-    def _questions_of(self, role: str) -> list[Question]:
-        return [one for one in self._plan.bench.questions if self._roles[one.patient_id] == role]
-
 
 def _leaks(row: Mapping[str, Any]) -> SampledLeaks:
     return SampledLeaks(row["qa_id"], {metric: tuple(values) for metric, values in row["values"].items()})
-
-
-def _auroc(described: Json) -> Json:
-    return {("patients" if name == "answers" else name): value for name, value in described.items()}

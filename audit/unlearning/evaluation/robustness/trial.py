@@ -267,15 +267,15 @@ def largest_leaks(questions: Sequence[Question], trial: Trial, *, seed: int) -> 
     patients = places_of([patient_of[qa_id] for qa_id in wordings])
     return {
         metric: mean_of_answers(
-            np.array([_largest(own, metric) for own in wordings.values()], dtype=np.float64),
+            np.array(
+                [
+                    max((value for one in own if (value := getattr(one, metric)) is not None), default=np.nan)
+                    for own in wordings.values()
+                ]
+            ),
             patients,
             seed=seed,
             reason=NO_REPHRASINGS,
         )
         for metric in _LEAK_METRICS
     }
-
-
-def _largest(scores: Sequence[Scores], metric: str) -> float:
-    values = [value for one in scores if (value := getattr(one, metric)) is not None]
-    return max(values, default=float("nan"))

@@ -120,9 +120,7 @@ def _killed_after(monkeypatch: pytest.MonkeyPatch, checkpoints: int) -> None:
 
 
 @pytest.mark.parametrize("method", _METHODS)
-def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: UnlearningMethod
-) -> None:
+def test_killed_at_each_checkpoint_and_resumed_it_has_equal_bytes(tmp_path, monkeypatch, method) -> None:
     whole = make_job(tmp_path, out=tmp_path / "whole")
     unlearn(whole, SPLIT, _plan(method))
     # A checkpoint after each step, the last before the files are written.
@@ -295,9 +293,7 @@ def test_a_training_that_diverges_leaves_nothing(tmp_path: Path, rate: float) ->
     assert (job.out / RECORD_FILE).is_file()
 
 
-def test_an_error_before_the_first_checkpoint_leaves_the_place_free(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_error_before_the_first_checkpoint_leaves_the_place_free(tmp_path, monkeypatch) -> None:
     job = make_job(tmp_path)
 
     def no_memory(*_: Any) -> None:

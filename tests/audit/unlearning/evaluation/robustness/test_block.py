@@ -135,9 +135,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelUnderTest, dict
         return tested, {name: PARTS[name](tested) for name in sorted(PARTS)}
 
 
-def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(tiny, monkeypatch) -> None:
     monkeypatch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
     tested, pieces = tiny
     for name in reversed(PARTS):
@@ -194,9 +192,7 @@ def test_a_model_that_lost_nothing_recovers_nothing(tiny: tuple[ModelUnderTest, 
 
 
 @pytest.mark.parametrize(("part", "place"), [("quantization", ()), ("paraphrase", ("other_form",))])
-def test_never_trained_patients_are_tried_likewise(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], part: str, place: tuple[str, ...]
-) -> None:
+def test_never_trained_patients_are_tried_likewise(tiny, part, place) -> None:
     tested, pieces = tiny
     patient_of = {one.qa_id: one.patient_id for one in BENCH.questions}
     # Random weights say nothing worth while: answers that are alike by turns have means that a hand can make.
