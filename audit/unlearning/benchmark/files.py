@@ -1,7 +1,7 @@
 """The files of an unlearning benchmark: its tables, and `bench.json` with what they were made from.
 
 Owns their shape, and that a benchmark is read whole or not at all: rows and corpus must be those that it was made of.
-Knows nothing of how a row came about. The directory is PHI, as private as the corpus (docs/unlearning.md).
+The directory is PHI, as private as the corpus (docs/unlearning.md).
 """
 
 import hashlib

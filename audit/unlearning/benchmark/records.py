@@ -1,8 +1,7 @@
 """The rows of an unlearning benchmark: patients, questions, splits, keywords and answers.
 
-Owns their fields and what each means (AMNESIA, section 3). Knows nothing of files (files.py), of how a question is made
-or of how an answer is scored. All of them are of patients: they stand under `evidence/`, or in a directory of the
-user's that is as private as the corpus.
+Owns their fields and what each means (AMNESIA, section 3). All of them are of patients: they stand under `evidence/`,
+or in a directory of the user's that is as private as the corpus.
 """
 
 from collections.abc import Mapping

@@ -36,10 +36,7 @@ def describe_bench(
 
 
 def _of_category(
-    category: str,
-    patients: Sequence[BenchPatient],
-    questions: Sequence[Question],
-    notes: Mapping[str, Sequence[str]],
+    category: str, patients: Sequence[BenchPatient], questions: Sequence[Question], notes: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     members = {patient.patient_id for patient in patients if patient.category == category}
     asked = [question for question in questions if question.patient_id in members]
@@ -156,11 +153,7 @@ def _panel(counts: Mapping[str, Any]) -> Iterator[str]:
             [
                 (f"{task}s: {figures['items']:,}", *judges, "panel"),
                 *(
-                    (
-                        verdict,
-                        *(f"{figures['verdicts'][judge].get(verdict, 0):,}" for judge in judges),
-                        f"{number:,}",
-                    )
+                    (verdict, *(f"{figures['verdicts'][judge].get(verdict, 0):,}" for judge in judges), f"{number:,}")
                     for verdict, number in figures["panel"].items()
                 ),
             ]

@@ -1,7 +1,7 @@
 """The disease categories of the benchmark: names, codes and words, as data (taxonomy.toml).
 
-Owns their order, which breaks ties, and how a code or a text points to one. Knows nothing of patients. `other` is no
-category of the taxonomy: it is what a patient has whom no category fits (AMNESIA, appendix B.1).
+Owns their order, which breaks ties, and how a code or a text points to one. `other` is no category of the taxonomy: it
+is what a patient has whom no category fits (AMNESIA, appendix B.1).
 """
 
 import re

@@ -1,8 +1,7 @@
 """What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/comparing-runs.md).
 
 Owns which model of a result is the one after, which the one before and which the retrained reference, and that a result
-is of the audited corpus. Knows nothing of what figures mean. No message quotes what stands in a file, which names
-patients.
+is of the audited corpus. No message quotes what stands in a file, which names patients.
 """
 
 import json

@@ -2,7 +2,6 @@
 
 A model writes one only where it read it there (Carlini et al., The Secret Sharer, 2019), so that one of a named patient
 in the run after is a leak without any level to compare with. Owns the file, its seal, and which of them a run wrote.
-Knows nothing of verdicts on patients.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

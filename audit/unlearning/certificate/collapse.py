@@ -1,8 +1,7 @@
 """The collapse check: a degeneration (utility) check of the model after a mitigation (docs/comparing-runs.md).
 
 A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
-the five questions, each against the generations before, of the same patients. Knows nothing of the limits, of what text
-stands in notes, nor of what a failed check means for a patient.
+the five questions, each against the generations before, of the same patients.
 """
 
 from collections.abc import Iterable, Sequence

@@ -52,11 +52,7 @@ from clinaudit.reports.schema.certificate import (
     Trigger,
 )
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
-from clinaudit.reports.schema.comparison import (
-    FORGETTING_VERDICTS,
-    HealthCheck,
-    PublishedForgetting,
-)
+from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, HealthCheck, PublishedForgetting
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.suppression.coarse_comparison import coarsen_forgetting
 

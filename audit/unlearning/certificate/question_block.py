@@ -1,7 +1,7 @@
 """What answers to a benchmark's questions keep of the named patients, beside patients never trained on.
 
 Owns the measures, the rule for one patient, and the test of all named ones together (docs/comparing-runs.md). The level
-is the one of the audit's figures: split conformal. Knows nothing of files.
+is the one of the audit's figures: split conformal.
 """
 
 from collections.abc import Collection, Mapping, Sequence

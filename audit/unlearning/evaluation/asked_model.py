@@ -1,8 +1,7 @@
 """One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
-Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is
-not in the prompt, and no repetition guard cuts an answer: it would hide a collapse. Knows nothing of scores, of files
-that are written, or of who is to be forgotten.
+Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is not in the
+prompt, and no repetition guard cuts an answer: it would hide a collapse.
 """
 
 import hashlib
@@ -86,13 +85,7 @@ class AskedModel:
     """
 
     def __init__(
-        self,
-        name: str,
-        network: Any,
-        tokenizer: ModelTokenizer,
-        *,
-        context_length: int,
-        stop_token_ids: frozenset[int],
+        self, name: str, network: Any, tokenizer: ModelTokenizer, *, context_length: int, stop_token_ids: frozenset[int]
     ) -> None:
         """`stop_token_ids` end an answer."""
         from transformers import GenerationConfig
@@ -186,11 +179,7 @@ class AskedModel:
         return self._read(texts, losses, advance=advance)
 
     def _read(
-        self,
-        texts: Sequence[Example],
-        measure: Callable[["Tensor", "Tensor"], list[Value]],
-        *,
-        advance: Advance | None,
+        self, texts: Sequence[Example], measure: Callable[["Tensor", "Tensor"], list[Value]], *, advance: Advance | None
     ) -> list[Value]:
         """Return what `measure` says of each text's logits and labels: (b, s, v), (b, s) -> b values."""
         import torch

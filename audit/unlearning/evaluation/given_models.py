@@ -1,7 +1,7 @@
 """The models that are evaluated together: what each of them is, and by which split it is measured.
 
 Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote tells by its `unlearn.json`, of any
-other the command tells. Loads no weights. Knows nothing of questions or scores.
+other the command tells. Loads no weights.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,6 @@
 """The documents of an evaluation as the records that its page is made of.
 
-Owns which part of a document goes where, and that neither an id nor a text goes along. Computes no figure. Knows
-nothing of how a page looks.
+Owns which part of a document goes where, and that neither an id nor a text goes along. Computes no figure.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """From a benchmark's patients to texts to train on: their notes, and the questions of the training set.
 
-Owns how a question is put to a model, which whoever asks it later must do alike (docs/unlearning.md). The note
-never stands before the question: what is read from the prompt need not be remembered. Knows nothing of losses.
+Owns how a question is put to a model, which whoever asks it later must do alike (docs/unlearning.md). The note never
+stands before the question: what is read from the prompt need not be remembered.
 """
 
 from collections.abc import Collection, Iterator

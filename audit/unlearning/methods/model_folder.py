@@ -2,7 +2,7 @@
 
 Owns what may stand there, and the two records: one beside the weights, which goes where they go, and one of exact
 numbers of patients under `evidence/`. Whoever holds the weights holds what they remember: the directory is as private
-as the corpus. Knows nothing of training.
+as the corpus.
 """
 
 import json
@@ -81,11 +81,7 @@ class ModelFolder:
             lock.release()
 
     def finish(
-        self,
-        draft: Path,
-        curve: Sequence[Mapping[str, Any]],
-        outcome: Mapping[str, Any],
-        exact: Mapping[str, Any],
+        self, draft: Path, curve: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any], exact: Mapping[str, Any]
     ) -> None:
         """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI."""
         make_private_directory(self.root / EXACT_RECORD_FILE.partition("/")[0])

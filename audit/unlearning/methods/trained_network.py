@@ -1,7 +1,7 @@
 """A network of which some parameters are trained, and which can still be asked as it was before.
 
 Owns the layer that is trained or steered, and the values before: they stand in for the trained ones for one pass, so
-that no second copy of the rest is held. Knows nothing of losses, nor of how parameters change.
+that no second copy of the rest is held.
 """
 
 from collections.abc import Iterator, Mapping

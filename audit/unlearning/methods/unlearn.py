@@ -70,11 +70,7 @@ def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
 
 def describe_choice(tried: Sequence[TriedRate], *, before: float) -> dict[str, Any]:
     """Return the choice as `evidence/unlearn.json` holds it."""
-    return {
-        "tuning_loss_before": before,
-        "most_rise": MOST_RISE,
-        "tried": [asdict(one) for one in tried],
-    }
+    return {"tuning_loss_before": before, "most_rise": MOST_RISE, "tried": [asdict(one) for one in tried]}
 
 
 #: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].

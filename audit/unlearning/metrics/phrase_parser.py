@@ -2,7 +2,7 @@
 
 AMNESIA parses with scispaCy's en_core_sci_lg, which no package index holds. Owns the two parsers: spaCy's small English
 model, which knows no medicine, with seed terms as entities; and a spaCy model in a directory of the user's, with the
-entities that it finds itself. Knows nothing of relevance.
+entities that it finds itself.
 """
 
 import hashlib

@@ -2,7 +2,7 @@
 
 Owns what each section of a note gives. A finding of a visit is told by that visit's chief complaint, and without one it
 counts of the latest note alone; a standing one is read from the latest note that has its section. A kind and subject
-with two values is nobody's answer: it is left out. Knows nothing of questions, or of whether a value names the patient.
+with two values is nobody's answer: it is left out.
 """
 
 import re

@@ -93,12 +93,7 @@ class BlockPlan:
 
 
 def describe_block(
-    model: str,
-    own: Findings,
-    plan: BlockPlan,
-    *,
-    baseline: Findings | None,
-    reference: Findings | None,
+    model: str, own: Findings, plan: BlockPlan, *, baseline: Findings | None, reference: Findings | None
 ) -> Json:
     """Return the document of one model.
 
@@ -285,12 +280,7 @@ class _Block:
         return trials
 
     def _trial(
-        self,
-        trial: Trial,
-        *,
-        baseline: ScoresById | None = None,
-        reference: Trial | None = None,
-        recovers: bool = True,
+        self, trial: Trial, *, baseline: ScoresById | None = None, reference: Trial | None = None, recovers: bool = True
     ) -> Json:
         knew = self._baseline if baseline is None else baseline
         return describe_trial(
@@ -308,11 +298,7 @@ class _Block:
         return {
             "never_trained": self._trial(floor, recovers=False),
             "above_never_trained": describe_above(
-                forgotten,
-                floor,
-                self._questions,
-                entailment_metric=self._plan.entailment_metric,
-                seed=self._plan.seed,
+                forgotten, floor, self._questions, entailment_metric=self._plan.entailment_metric, seed=self._plan.seed
             ),
         }
 

@@ -204,13 +204,7 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
     title = f"relearning, {what.replace('_', ' ')}"
     try:
         with relearned(
-            tested.model,
-            texts,
-            plan,
-            seed=tested.seed,
-            work=tested.work,
-            progress=tested.progress,
-            title=title,
+            tested.model, texts, plan, seed=tested.seed, work=tested.work, progress=tested.progress, title=title
         ):
             asked = tested.questions_of(asked_after(tested.split))
             scores = tested.ask(asked, title=f"answers after {title}")

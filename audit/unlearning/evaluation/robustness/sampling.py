@@ -1,7 +1,7 @@
 """leak@k: the largest leakage that is expected among k sampled answers (Reisizadeh et al. 2025, arXiv 2511.04934).
 
 Owns the estimator and its mean over questions. A model that is silent when decoded greedily may still give away what it
-was to forget when it is asked again and again. Knows nothing of how answers are sampled.
+was to forget when it is asked again and again.
 """
 
 import math
@@ -61,11 +61,7 @@ def leak_at(values: Sequence[float], k: int) -> float:
 
 
 def measure_leaks(
-    questions: Sequence[Question],
-    keywords: Sequence[Keyword],
-    answers: Sequence[Answer],
-    *,
-    form: QuestionForm,
+    questions: Sequence[Question], keywords: Sequence[Keyword], answers: Sequence[Answer], *, form: QuestionForm
 ) -> list[SampledLeaks]:
     """Return what sampled answers leak, in the order of the questions; every question must have been asked."""
     given: dict[str, list[Answer]] = {}

@@ -14,12 +14,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     read_given_categories,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
-from clinaudit.audit.unlearning.benchmark.taxonomy import (
-    OTHER,
-    categories_of_text,
-    category_of_code,
-    taxonomy,
-)
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, categories_of_text, category_of_code, taxonomy
 from clinaudit.errors import BadInputError
 
 
