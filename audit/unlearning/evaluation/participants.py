@@ -154,9 +154,9 @@ def _ask(
 ) -> tuple[_Asked, list[Participant]]:
     """Return what others are compared with where it is that, and a model's participants, itself first."""
     stages = ModelStages(
-        model,
-        setup.bench.questions,
-        setup.form,
+        model=model,
+        questions=setup.bench.questions,
+        form=setup.form,
         pieces=setup.pieces,
         progress=setup.progress,
         title=title,

@@ -5,7 +5,8 @@ bytes; the network is loaded only for what is not there. PHI: a piece may hold a
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
@@ -96,83 +97,73 @@ PIECE_QUESTIONS: Final = 512
 Ask = Callable[[Sequence[Question], Advance], dict[str, Any]]
 
 
+@dataclass(kw_only=True)
 class ModelStages:
     """One model's stages."""
 
-    def __init__(
-        self,
-        model: GivenModel,
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        pieces: Pieces,
-        progress: Progress,
-        title: str,
-        has_robustness: bool,
-    ) -> None:
-        """`title` says in fixed words which model it is; `has_robustness`, whether relearning will train it."""
-        self._model = model
-        self._questions = questions
-        self._form = form
-        self._pieces = pieces
-        self._progress = progress
-        self.title = title
-        self._has_robustness = has_robustness
-        #: Whose pieces they are: what a model answers depends on its files, not on its name.
-        self.owner = model.files.digest[:16]
+    model: GivenModel
+    questions: Sequence[Question]
+    form: QuestionForm
+    pieces: Pieces
+    progress: Progress
+    #: Which model it is, in fixed words.
+    title: str
+    #: Whether relearning will train it.
+    has_robustness: bool
+
+    @property
+    def owner(self) -> str:
+        """Whose pieces they are: what a model answers depends on its files, not on its name."""
+        return self.model.files.digest[:16]
 
     @cached_property
     def asked(self) -> AskedModel:
         """The loaded model; raises `BadInputError` where there is not enough memory for it."""
-        require_memory(self._model.files, has_robustness=self._has_robustness)
-        return AskedModel.load(self._model.name, self._model.files)
+        require_memory(self.model.files, has_robustness=self.has_robustness)
+        return AskedModel.load(self.model.name, self.model.files)
 
     @cached_property
     def tokenizer(self) -> ModelTokenizer:
         """Its tokenizer, without the network."""
-        return ModelTokenizer(self._model.files.tokenizer_directory)
+        return ModelTokenizer(self.model.files.tokenizer_directory)
 
     def answers(self) -> list[Answer]:
         """Return the greedy answer to each question."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            answers = self.asked.answer(questions, self._form, advance=advance)
+            answers = self.asked.answer(questions, self.form, advance=advance)
             return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
 
-        held = self._in_pieces("answers", ask, _is_answer)
-        return [Answer(self._model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
+        held = self._in_pieces(
+            "answers", ask, lambda value: isinstance(value, list) and list(map(type, value)) == [str, list]
+        )
+        return [Answer(self.model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
 
     def exact_memorization(self) -> dict[str, float]:
         """Return exact memorization by qa_id."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            return self.asked.exact_memorization(questions, self._form, advance=advance)
+            return self.asked.exact_memorization(questions, self.form, advance=advance)
 
         return self._in_pieces("exact memorization", ask, lambda value: isinstance(value, float))
 
     def _in_pieces(self, stage: str, ask: Ask, is_sound: Callable[[Any], bool]) -> dict[str, Any]:
         """Return what `ask` says of all questions, by qa_id, piece by piece; `is_sound` looks at each of a kept one."""
-        parts = {f"{stage.replace(' ', '-')}-{place:04}": part for place, part in enumerate(_parts(self._questions))}
-        done = sum(len(part) for name, part in parts.items() if self._pieces.has(self.owner, name))
+        starts = range(0, len(self.questions), PIECE_QUESTIONS)
+        parts = {
+            f"{stage.replace(' ', '-')}-{place:04}": self.questions[start : start + PIECE_QUESTIONS]
+            for place, start in enumerate(starts)
+        }
+        done = sum(len(part) for name, part in parts.items() if self.pieces.has(self.owner, name))
         held: dict[str, Any] = {}
-        with self._progress.stage(
-            f"{self.title}, {stage}", total=len(self._questions), unit="questions", done=done
+        with self.progress.stage(
+            f"{self.title}, {stage}", total=len(self.questions), unit="questions", done=done
         ) as advance:
             for name, part in parts.items():
-                own = self._pieces.get(self.owner, name, partial(ask, part, advance))
+                own = self.pieces.get(self.owner, name, partial(ask, part, advance))
                 if not isinstance(own, dict) or list(own) != [question.qa_id for question in part]:
-                    raise self._pieces.damaged(self.owner, name)
+                    raise self.pieces.damaged(self.owner, name)
                 if not all(map(is_sound, own.values())):
-                    raise self._pieces.damaged(self.owner, name)
+                    raise self.pieces.damaged(self.owner, name)
                 held.update(own)
         return held
-
-
-def _is_answer(value: Any) -> bool:
-    """Whether it is a text and its token ids."""
-    return isinstance(value, list) and list(map(type, value)) == [str, list]
-
-
-def _parts(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    for start in range(0, len(questions), PIECE_QUESTIONS):
-        yield questions[start : start + PIECE_QUESTIONS]

@@ -121,9 +121,9 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
     # One that is gone on with looks when it loads.
     model = GivenModel(name="model", kind="foreign", files=inspect_model(tmp_path / "model"), split=None)
     stages = ModelStages(
-        model,
-        (),
-        "addressed",
+        model=model,
+        questions=(),
+        form="addressed",
         pieces=Pieces(tmp_path / "pieces"),
         progress=Progress(quiet=True),
         title="model 1 of 1",

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.served.json_answer import StrictModel
@@ -29,7 +29,7 @@ from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, 
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, choose_questions, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind, QuestionOrigin
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
@@ -207,81 +207,52 @@ class Asking:
         return problem
 
 
-class QuestionSource(Protocol):
-    """Asks about all patients."""
-
-    origin: QuestionOrigin
-
-    def choose(self, asking: Asking, progress: Progress) -> Iterator[tuple[str, Chosen | str]]:
-        """Yield each patient with the questions chosen, or why there are none."""
-        ...
+#: Each patient with the questions chosen, or why there are none.
+Choices = Iterator[tuple[str, Chosen | str]]
+Choose = Callable[[Asking, Progress], Choices]
 
 
-class TemplateSource:
-    """Questions by templates, from the findings of the notes."""
-
-    origin: QuestionOrigin = "templates"
-
-    def __init__(self, corpus: Path) -> None:
-        self._truth = read_truth(corpus) if corpus.is_dir() else {}
-
-    def choose(self, asking: Asking, progress: Progress) -> Iterator[tuple[str, Chosen | str]]:
-        """Yield each patient with the questions chosen; a description singles one patient out among all."""
-        panel = load_panel()
-        findings: dict[str, list[Finding]] = {
-            patient_id: [*read_findings(chart), *planted_findings(chart, self._truth.get(patient_id, ()), panel)]
-            for patient_id, chart in asking.charts.items()
-        }
-        maker = CandidateMaker(findings, asking.holds_identifier, panel)
-        with progress.stage("asking by templates", total=len(findings), unit="patients") as advance:
-            for patient_id, found in findings.items():
-                yield patient_id, _choose(asking, patient_id, maker.make(patient_id)) if found else NO_FINDING
-                advance(1)
+def choose_by_templates(
+    truth: Mapping[str, Sequence[Mapping[str, str]]], asking: Asking, progress: Progress
+) -> Choices:
+    """Yield questions by templates, from the findings of the notes; a description singles a patient out among all."""
+    panel = load_panel()
+    findings: dict[str, list[Finding]] = {
+        patient_id: [*read_findings(chart), *planted_findings(chart, truth.get(patient_id, ()), panel)]
+        for patient_id, chart in asking.charts.items()
+    }
+    maker = CandidateMaker(findings, asking.holds_identifier, panel)
+    with progress.stage("asking by templates", total=len(findings), unit="patients") as advance:
+        for patient_id, found in findings.items():
+            yield patient_id, _choose(asking, patient_id, maker.make(patient_id)) if found else NO_FINDING
+            advance(1)
 
 
-class ServedSource:
-    """Questions that a served model writes."""
+def choose_written(model: BenchModel, asking: Asking, progress: Progress) -> Choices:
+    """Yield questions that a served model writes; raises `IncompleteError` where no answer came."""
 
-    origin: QuestionOrigin = "served"
+    def reader(chart: Chart) -> Callable[[str], list[Candidate] | str]:
+        return lambda answer: read_questions(answer, chart, asking.holds_identifier)
 
-    def __init__(self, model: BenchModel) -> None:
-        self._model = model
-
-    def choose(self, asking: Asking, progress: Progress) -> Iterator[tuple[str, Chosen | str]]:
-        """Yield each patient with the questions chosen; raises `IncompleteError` where no answer came."""
-
-        def reader(chart: Chart) -> Callable[[str], list[Candidate] | str]:
-            return lambda answer: read_questions(answer, chart, asking.holds_identifier)
-
-        inquiries = [(ask_for_questions(chart), reader(chart)) for chart in asking.charts.values()]
-        readings = self._model.ask(
-            inquiries, title="asking the model for questions", unit="patients", progress=progress
-        )
-        for patient_id, reading in zip(asking.charts, readings, strict=True):
-            if reading.found is None:
-                yield patient_id, f"the model wrote no usable questions: {reading.reason}"
-            else:
-                yield patient_id, _choose(asking, patient_id, reading.found)
+    inquiries = [(ask_for_questions(chart), reader(chart)) for chart in asking.charts.values()]
+    readings = model.ask(inquiries, title="asking the model for questions", unit="patients", progress=progress)
+    for patient_id, reading in zip(asking.charts, readings, strict=True):
+        if reading.found is None:
+            yield patient_id, f"the model wrote no usable questions: {reading.reason}"
+        else:
+            yield patient_id, _choose(asking, patient_id, reading.found)
 
 
-class GivenSource:
-    """Questions made elsewhere: all of them that may be asked, withheld where the file says so."""
-
-    origin: QuestionOrigin = "given"
-
-    def __init__(self, given: Mapping[str, Sequence[GivenQuestion]]) -> None:
-        self.given = given
-
-    def choose(self, asking: Asking, progress: Progress) -> Iterator[tuple[str, Chosen | str]]:
-        """Yield each patient with the questions of the file."""
-        with progress.stage("checking the questions", total=len(asking.charts), unit="patients") as advance:
-            for patient_id in asking.charts:
-                held = self.given.get(patient_id, ())
-                usable = [one for one in held if asking.problem(patient_id, one.candidate) is None]
-                holdout = frozenset(place for place, one in enumerate(usable) if one.is_holdout)
-                chosen = Chosen(tuple(one.candidate for one in usable), holdout)
-                yield patient_id, chosen if usable else (NONE_USABLE if held else NOT_GIVEN)
-                advance(1)
+def choose_given(given: Mapping[str, Sequence[GivenQuestion]], asking: Asking, progress: Progress) -> Choices:
+    """Yield questions made elsewhere: all of them that may be asked, withheld where the file says so."""
+    with progress.stage("checking the questions", total=len(asking.charts), unit="patients") as advance:
+        for patient_id in asking.charts:
+            held = given.get(patient_id, ())
+            usable = [one for one in held if asking.problem(patient_id, one.candidate) is None]
+            holdout = frozenset(place for place, one in enumerate(usable) if one.is_holdout)
+            chosen = Chosen(tuple(one.candidate for one in usable), holdout)
+            yield patient_id, chosen if usable else (NONE_USABLE if held else NOT_GIVEN)
+            advance(1)
 
 
 def _choose(asking: Asking, patient_id: str, candidates: Iterator[Candidate] | list[Candidate]) -> Chosen | str:
