@@ -26,7 +26,6 @@ from clinaudit.audit.unlearning.evaluation.given_models import (
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.evaluation.participants import (
     Participant,
-    Setup,
     filter_name,
     forgotten_names,
     take_part,
@@ -38,8 +37,8 @@ from clinaudit.audit.unlearning.evaluation.result_files import (
     scores_file,
     write_result,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.block import Findings, describe_block
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions, Setup
 from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory
 from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
 from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
@@ -132,17 +131,23 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             settle_settings(run.work / _SETTINGS, settings, what="this evaluation")
             setup = Setup(
                 bench=given.bench,
-                splits=given.splits,
                 form=request.form,
                 seed=request.seed,
                 embedder=embedder,
                 entailment=entailment,
-                robustness=request.robustness if request.has_robustness else None,
-                pieces=Pieces(run.work / _PIECES),
+                has_robustness=request.has_robustness,
+                options=request.robustness,
                 work=run.work,
                 progress=progress,
             )
-            taking_part = take_part(given.models, setup, before=given.before, filtered=request.has_prompt_filter)
+            taking_part = take_part(
+                given.models,
+                setup,
+                splits=given.splits,
+                pieces=Pieces(run.work / _PIECES),
+                before=given.before,
+                filtered=request.has_prompt_filter,
+            )
             progress.say("writing the documents and the page")
             evaluation = _describe(given, setup, taking_part)
             documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
@@ -229,7 +234,7 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
         if given.before is not None:
             beside = BesideBefore(before=given.before.name, answers={one.name: one.answers for one in own})
         scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making, beside=beside)
-        if setup.robustness is not None:
+        if setup.has_robustness:
             robustness[split.name] = {
                 "format": FORMAT,
                 "bench": given.bench.digest,
@@ -240,14 +245,6 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
 
 
 def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
-    plan = BlockPlan(
-        bench=given.bench,
-        split=split,
-        form=setup.form,
-        seed=setup.seed,
-        options=setup.robustness or RobustnessOptions(),
-        entailment_metric=setup.entailment.metric,
-    )
     set_aside = set(given.set_aside.get(split.name, ()))
     counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
     findings = {
@@ -263,7 +260,9 @@ def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequenc
         return None if name is None or name == own_name else findings[name]
 
     return {
-        name: describe_block(name, found, plan, baseline=beside(baseline, name), reference=beside(reference, name))
+        name: describe_block(
+            name, found, setup, split, baseline=beside(baseline, name), reference=beside(reference, name)
+        )
         for name, found in findings.items()
     }
 
@@ -277,10 +276,7 @@ def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Particip
                 "kind": one.kind,
                 "split": None if one.split is None else one.split.name,
                 "digest": one.model.files.digest,
-                "made_from": one.model.made_from,
-                "method": one.model.method,
-                "learning_rate": one.model.learning_rate,
-                "chose_rate": one.model.chose_rate,
+                **{name: getattr(one.model, name) for name in ("made_from", "method", "learning_rate", "chose_rate")},
                 "trained_form": one.model.form,
                 "training": one.model.training,
             }
@@ -289,7 +285,7 @@ def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Particip
         "documents": {
             split.name: {
                 "scores": scores_file(split),
-                "robustness": None if setup.robustness is None else robustness_file(split),
+                "robustness": robustness_file(split) if setup.has_robustness else None,
             }
             for split in given.splits
         },

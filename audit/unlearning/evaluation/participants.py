@@ -8,19 +8,17 @@ asks it in other words, or holds its weights, gets what it remembers.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.determinism import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, ModelKind
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, ModelUnderTest, Piece, RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, ModelUnderTest, Piece, Setup
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces
-from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, Entailment, compare_with_before, score_answers
+from clinaudit.audit.unlearning.metrics.answer_scores import compare_with_before, score_answers
 from clinaudit.audit.unlearning.metrics.given_answers import counted
 from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
 
@@ -109,26 +107,14 @@ class Participant:
     robustness: Mapping[str, Mapping[str, Piece]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What every participant is asked and scored with."""
-
-    bench: Bench
-    splits: Sequence[Split]
-    form: QuestionForm
-    seed: int
-    embedder: Embedder
-    entailment: Entailment
-    #: None: no robustness test is run.
-    robustness: RobustnessOptions | None
-    pieces: Pieces
-    #: An existing private directory.
-    work: Path
-    progress: Progress
-
-
 def take_part(
-    models: Sequence[GivenModel], setup: Setup, *, before: GivenModel | None, filtered: bool
+    models: Sequence[GivenModel],
+    setup: Setup,
+    *,
+    splits: Sequence[Split],
+    pieces: Pieces,
+    before: GivenModel | None,
+    filtered: bool,
 ) -> list[Participant]:
     """Return all participants, in the order of the models; behind `before` its filters where they are asked for.
 
@@ -139,7 +125,8 @@ def take_part(
     for model in sorted(models, key=lambda one: one is not before):
         title = f"model {len(found) + 1} of {len(models)}"
         # Whatever holds the network ends with the call: two at once may not fit.
-        asked, found[model.name] = _ask(model, setup, compared, filtered=filtered and model is before, title=title)
+        stages = ModelStages(model=model, setup=setup, pieces=pieces, title=title)
+        asked, found[model.name] = _ask(stages, splits, compared, filtered=filtered and model is before)
         if model is before:
             compared = asked
     return [one for model in models for one in found[model.name]]
@@ -150,42 +137,31 @@ _Asked = tuple[str, Sequence[Answer]]
 
 
 def _ask(
-    model: GivenModel, setup: Setup, compared: _Asked | None, *, filtered: bool, title: str
+    stages: ModelStages, splits: Sequence[Split], compared: _Asked | None, *, filtered: bool
 ) -> tuple[_Asked, list[Participant]]:
     """Return what others are compared with where it is that, and a model's participants, itself first."""
-    stages = ModelStages(
-        model=model,
-        questions=setup.bench.questions,
-        form=setup.form,
-        pieces=setup.pieces,
-        progress=setup.progress,
-        title=title,
-        has_robustness=setup.robustness is not None,
-    )
+    setup, model = stages.setup, stages.model
     answers = stages.answers()
     asked = stages.owner, answers
     em = stages.exact_memorization()
-    splits = setup.splits if model.split is None else [model.split]
-    scored = _Scored(setup, stages, compared, stages.owner, splits)
-    participants = [scored.participant(model, model.name, answers, em, lambda: stages.asked)]
-    for split in setup.splits if filtered else ():
+    scored = _Scored(stages, compared, stages.owner, splits if model.split is None else [model.split])
+    participants = [scored.participant(model.name, answers, em, lambda: stages.asked)]
+    for split in splits if filtered else ():
         name = filter_name(split)
         names = NameFilter(name, forgotten_names(setup.bench, split), refusal_ids=stages.tokenizer.encode(REFUSAL))
-        through = _Scored(setup, stages, asked, f"{stages.owner}-filter-{split.name.replace(':', '-')}", [split])
+        through = _Scored(stages, asked, f"{stages.owner}-filter-{split.name.replace(':', '-')}", [split])
         # Its answers follow from the model's; who asks through a filter sees no probabilities.
         come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
         behind = partial(lambda own: FilteredModel(stages.asked, own), names)
-        participants.append(through.participant(model, name, come_through, None, behind))
+        participants.append(through.participant(name, come_through, None, behind))
     return asked, participants
 
 
 class _Scored:
     """Scores one participant and tests it, while its network is at hand; its pieces are of its `owner`."""
 
-    def __init__(
-        self, setup: Setup, stages: ModelStages, before: _Asked | None, owner: str, splits: Sequence[Split]
-    ) -> None:
-        self._setup = setup
+    def __init__(self, stages: ModelStages, before: _Asked | None, owner: str, splits: Sequence[Split]) -> None:
+        self._setup = stages.setup
         self._stages = stages
         self._before = before
         self._owner = owner
@@ -193,14 +169,13 @@ class _Scored:
 
     def participant(
         self,
-        model: GivenModel,
         name: str,
         answers: Sequence[Answer],
         em: Mapping[str, float] | None,
         load: Callable[[], Answerer],
     ) -> Participant:
         """Return the model itself, or what stands before it: then without exact memorization."""
-        scores = self._scores(answers, em)
+        scores, model = self._scores(answers, em), self._stages.model
         return Participant(
             name=name,
             kind="filter" if em is None else model.kind,
@@ -212,7 +187,7 @@ class _Scored:
         )
 
     def _scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
-        owner, pieces = self._owner, self._setup.pieces
+        owner, pieces = self._owner, self._stages.pieces
         stage = "scores" if self._before is None else f"scores-beside-{self._before[0]}"
         held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
         try:
@@ -245,17 +220,17 @@ class _Scored:
 
     def _test_robustness(self, scores: Sequence[Scores], load: Callable[[], Answerer]) -> dict[str, dict[str, Piece]]:
         setup = self._setup
-        if setup.robustness is None:
+        if not setup.has_robustness:
             return {}
         found: dict[str, dict[str, Piece]] = {}
         for split in self._splits:
             own = found[split.name] = {}
             stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
-            if not all(setup.pieces.has(self._owner, stage) for stage in stages.values()):
+            if not all(self._stages.pieces.has(self._owner, stage) for stage in stages.values()):
                 setup.progress.say(f"{self._stages.title}: robustness tests on {split.name}")
             for part, test in PARTS.items():
                 make = partial(self._run_test, test, split, scores, load)
-                own[part] = setup.pieces.get(self._owner, stages[part], make)
+                own[part] = self._stages.pieces.get(self._owner, stages[part], make)
         return found
 
     def _run_test(
@@ -267,19 +242,12 @@ class _Scored:
     ) -> Piece:
         setup, answerer = self._setup, load()
         tested = ModelUnderTest(
+            setup=setup,
+            split=split,
             answerer=answerer,
             # Behind a filter, nobody has the weights.
             model=answerer if isinstance(answerer, AskedModel) else None,
-            bench=setup.bench,
-            split=split,
-            form=setup.form,
-            seed=setup.seed,
             scores=scores,
-            embedder=setup.embedder,
-            entailment=setup.entailment,
-            options=setup.robustness or RobustnessOptions(),
-            work=setup.work,
-            progress=setup.progress,
         )
         with deterministic(seed=setup.seed):
             return test(tested)

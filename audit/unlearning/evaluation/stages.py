@@ -11,14 +11,14 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.engines.memory import GIB, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, Advance, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
 from clinaudit.errors import BadInputError, IntegrityError
 
 
@@ -102,14 +102,11 @@ class ModelStages:
     """One model's stages."""
 
     model: GivenModel
-    questions: Sequence[Question]
-    form: QuestionForm
+    #: With the questions, and whether relearning will train it.
+    setup: Setup
     pieces: Pieces
-    progress: Progress
     #: Which model it is, in fixed words.
     title: str
-    #: Whether relearning will train it.
-    has_robustness: bool
 
     @property
     def owner(self) -> str:
@@ -119,7 +116,7 @@ class ModelStages:
     @cached_property
     def asked(self) -> AskedModel:
         """The loaded model; raises `BadInputError` where there is not enough memory for it."""
-        require_memory(self.model.files, has_robustness=self.has_robustness)
+        require_memory(self.model.files, has_robustness=self.setup.has_robustness)
         return AskedModel.load(self.model.name, self.model.files)
 
     @cached_property
@@ -131,7 +128,7 @@ class ModelStages:
         """Return the greedy answer to each question."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            answers = self.asked.answer(questions, self.form, advance=advance)
+            answers = self.asked.answer(questions, self.setup.form, advance=advance)
             return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
 
         held = self._in_pieces(
@@ -143,21 +140,21 @@ class ModelStages:
         """Return exact memorization by qa_id."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            return self.asked.exact_memorization(questions, self.form, advance=advance)
+            return self.asked.exact_memorization(questions, self.setup.form, advance=advance)
 
         return self._in_pieces("exact memorization", ask, lambda value: isinstance(value, float))
 
     def _in_pieces(self, stage: str, ask: Ask, is_sound: Callable[[Any], bool]) -> dict[str, Any]:
         """Return what `ask` says of all questions, by qa_id, piece by piece; `is_sound` looks at each of a kept one."""
-        starts = range(0, len(self.questions), PIECE_QUESTIONS)
+        starts = range(0, len(self.setup.bench.questions), PIECE_QUESTIONS)
         parts = {
-            f"{stage.replace(' ', '-')}-{place:04}": self.questions[start : start + PIECE_QUESTIONS]
+            f"{stage.replace(' ', '-')}-{place:04}": self.setup.bench.questions[start : start + PIECE_QUESTIONS]
             for place, start in enumerate(starts)
         }
         done = sum(len(part) for name, part in parts.items() if self.pieces.has(self.owner, name))
         held: dict[str, Any] = {}
-        with self.progress.stage(
-            f"{self.title}, {stage}", total=len(self.questions), unit="questions", done=done
+        with self.setup.progress.stage(
+            f"{self.title}, {stage}", total=len(self.setup.bench.questions), unit="questions", done=done
         ) as advance:
             for name, part in parts.items():
                 own = self.pieces.get(self.owner, name, partial(ask, part, advance))

@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 from support.models.tiny_models import save_llama
 from support.unlearning.evaluated_models import save_bench
+from support.unlearning.shared_words import SharedWords
 from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.commands.main import run as command
@@ -17,13 +18,16 @@ from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import FreeMemory, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles, inspect_model
 from clinaudit.audit.model.safetensors_header import TensorHeader
+from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
 from clinaudit.audit.unlearning.methods import model_in_training
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory
 from clinaudit.audit.unlearning.methods.unlearn import finetune
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules
 from clinaudit.errors import BadInputError
 
 MIB = 1 << 20
@@ -120,15 +124,16 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch
     assert not out.exists()
     # One that is gone on with looks when it loads.
     model = GivenModel(name="model", kind="foreign", files=inspect_model(tmp_path / "model"), split=None)
-    stages = ModelStages(
-        model=model,
-        questions=(),
+    setup = Setup(
+        bench=read_bench(bench),
         form="addressed",
-        pieces=Pieces(tmp_path / "pieces"),
+        seed=0,
+        embedder=SharedWords(),
+        entailment=EntailmentByRules(),
+        work=tmp_path,
         progress=Progress(quiet=True),
-        title="model 1 of 1",
-        has_robustness=True,
     )
+    stages = ModelStages(model=model, setup=setup, pieces=Pieces(tmp_path / "pieces"), title="model 1 of 1")
     with pytest.raises(BadInputError, match="does not fit into memory"):
         _ = stages.asked
     assert loaded == []

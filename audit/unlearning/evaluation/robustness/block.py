@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from clinaudit.audit.statistics.paired_differences import difference_of_estimates
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_after, donors_of
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, RobustnessOptions, detect
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, Setup, detect
 from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     NO_BASELINE,
@@ -79,28 +78,15 @@ class Findings:
     scores: Sequence[Scores]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockPlan:
-    """What a block is made of, the same for all models of a split."""
-
-    bench: Bench
-    split: Split
-    form: QuestionForm
-    seed: int
-    options: RobustnessOptions
-    #: `es_rules` or `es`.
-    entailment_metric: str
-
-
 def describe_block(
-    model: str, own: Findings, plan: BlockPlan, *, baseline: Findings | None, reference: Findings | None
+    model: str, own: Findings, setup: Setup, split: Split, *, baseline: Findings | None, reference: Findings | None
 ) -> Json:
     """Return the document of one model.
 
     `baseline` is the model that knew everybody, before unlearning: without it there is no recovery. `reference` is one
     retrained without the forgotten patients. Parts that `own` lacks are left out.
     """
-    block = _Block(own, plan, baseline, reference)
+    block = _Block(own, setup, split, baseline, reference)
     made = {part.partition("-")[0] for part in own.pieces}
     described = {
         "sampling": block.sampling,
@@ -111,13 +97,13 @@ def describe_block(
     }
     return {
         "format": _FORMAT,
-        "bench": plan.bench.digest,
-        "split": plan.split.name,
+        "bench": setup.bench.digest,
+        "split": split.name,
         "model": model,
-        "form": plan.form,
-        "seed": plan.seed,
-        "options": asdict(plan.options),
-        "patients": {"forget": len(plan.split.forget), "retain": len(plan.split.retain)},
+        "form": setup.form,
+        "seed": setup.seed,
+        "options": asdict(setup.options),
+        "patients": {"forget": len(split.forget), "retain": len(split.retain)},
         "compared": {
             "baseline": None if baseline is not None else NO_BASELINE,
             "reference": None if reference is not None else NO_REFERENCE,
@@ -130,25 +116,28 @@ def describe_block(
 class _Block:
     """The tests of one model, each as a part of the document."""
 
-    def __init__(self, own: Findings, plan: BlockPlan, baseline: Findings | None, reference: Findings | None) -> None:
+    def __init__(
+        self, own: Findings, setup: Setup, split: Split, baseline: Findings | None, reference: Findings | None
+    ) -> None:
         self._own = own
-        self._plan = plan
+        self._setup = setup
+        self._split = split
         self._reference = reference
-        self._questions: dict[str, Question] = {one.qa_id: one for one in plan.bench.questions}
-        self._roles = roles_of(plan.bench, plan.split)
+        self._questions: dict[str, Question] = {one.qa_id: one for one in setup.bench.questions}
+        self._roles = roles_of(setup.bench, split)
         self._scores = by_id(own.scores)
         self._baseline = None if baseline is None else by_id(baseline.scores)
 
     def sampling(self) -> Json:
         """leak@k of forgotten patients, of never-trained ones, and the difference: what is above the floor."""
         piece = self._own.pieces["sampling"]
-        options, groups = self._plan.options, {}
+        options, groups = self._setup.options, {}
         patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
         described: Json = {"samples": options.samples}
         for group in ("forget", "never_trained"):
             leaks = [_leaks(row) for row in piece[group]]
             asked = {one.qa_id for one in leaks}
-            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._plan.seed)
+            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._setup.seed)
             described[group] = {
                 "counts": {"patients": len({patient_of[one] for one in asked}), "questions": len(asked)},
                 **{
@@ -185,7 +174,7 @@ class _Block:
 
     def relearning(self) -> Json:
         """The scores after a few steps of training, by what was trained on."""
-        split, plan = self._plan.split, self._plan.options.relearning
+        split, plan = self._split, self._setup.options.relearning
         found: Json = {
             "steps": plan.steps,
             "learning_rate": plan.learning_rate,
@@ -210,7 +199,7 @@ class _Block:
         piece = self._own.pieces["paraphrase"]
         rephrased = [
             one
-            for one in self._plan.bench.questions
+            for one in self._setup.bench.questions
             if one.use == "rephrased" and self._roles[one.patient_id] == "forget"
         ]
         trial = pair_rephrased(rephrased, self._scores)
@@ -222,7 +211,7 @@ class _Block:
                 **self._trial(trial, baseline=knew),
                 "largest": {
                     metric: describe_estimate(estimate)
-                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._plan.seed).items()
+                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._setup.seed).items()
                 },
             }
             if trial.after
@@ -268,7 +257,7 @@ class _Block:
         pieces = self._own.pieces
         trials: list[TrialValues] = []
         if "sampling" in pieces:
-            most = max(self._plan.options.leak_at)
+            most = max(self._setup.options.leak_at)
             leaks = [_leaks(row) for group in ("forget", "never_trained") for row in pieces["sampling"][group]]
             trials.append(
                 {one.qa_id: {metric: leak_at(values, most) for metric, values in one.values.items()} for one in leaks}
@@ -286,8 +275,8 @@ class _Block:
         return describe_trial(
             trial,
             self._questions,
-            entailment_metric=self._plan.entailment_metric,
-            seed=self._plan.seed,
+            entailment_metric=self._setup.entailment.metric,
+            seed=self._setup.seed,
             baseline=knew if recovers else None,
             reference=reference if recovers else None,
         )
@@ -298,7 +287,11 @@ class _Block:
         return {
             "never_trained": self._trial(floor, recovers=False),
             "above_never_trained": describe_above(
-                forgotten, floor, self._questions, entailment_metric=self._plan.entailment_metric, seed=self._plan.seed
+                forgotten,
+                floor,
+                self._questions,
+                entailment_metric=self._setup.entailment.metric,
+                seed=self._setup.seed,
             ),
         }
 

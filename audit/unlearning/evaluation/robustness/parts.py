@@ -69,43 +69,53 @@ class RobustnessOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelUnderTest:
-    """What every test is given."""
+class Setup:
+    """What every model of an evaluation is asked, scored and tested with."""
 
-    #: Who is asked: the model, or what stands before it.
-    answerer: Answerer
-    #: The model itself; None where a filter stands before it, or its weights are not at hand.
-    model: AskedModel | None
     bench: Bench
-    split: Split
     form: QuestionForm
+    #: Of samples and of the bootstrap.
     seed: int
-    #: Of the greedy answers, in the form, to at least all questions in their own words and all rephrased ones of the
-    #: forgotten and never-trained patients, and to those in their own words of the retained ones.
-    scores: Sequence[Scores]
     embedder: Embedder
     entailment: Entailment
-    options: RobustnessOptions
+    #: Whether the robustness tests are run.
+    has_robustness: bool = True
+    options: RobustnessOptions = field(default_factory=RobustnessOptions)
     #: An existing private directory, for temporary weights.
     work: Path
     progress: Progress
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUnderTest:
+    """What every test is given."""
+
+    setup: Setup
+    split: Split
+    #: Who is asked: the model, or what stands before it.
+    answerer: Answerer
+    #: The model itself; None where a filter stands before it, or its weights are not at hand.
+    model: AskedModel | None
+    #: Of the greedy answers, in the form, to at least all questions in their own words and all rephrased ones of the
+    #: forgotten and never-trained patients, and to those in their own words of the retained ones.
+    scores: Sequence[Scores]
+
     def questions_of(self, patients: Collection[str]) -> list[Question]:
         """Return the questions of some patients in their own words, in the benchmark's order."""
-        return [one for one in self.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
+        return [one for one in self.setup.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
 
     def ask(self, questions: Sequence[Question], *, title: str, form: QuestionForm | None = None) -> list[Scores]:
         """Return the scores of greedy answers, asked now; exact memorization where the model itself is at hand."""
-        asked_form = self.form if form is None else form
-        with self.progress.stage(title, total=len(questions), unit="answers") as advance:
+        asked_form = self.setup.form if form is None else form
+        with self.setup.progress.stage(title, total=len(questions), unit="answers") as advance:
             answers = self.answerer.answer(questions, asked_form, advance=advance)
         em = None if self.model is None else self.model.exact_memorization(questions, asked_form)
         return score_answers(
             questions,
-            self.bench.keywords,
+            self.setup.bench.keywords,
             answers,
-            embedder=self.embedder,
-            entailment=self.entailment,
+            embedder=self.setup.embedder,
+            entailment=self.setup.entailment,
             em=em,
             form=asked_form,
         )
@@ -164,15 +174,17 @@ DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 
 def sample_answers(tested: ModelUnderTest) -> Piece:
     """Ask forgotten patients' questions, and those of as many never-trained ones, again and again."""
-    groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.bench, tested.split)}
-    count = tested.options.samples
+    groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.setup.bench, tested.split)}
+    count = tested.setup.options.samples
     found: Piece = {}
     for name, patients in groups.items():
         questions = tested.questions_of(patients)
         title = f"sampling answers, {name.replace('_', ' ')}"
-        with tested.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
-            answers = tested.answerer.answer(questions, tested.form, count=count, seed=tested.seed, advance=advance)
-        leaks = measure_leaks(questions, tested.bench.keywords, answers, form=tested.form)
+        with tested.setup.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
+            answers = tested.answerer.answer(
+                questions, tested.setup.form, count=count, seed=tested.setup.seed, advance=advance
+            )
+        leaks = measure_leaks(questions, tested.setup.bench.keywords, answers, form=tested.setup.form)
         found[name] = [asdict(one) for one in leaks]
     return found
 
@@ -183,7 +195,7 @@ def round_weights(tested: ModelUnderTest) -> Piece:
         return {"reason": NO_WEIGHTS}
     # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
     scored = {one.qa_id for one in tested.scores}
-    floor = floor_patients(tested.bench, tested.split)
+    floor = floor_patients(tested.setup.bench, tested.split)
     everybody = tested.questions_of({*tested.split.forget, *tested.split.retain, *floor})
     questions = [one for one in everybody if one.qa_id in scored]
     with quantized(tested.model.network) as counts:
@@ -197,14 +209,20 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
         return {"reason": NO_WEIGHTS}
     if len(tested.split.forget) < 2:
         return {"reason": TOO_FEW}
-    plan = tested.options.relearning
-    texts = texts_to_relearn(what, tested.model, tested.bench, tested.split, plan, form=tested.form)
+    plan = tested.setup.options.relearning
+    texts = texts_to_relearn(what, tested.model, tested.setup.bench, tested.split, plan, form=tested.setup.form)
     if not texts:
         return {"reason": NO_TEXTS}
     title = f"relearning, {what.replace('_', ' ')}"
     try:
         with relearned(
-            tested.model, texts, plan, seed=tested.seed, work=tested.work, progress=tested.progress, title=title
+            tested.model,
+            texts,
+            plan,
+            seed=tested.setup.seed,
+            work=tested.setup.work,
+            progress=tested.setup.progress,
+            title=title,
         ):
             asked = tested.questions_of(asked_after(tested.split))
             scores = tested.ask(asked, title=f"answers after {title}")
@@ -218,15 +236,15 @@ def ask_in_other_form(tested: ModelUnderTest) -> Piece:
 
     The rephrased ones are among the scores at hand.
     """
-    questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.bench, tested.split)})
-    other = OTHER_FORM[tested.form]
+    questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.setup.bench, tested.split)})
+    other = OTHER_FORM[tested.setup.form]
     scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
     return {"form": other, "scores": score_rows(scores)}
 
 
 def read_traits(tested: ModelUnderTest) -> Piece:
     """Read off the model what may tell forgotten patients from never-trained ones: a row a patient, without its id."""
-    never_trained, compared_with = compared_patients(tested.bench, tested.split)
+    never_trained, compared_with = compared_patients(tested.setup.bench, tested.split)
     found: Piece = {"compared_with": compared_with}
     te = {one.qa_id: one.te for one in tested.scores}
     for name, patients in (("forget", tested.split.forget), ("never_trained", never_trained)):
@@ -284,15 +302,15 @@ def _read_losses(
 ) -> None:
     """Add to each patient's row how the model predicts its answers and its notes."""
     most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
-    answers = [(one.patient_id, answered_question(one, model.prompts, tested.form)) for one in questions]
+    answers = [(one.patient_id, answered_question(one, model.prompts, tested.setup.form)) for one in questions]
     notes = [
         (patient, piece)
         for patient in rows
-        for note in tested.bench.notes[patient]
+        for note in tested.setup.bench.notes[patient]
         for piece in note_pieces(note, model.tokenizer, most)
     ]
     for trait, texts in (("answer", answers), ("note", notes)):
-        with tested.progress.stage(f"reading {trait}s, {title}", total=len(texts), unit="texts") as advance:
+        with tested.setup.progress.stage(f"reading {trait}s, {title}", total=len(texts), unit="texts") as advance:
             losses = model.token_losses([text for _, text in texts], advance=advance)
         own: dict[str, list[tuple[int, TokenLoss]]] = {patient: [] for patient in rows}
         for (patient, text), loss in zip(texts, losses, strict=True):
