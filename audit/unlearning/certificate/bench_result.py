@@ -79,6 +79,10 @@ class _Scores(BaseModel):
     patients: dict[str, BenchPatientRole]
     items: list[ScoredAnswer]
 
+    def answers_of(self, model: str | None) -> tuple[ScoredAnswer, ...]:
+        """Return a model's answers; empty where there is no such model."""
+        return tuple(one for one in self.items if one.model == model)
+
     def health_of(self, model: str) -> tuple[AnswerCheck, ...]:
         """Return whether a model's answers still read as before; empty where they were compared with nothing."""
         held = self.models.get(model)
@@ -161,9 +165,9 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         form=scores.form,
         seed=scores.seed,
         patients=scores.patients,
-        after=_answers_of(scores, after.name),
-        before=_answers_of(scores, before),
-        reference=_answers_of(scores, reference),
+        after=scores.answers_of(after.name),
+        before=scores.answers_of(before),
+        reference=scores.answers_of(reference),
         robustness=tried.get(after.name),
         reference_robustness=tried.get(reference or ""),
         health=scores.health_of(after.name),
@@ -184,29 +188,26 @@ def _read_file(path: Path, *, model: str | None) -> BenchResult:
         form=scores.form,
         seed=scores.seed,
         patients=scores.patients,
-        after=_answers_of(scores, after),
+        after=scores.answers_of(after),
         health=scores.health_of(after),
     )
 
 
 def _find_model(record: _Record, *, model: str | None, digest: str | None, place: str) -> _Model:
-    if model is None:
-        # A filter has the digest of the model behind it, and is another system.
-        found = [one for one in record.models if one.digest == digest and one.kind != "filter"]
-    else:
-        found = [one for one in record.models if one.name == model]
-    if not found and model is not None:
+    # A filter has the digest of the model behind it, and is another system.
+    found = [
+        one
+        for one in record.models
+        if (one.digest == digest and one.kind != "filter" if model is None else one.name == model)
+    ]
+    if found:
+        return found[0]
+    if model is not None:
         raise UsageError("--bench-model names no model of --bench; give one of those that were evaluated")
-    if not found:
-        raise UsageError(
-            f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or behind a "
-            f"filter, {_NAME_IT}"
-        )
-    return found[0]
-
-
-def _answers_of(scores: _Scores, model: str | None) -> tuple[ScoredAnswer, ...]:
-    return tuple(one for one in scores.items if one.model == model)
+    raise UsageError(
+        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or behind a "
+        f"filter, {_NAME_IT}"
+    )
 
 
 def _parse(kind: type[Read], path: Path) -> Read:

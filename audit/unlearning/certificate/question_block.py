@@ -84,6 +84,21 @@ class _Measured:
     levels: Mapping[Place, Level]
     levels_reference: Mapping[Place, Level]
 
+    def row(self, patient: str, place: Place) -> QuestionRow:
+        """Return what one measure of a patient shows."""
+        value = self.after[patient][place]
+        judged = judge(
+            value,
+            self.levels[place],
+            reference=(self.reference.get(patient, {}).get(place), self.levels_reference.get(place)),
+            largest=LARGEST_SHARE,
+            reasons=_OF_ANSWERS,
+            # What keeps nothing is within any level, even an unknown one.
+            zero_is_within=True,
+        )
+        before = self.before.get(patient, {}).get(place)
+        return QuestionRow(use=place[0], measure=place[1], before=before, after=value, **judged._asdict())
+
 
 def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
     """Return what the answers of the model after say of the named patients."""
@@ -105,7 +120,7 @@ def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
         if of is None or of.role == "never_trained" or patient not in after:
             lacking[patient] = {NEVER_TRAINED if of is not None and of.role == "never_trained" else NOT_ASKED}
         else:
-            rows[patient] = [_certify(patient, place, measured) for place in after[patient]]
+            rows[patient] = [measured.row(patient, place) for place in after[patient]]
             lacking[patient] = {row.reason for row in rows[patient] if row.status == "not shown" and row.reason}
     groups, shortfalls = _compare_together(result, measured, sorted(rows), controls)
     together = {ABOVE_TOGETHER} if any(group.is_above for group in groups) else set()
@@ -151,21 +166,6 @@ def enough_to_permute(controls: int, *, tests: int) -> int | None:
     None where no number up to 1,000 is enough: there are no controls.
     """
     return next((named for named in range(1, _MOST_NAMED + 1) if tests / comb(controls + named, named) <= ALPHA), None)
-
-
-def _certify(patient: str, place: Place, measured: _Measured) -> QuestionRow:
-    value = measured.after[patient][place]
-    judged = judge(
-        value,
-        measured.levels[place],
-        reference=(measured.reference.get(patient, {}).get(place), measured.levels_reference.get(place)),
-        largest=LARGEST_SHARE,
-        reasons=_OF_ANSWERS,
-        # What keeps nothing is within any level, even an unknown one.
-        zero_is_within=True,
-    )
-    before = measured.before.get(patient, {}).get(place)
-    return QuestionRow(use=place[0], measure=place[1], before=before, after=value, **judged._asdict())
 
 
 def _levels(values: ByPatient, controls: Collection[str]) -> dict[Place, Level]:

@@ -16,7 +16,6 @@ from clinaudit.audit.unlearning.evaluation.robustness.document import (
     Figure,
     Figures,
     RobustnessDocument,
-    Sampled,
     TriedFigures,
 )
 from clinaudit.audit.unlearning.metrics.means import CATEGORY_SIDES, SUMMARY_ROLES
@@ -139,21 +138,20 @@ def _answers(held: Held, group: str, kind: str, use: str) -> AnswerFigures:
 
 
 def _robustness(held: RobustnessDocument) -> RobustnessFigures:
-    detected = held.detectability
+    detected, sampled = held.detectability, None
+    if held.sampling is not None:
+        groups = {"forget": held.sampling.forget, "never_trained": held.sampling.never_trained}
+        groups["above"] = held.sampling.above_never_trained
+        sampled = {
+            group: {_PLAIN.get(metric, metric): _published(at) for metric, at in own.items()}
+            for group, own in groups.items()
+        }
     auroc = {} if detected is None else {trait: own.auroc.published() for trait, own in detected.traits.items()}
     return RobustnessFigures(
-        sampling=None if held.sampling is None else _sampling(held.sampling),
+        sampling=None if sampled is None else Sampling(**sampled),
         trials={name: _trial(own) for name, own in held.trials().items()},
         detection=None if detected is None else Detection(told_apart=detected.told_apart, auroc=auroc),
     )
-
-
-def _sampling(held: Sampled) -> Sampling:
-    forget, never_trained, above = (
-        {_PLAIN.get(metric, metric): _published(at) for metric, at in own.items()}
-        for own in (held.forget, held.never_trained, held.above_never_trained)
-    )
-    return Sampling(forget=forget, never_trained=never_trained, above=above)
 
 
 def _trial(held: TriedFigures) -> TrialFigures:

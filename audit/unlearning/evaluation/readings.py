@@ -4,6 +4,7 @@ The figures alone are read, and hardly their intervals: it is no verdict, which 
 factual and reasoning questions alike, as in AMNESIA, Figure 4.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.schema.unlearning import (
@@ -47,32 +48,30 @@ def read_each_model(evaluation: UnlearningEvaluation) -> list[ModelReading]:
     ]
 
 
+@dataclass(frozen=True)
 class _Read:
     """One system on one split, beside what it is compared with."""
 
-    def __init__(
-        self, evaluation: UnlearningEvaluation, split: EvaluatedSplit, system: System, before: System | None
-    ) -> None:
-        self._evaluation = evaluation
-        self._split = split
-        self._system = system
-        self._before = before
+    evaluation: UnlearningEvaluation
+    split: EvaluatedSplit
+    system: System
+    before: System | None
 
     def reading(self) -> ModelReading:
         """Return how it reads, with the averages that say so."""
-        model = self._system.models[self._split.name]
+        model = self.system.models[self.split.name]
         afe, mu, same = self._forgetting(), self._change("mu", "retain"), self._change("mu", "same")
         degenerate = self._degenerate("forget")
         is_broken = (
             any(_is_degenerate(one) for one in (degenerate, self._degenerate("retain")))
             or _is_below(mu, _BROKEN_UTILITY)
-            or any(check.passed is False for check in self._evaluation.figures[self._split.name][model].collapse)
+            or any(check.passed is False for check in self.evaluation.figures[self.split.name][model].collapse)
         )
         reading, reason = _decide(afe, mu, same, is_broken=is_broken)
         return ModelReading(
-            label=self._system.label,
+            label=self.system.label,
             model=model,
-            split=self._split,
+            split=self.split,
             reading=reading,
             reason=reason,
             afe=afe,
@@ -89,12 +88,12 @@ class _Read:
         The target is AFE of a model that was retrained without the forgotten patients, else that of patients whom the
         model before unlearning was never trained on.
         """
-        retrained = next((one for one in list_systems(self._evaluation) if one.kind == "retrained"), None)
+        retrained = next((one for one in list_systems(self.evaluation) if one.kind == "retrained"), None)
         for metric in ("afe", "afe_without_em"):
-            known = (self._average(one, metric, "forget") for one in (self._before, self._system))
+            known = (self._average(one, metric, "forget") for one in (self.before, self.system))
             target = self._average(retrained, metric, "forget")
             if target is None:
-                target = self._average(self._before, metric, "never_trained")
+                target = self._average(self.before, metric, "never_trained")
             before, after = known
             if before is not None and after is not None and target is not None:
                 return Change(before=before, after=after, target=target, is_without_em=metric != "afe")
@@ -104,8 +103,8 @@ class _Read:
         """Return a harmonic mean before and after, without exact memorization where one of both lacks that."""
         found = [
             Change(
-                before=self._average(self._before, name, group, use),
-                after=self._average(self._system, name, group, use),
+                before=self._average(self.before, name, group, use),
+                after=self._average(self.system, name, group, use),
                 is_without_em=name != metric,
             )
             for name in (metric, f"{metric}_without_em")
@@ -116,13 +115,13 @@ class _Read:
     def _degenerate(self, group: AnswerGroup) -> Change:
         """Return the share of the answers that are empty, or one token over and over."""
         return Change(
-            before=self._degenerate_share(self._before, group), after=self._degenerate_share(self._system, group)
+            before=self._degenerate_share(self.before, group), after=self._degenerate_share(self.system, group)
         )
 
     def _degenerate_share(self, system: System | None, group: AnswerGroup) -> float | None:
         shares: list[float] = []
-        for kind in kinds_asked(self._evaluation):
-            answers = find_answers(self._evaluation, self._split.name, system, group, kind)
+        for kind in kinds_asked(self.evaluation):
+            answers = find_answers(self.evaluation, self.split.name, system, group, kind)
             if answers is not None and (degraded := answers.metrics["ds"].value) is not None:
                 shares.append(degraded + answers.empty_or_single / answers.answers)
         return sum(shares) / len(shares) if shares else None
@@ -130,7 +129,7 @@ class _Read:
     def _average(
         self, system: System | None, metric: str, group: AnswerGroup, use: QuestionUse = "train"
     ) -> float | None:
-        return mean_over_kinds(self._evaluation, self._split.name, system, group, metric, use)
+        return mean_over_kinds(self.evaluation, self.split.name, system, group, metric, use)
 
 
 def _decide(afe: Change, mu: Change, same: Change, *, is_broken: bool) -> tuple[Reading, str | None]:

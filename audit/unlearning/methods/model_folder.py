@@ -94,11 +94,6 @@ class ModelFolder:
         record = {"settings": self._settings, **outcome, "files": digests}
         write_atomically(self.root / RECORD_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
 
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether a stopped training could go on."""
-        return any(self.work.glob("*.safetensors"))
-
     def abandon(self) -> None:
         """Remove what is half made: nothing of it is a result, and other settings may then be tried here."""
         shutil.rmtree(self.work, ignore_errors=True)

@@ -238,7 +238,7 @@ def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolde
             raise
         except BaseException:
             # Nothing to go on from: whoever tries smaller batches after it finds the place free.
-            if not folder.has_checkpoint:
+            if not any(folder.work.glob("*.safetensors")):
                 folder.abandon()
             raise
     shutil.rmtree(folder.work, ignore_errors=True)

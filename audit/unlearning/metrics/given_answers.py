@@ -93,16 +93,9 @@ def _require_all(
 
 def _read_answer(record: Record, file: str, line: int, problems: Problems) -> Answer | None:
     """Return the answer of one line; None where a field is wrong, which is then a problem."""
-    found = {
-        field: what
-        for field, what in (
-            ("model", _problem_of_name(record.get("model"))),
-            ("qa_id", _problem_of_text(record.get("qa_id"))),
-            ("text", _problem_of_text(record.get("text"))),
-            ("token_ids", _problem_of_ids(record.get("token_ids"))),
-        )
-        if what
-    }
+    checks = {"model": _problem_of_name, "qa_id": _problem_of_text, "text": _problem_of_text}
+    checks["token_ids"] = _problem_of_ids
+    found = {field: what for field, problem_of in checks.items() if (what := problem_of(record.get(field)))}
     for field, what in found.items():
         problems.add(file, what if field in record else "is missing", row=line, column=field)
     if found:
@@ -131,13 +124,10 @@ def _problem_of_name(value: object) -> str | None:
 
 
 def _problem_of_ids(value: object) -> str | None:
-    if value is None or (isinstance(value, list) and all(_is_id(item) for item in value)):
+    is_list = isinstance(value, list) and all(type(item) is int and 0 <= item <= _LARGEST_ID for item in value)
+    if value is None or is_list:
         return None
     return f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
-
-
-def _is_id(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST_ID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
