@@ -30,18 +30,20 @@ YES, NO, MAYBE = "supported", "unsupported", "ambiguous"
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "together"),
-    [((YES, YES, NO), YES), ((NO, MAYBE, NO), NO), ((MAYBE,) * 3, MAYBE), ((YES, NO, MAYBE), "disagree")],
+    ("task", "verdicts", "together"),
+    [
+        ("title", (YES, YES, NO), YES),
+        ("title", (NO, MAYBE, NO), NO),
+        ("title", (MAYBE,) * 3, MAYBE),
+        ("title", (YES, NO, MAYBE), "disagree"),
+        # Table 12: the one split case.
+        ("question", ("unknown", "valid", "invalid"), "split"),
+    ],
 )
-def test_two_of_three_decide_on_a_title(verdicts: tuple[str, ...], together: str) -> None:
-    assert majority("title", verdicts) == together
-
-
-def test_a_question_that_is_valid_invalid_and_unknown_is_split() -> None:
-    # Table 12: the one split case.
-    assert majority("question", ("unknown", "valid", "invalid")) == "split"
+def test_two_of_three_decide(task, verdicts, together) -> None:
+    assert majority(task, verdicts) == together
     with pytest.raises(ValueError, match="three judges"):
-        majority("question", ("valid", "valid"))
+        majority(task, verdicts[:2])
 
 
 def test_agreement_and_kappa_of_four_items_by_hand() -> None:
