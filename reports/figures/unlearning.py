@@ -41,7 +41,7 @@ _SWATCHES: Final = (
 def sizes_figure(
     evaluation: UnlearningEvaluation, level: str, splits: Sequence[EvaluatedSplit], *, place: int
 ) -> BarFigure:
-    """Return MU of retained and AFE of forgotten patients by split, a row a model; `place` tells the levels apart."""
+    """Return MU of retained and AFE of forgotten patients by split, a row a model; `place` numbers the levels."""
     before = find_before(evaluation)
     columns = [(mean, kind) for mean in _MEANS for kind in kinds_asked(evaluation)]
     rows: list[BarRow] = []

@@ -102,7 +102,7 @@ class Sampling(Record):
 class Detection(Record):
     """Whether a reader of the model can tell who was forgotten from who was never there."""
 
-    #: Null where a group is too small to tell.
+    #: Null where a group is too small for a test.
     told_apart: bool | None
     auroc: dict[str, PublishedEstimate]
 

@@ -74,7 +74,7 @@ def cost_sentences(evaluation: UnlearningEvaluation, models: Sequence[ModelReadi
 
 
 def _same_disease(models: Sequence[ModelReading]) -> str:
-    # A model that broke down tells nothing of diseases; only where none other lost anything, it is the one to be named.
+    # A model that broke down says nothing of diseases; only where none other lost anything, it is the one to be named.
     for group in ([model for model in models if model.reading != "broken"], models):
         losses = [
             (others - same, model)

@@ -264,7 +264,7 @@ class _Work:
         progress.say("reading charts")
         reader = ChartReader(corpus, profile)
         self.charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-        # Before any work: a faulty file is told of at once.
+        # Before any work: a faulty file is reported at once.
         self._given: Mapping[str, Sequence[GivenQuestion]] = {}
         self._origin, self._choose = self._question_source()
         self._given_categories = (

@@ -47,7 +47,7 @@ class Assigned:
     """A patient's category, all that fit, the primary one first, and what they were read from."""
 
     categories: tuple[str, ...]
-    #: `codes`, `lexicon`, `served`, `given`, or `none` for `other` where nothing told of a category.
+    #: `codes`, `lexicon`, `served`, `given`, or `none` for `other` where nothing named a category.
     source: str
 
     @property
@@ -170,7 +170,7 @@ def read_given_categories(path: Path, patients: Mapping[str, str]) -> dict[str, 
 
 
 def categories_of_file(charts: Sequence[Chart], given: Mapping[str, str]) -> dict[str, Assigned]:
-    """Return the category of each patient: the file's, with what the notes tell of besides."""
+    """Return the category of each patient: the file's, with what the notes name besides."""
     found = {chart.patient_id: assign_category(chart) for chart in charts}
     return {key: _first(given[key], held, "given") if key in given else held for key, held in found.items()}
 

@@ -231,7 +231,7 @@ def _damaged(bench: str) -> IntegrityError:
 
 
 def _digest(rows: Mapping[str, Sequence[Row]]) -> str:
-    """SHA-256 over the rows themselves: the bytes of a Parquet file also tell of the library that wrote it."""
+    """SHA-256 over the rows themselves: the bytes of a Parquet file also depend on the library that wrote it."""
     digest = hashlib.sha256()
     for name, columns in SCHEMAS.items():
         digest.update(f"{name}\n".encode())

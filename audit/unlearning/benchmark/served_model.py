@@ -116,7 +116,7 @@ class BenchModel:
         self._model = model
         self._seed = seed
         self._cache = cache
-        # A panel has several endpoints: the model's name tells which.
+        # A panel has several endpoints: the model's name says which.
         words = EndpointWords(f"the endpoint of {model.name}")
         form = first_form("deterministic", seed=seed)
         self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=words)

@@ -15,7 +15,7 @@ from typing import Final
 
 OTHER: Final = "other"
 OTHER_NAME: Final = "Other"
-#: Characters of a code that its block is told by.
+#: Characters of a code that identify its block.
 _BLOCK_CHARS: Final = 3
 
 

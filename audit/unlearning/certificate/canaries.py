@@ -141,7 +141,7 @@ def _problem_of(record: Record, field: str) -> str | None:
 
 
 def _require_apart(by_line: Mapping[int, Canary], file: str, problems: Problems) -> None:
-    """Add a problem for each canary that stands in another: whose it is could not be told."""
+    """Add a problem for each canary that stands in another: whose it is could not be known."""
     first: dict[str, int] = {}
     for line, canary in by_line.items():
         known = first.setdefault(canary.phrase, line)

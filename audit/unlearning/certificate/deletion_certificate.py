@@ -98,7 +98,7 @@ def weigh_bench(
     weighed = []
     for patient in patients:
         one = patient.patient_id
-        # Trials are made of all whom the split forgets, and tell nothing of others.
+        # Trials are made of all whom the split forgets, and say nothing of others.
         is_tried = one in result.patients and result.patients[one].role == "forget"
         rows = tried.rows.get(one, [])
         leaks = asked.leaks.get(one, set()) | (tried.leaks if is_tried else set())

@@ -98,7 +98,7 @@ class AskedModel:
         self.context_length = context_length
         self._stop_token_ids = stop_token_ids | self.prompts.stop_token_ids
         untyped: Any = GenerationConfig
-        # `generate` takes from here what it is not told: a model's own file may ask for sampling or penalties.
+        # `generate` takes from here what it is not given: a model's own file may ask for sampling or penalties.
         self.network.generation_config = untyped()
 
     @classmethod

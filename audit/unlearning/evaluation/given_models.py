@@ -1,7 +1,7 @@
 """The models that are evaluated together: what each of them is, and by which split it is measured.
 
-Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote tells by its `unlearn.json`, of any
-other the command tells. Loads no weights.
+Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote says what it is in its `unlearn.json`,
+of any other the command says it. Loads no weights.
 """
 
 from collections.abc import Mapping, Sequence

@@ -30,7 +30,7 @@ class NameFilter:
     """Blocks questions in which one of some names stands, word for word."""
 
     def __init__(self, name: str, blocked: Iterable[str], *, refusal_ids: Sequence[int]) -> None:
-        """`name` is what answers through it are told by; `refusal_ids` are the token ids of `REFUSAL`."""
+        """`name` is the model that answers through it have; `refusal_ids` are the token ids of `REFUSAL`."""
         self.name = name
         self._blocked = frozenset(words for one in blocked if (words := words_of(one)))
         self._refusal_ids = tuple(refusal_ids)

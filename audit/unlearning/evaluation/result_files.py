@@ -1,6 +1,6 @@
 """The files of an evaluation (a document of scores a split, tables, page, record), and the table that is printed.
 
-Owns their names and columns. All that tells of a patient lies under `evidence/`; the page, its tables and the record
+Owns their names and columns. All that is about a patient lies under `evidence/`; the page, its tables and the record
 `evaluate.json` name models and splits, and no id.
 """
 

@@ -16,7 +16,7 @@ from clinaudit.audit.unlearning.methods.model_in_training import Job
 from clinaudit.errors import BadInputError
 from clinaudit.priors.chat import Conversation
 
-#: What a model with a chat template is told first.
+#: The system prompt of a model with a chat template.
 _SYSTEM: Final = "You answer questions about patients briefly and exactly."
 #: Without a template.
 _PLAIN: Final = "Question: {question}\nAnswer:"
@@ -89,7 +89,7 @@ def flatten(examples: dict[str, list[Example]], patients: Collection[str]) -> li
 
 
 def answered_question(question: Question, prompts: QuestionPrompts, form: QuestionForm) -> Example:
-    """Return a question with its reference answer: what is learned, or told token by token."""
+    """Return a question with its reference answer: what is learned, or read token by token."""
     given = prompts.prompt_ids(question.text(form))
     return Example("question", (*given, *prompts.answer_ids(question.answer)), len(given))
 

@@ -24,7 +24,7 @@ from clinaudit.audit.run.durable_files import (
 from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
 RECORD_FILE: Final = "unlearn.json"
-#: PHI: how many texts there were, and the curve, whose steps tell that too.
+#: PHI: how many texts there were, and the curve, whose steps give that away too.
 EXACT_RECORD_FILE: Final = f"evidence/{RECORD_FILE}"
 CURVE_FILE: Final = "evidence/loss-curve.jsonl"
 _WORK: Final = "work"

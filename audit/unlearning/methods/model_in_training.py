@@ -200,7 +200,7 @@ class ModelInTraining:
         return round(measure_loss(self._network, texts, size=plan.micro_batch), 6)
 
     def finish(self, learning_rate: float, exact: Mapping[str, Any]) -> None:
-        """Write the model and its records: what was trained at which rate, and what tells of patients (`exact`)."""
+        """Write the model and its records: what was trained at which rate, and what counts patients (`exact`)."""
         draft = self._folder.work / "model"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)

@@ -34,7 +34,7 @@ class TrainedNetwork:
     def __init__(self, network: Any, *, layer: int | None, scope: Scope) -> None:
         """Freeze all but the parameters in scope; `layer` None: the default one.
 
-        Raises `BadInputError` where the model has no such layer, or none that can be told apart.
+        Raises `BadInputError` where the model has no such layer, or none that can be identified.
         """
         #: Without dropout: the same batch gives the same loss.
         self.network: Any = network.eval()

@@ -30,7 +30,7 @@ _IN_NUMBERS: Final = ".,/:"
 class EntailmentScore:
     """How far answer and reference entail each other, from 0 to 1."""
 
-    #: The answer as premise, the reference as hypothesis; None where it cannot be told.
+    #: The answer as premise, the reference as hypothesis; None where it has no facts.
     forward: float | None
     #: The reference as premise.
     reverse: float | None

@@ -83,7 +83,7 @@ def _require_all(
     for place, answers in enumerate(by_model.values(), start=1):
         lacking = [number for number, question in enumerate(questions, start=1) if question.qa_id not in answers]
         if lacking:
-            # By place: an id may tell of whom a question is.
+            # By place: an id may show of whom a question is.
             what = (
                 f"model {place} of {len(by_model)} leaves {len(lacking):,} of {len(questions):,} questions unanswered, "
                 f"the first of them in row {lacking[0]} of the benchmark's table qa; answer all of them"

@@ -284,7 +284,7 @@ def _values(scores: Sequence[Scores], *, has_tokens: bool) -> dict[str, Values]:
         readers[_TE_OR_ZERO] = lambda score: score.te or 0.0
         readers[_DEGRADED] = lambda score: float(score.te == 0.0)
     else:
-        # Words stand in for tokens, and nothing for what tokens alone tell.
+        # Words stand in for tokens, and nothing for what needs tokens.
         readers |= {"te": lambda _: None, _TE_OR_ZERO: lambda score: score.te_words or 0.0, _DEGRADED: lambda _: None}
     return {metric: _array(read(score) for score in scores) for metric, read in readers.items()}
 

@@ -1,7 +1,7 @@
 """All questions that the templates can ask of a patient, with their answers: of one finding, or of two that are joined.
 
 Owns which findings are asked for, how two of them make a reasoning question (AMNESIA, 3.1: it must join at least two),
-and how a question tells which patient it means without naming anybody: by the complaint of a visit and by as few
+and how a question says which patient it means without naming anybody: by the complaint of a visit and by as few
 conditions and medicines as single the patient out, three at most (appendix B.2: a question must need this patient's
 details and may hold no identifying information). A detail that the answer holds, or that identifies, is never one.
 """
@@ -38,8 +38,8 @@ class Description:
     words: str
     #: Whether nobody else of the corpus fits them.
     is_unique: bool
-    #: Whether they tell anything at all.
-    tells: bool = True
+    #: Whether they say anything at all.
+    is_telling: bool = True
 
 
 class Describer:
@@ -56,7 +56,7 @@ class Describer:
     def describe(
         self, patient_id: str, *, anchors: Sequence[str], hidden: Iterable[str], say_anchors: bool = True
     ) -> Description:
-        """Return words for a patient, seen for the complaints `anchors`, that tell nothing of `hidden` (values).
+        """Return words for a patient, seen for the complaints `anchors`, that say nothing of `hidden` (values).
 
         Where `say_anchors` is False the question itself names the complaints.
         """
@@ -80,10 +80,10 @@ class Describer:
             chosen.append(best)
             left = self._still(left, best)
         words = _words(chosen, anchors if say_anchors else ())
-        return Description(words, left is not None and len(left) <= 1, tells=bool(chosen or anchors))
+        return Description(words, left is not None and len(left) <= 1, is_telling=bool(chosen or anchors))
 
     def _still(self, left: set[str] | None, detail: Detail) -> set[str]:
-        """Return who is left when a detail is told; None: nothing has been told yet."""
+        """Return who is left when a detail is given; None: nothing has been given yet."""
         return self._holders[detail] if left is None else left & self._holders[detail]
 
 
@@ -196,17 +196,17 @@ class CandidateMaker:
         )
 
     def _candidate(self, patient_id: str, join: _Join) -> Iterator[Candidate]:
-        """Yield the question that asks for a join; none where nothing tells which patient is meant."""
+        """Yield the question that asks for a join; none where nothing says which patient is meant."""
         template: Template = templates()[join.about]
         complaint = join.findings[0].complaint
         anchors = join.anchors or (complaint,)
-        told = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
+        said = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
         described = self._describer.describe(
-            patient_id, anchors=told, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
+            patient_id, anchors=said, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
         )
-        visit = "that visit" if told else "the latest visit"
+        visit = "that visit" if said else "the latest visit"
         values = {**join.values, "who": described.words, "visit": visit}
-        if not described.tells:
+        if not described.is_telling:
             return
         yield Candidate(
             about=join.about,

@@ -1,8 +1,8 @@
 """Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
 Owns what every question must hold to, wherever it comes from, the choice, by seed, and why a patient gets none.
-Preferred are descriptions that fit nobody else, then kinds not asked yet, then facts not told yet. No two factual
-questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others tell
+Preferred are descriptions that fit nobody else, then kinds not asked yet, then facts not stated yet. No two factual
+questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others state
 least of: what training repeats elsewhere would not be held out.
 """
 
@@ -39,7 +39,7 @@ def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Cal
 
 
 def holds_answer(question: str, answer: str, facts: Sequence[str]) -> bool:
-    """Whether a question tells its answer, or any fact of it, as whole words; without regard to case."""
+    """Whether a question gives away its answer, or any fact of it, as whole words; without regard to case."""
     asked = _words(question)
     return any(_within(_words(text), asked) for text in (answer, *facts))
 
@@ -104,13 +104,13 @@ def _choose(
     while len(found) < EACH:
         asked = Counter(held.about for held in found)
         facts = {fact for held in found for fact in held.facts}
-        told = {fact for held in before for fact in held.facts}
+        stated = {fact for held in before for fact in held.facts}
         left = [
             (
                 not held.is_unique,
                 asked[held.about],
                 len(facts.intersection(held.facts)),
-                len(told.intersection(held.facts)),
+                len(stated.intersection(held.facts)),
                 place,
             )
             for place, held in enumerate(pool)

@@ -224,13 +224,13 @@ class _Block:
         }
 
     def detectability(self) -> Json:
-        """Whether each trait tells forgotten from never-trained patients."""
+        """Whether each trait distinguishes forgotten from never-trained patients."""
         piece = self._own.pieces["detectability"]
         traits = detect(piece["forget"], piece["never_trained"])
         answers = [one.is_told_apart for one in traits.values()]
         return {
             "compared_with": piece["compared_with"],
-            # One trait that tells them apart is enough; where none does, one that could not be tested leaves it open.
+            # One trait that distinguishes them is enough; where none does, one that could not be tested leaves it open.
             "told_apart": True if True in answers else (None if not answers or None in answers else False),
             "traits": {
                 trait: {

@@ -136,7 +136,7 @@ class RelearningPlan:
             raise UsageError("relearning needs a step, a text a step, and a learning rate above 0")
 
     def training(self) -> TrainingPlan:
-        """Return it as the training loop takes it; the loop itself is told of the steps."""
+        """Return it as the training loop takes it; the loop itself gets the steps."""
         return TrainingPlan(learning_rate=self.learning_rate, warmup=0.0, micro_batch=self.texts, micro_batches=1)
 
 

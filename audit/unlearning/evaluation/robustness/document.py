@@ -82,7 +82,7 @@ class Sampled(BaseModel):
 
 
 class Trait(BaseModel):
-    """How far one trait tells both groups apart."""
+    """How far one trait distinguishes both groups."""
 
     auroc: Figure
     #: `forget` and `never_trained`.

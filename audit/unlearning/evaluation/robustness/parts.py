@@ -123,14 +123,14 @@ class ModelUnderTest:
 
 #: What is read off the model, one number a patient.
 TRAITS: Final = ("answer_loss", "answer_entropy", "note_loss", "note_entropy", "te")
-#: Patients below whom a group tells nothing [choice].
+#: Fewest patients of a group that is tested [choice].
 FEWEST: Final = 5
 FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How far one trait tells both groups apart."""
+    """How far one trait distinguishes both groups."""
 
     #: The probability that a forgotten patient has more of it than a never-trained one; 0.5 is best. `n` counts the
     #: patients of both groups.
@@ -142,20 +142,20 @@ class Detection:
 
     @property
     def is_told_apart(self) -> bool | None:
-        """Whether it is shown, at 5%, that the groups differ; None where it cannot be told."""
+        """Whether it is shown, at 5%, that the groups differ; None where it could not be tested."""
         return None if self.p_value is None else self.p_value < ALPHA
 
 
 def detect(
     forgotten: Sequence[Mapping[str, float | None]], never_trained: Sequence[Mapping[str, float | None]]
 ) -> dict[str, Detection]:
-    """Return trait -> how far it tells forgotten from never-trained patients; each mapping is of one patient."""
+    """Return trait -> how far it distinguishes forgotten from never-trained patients, each a mapping."""
     values = {trait: (_values(forgotten, trait), _values(never_trained, trait)) for trait in TRAITS}
-    told = {trait: auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS) for trait, both in values.items()}
-    tested = {trait: one.p_value for trait, one in told.items() if one.p_value is not None}
+    compared = {trait: auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS) for trait, both in values.items()}
+    tested = {trait: one.p_value for trait, one in compared.items() if one.p_value is not None}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {
-        trait: Detection(told[trait].auroc, len(first), len(second), adjusted.get(trait))
+        trait: Detection(compared[trait].auroc, len(first), len(second), adjusted.get(trait))
         for trait, (first, second) in values.items()
     }
 
@@ -243,7 +243,7 @@ def ask_in_other_form(tested: ModelUnderTest) -> Piece:
 
 
 def read_traits(tested: ModelUnderTest) -> Piece:
-    """Read off the model what may tell forgotten patients from never-trained ones: a row a patient, without its id."""
+    """Read off the model what may distinguish forgotten from never-trained patients, a row each without its id."""
     never_trained, compared_with = compared_patients(tested.setup.bench, tested.split)
     found: Piece = {"compared_with": compared_with}
     te = {one.qa_id: one.te for one in tested.scores}

@@ -40,7 +40,7 @@ def recovery(before: Values, after: Values, baseline: Values, patients: Places, 
     is nothing that could come back.
 
     The interval unites the bootstrap over patients of the ratio with the interval of the gain over the observed loss.
-    It is none where over 1% of the resamples have lost nothing: too few patients tell that anything was lost.
+    It is none where over 1% of the resamples have lost nothing: too few patients show that anything was lost.
     """
     before, after, baseline = _where_all_are(before, after, baseline)
     gain = change_of_answers(before, after, patients, seed=seed, reason=NOT_SCORED)
@@ -96,9 +96,9 @@ def _ratio(gain: Values, lost: Values) -> Values:
     return ratio
 
 
-#: What an answer keeps of a patient, each from 0 to 1: of these the change is told question by question.
+#: What an answer keeps of a patient, each from 0 to 1: of these the change is reported.
 KEPT_METRICS: Final = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es")
-#: Of which the means before and after are told.
+#: Of which the means before and after are reported.
 _MEAN_METRICS: Final = (*KEPT_METRICS, "te", "ds", "mu", "afe", "mu_without_em", "afe_without_em")
 NO_QUESTIONS: Final = "no question was asked both times"
 ScoresById = Mapping[str, Scores]
@@ -223,7 +223,7 @@ class _Columns:
 
 OTHER_FORM: Final[Mapping[QuestionForm, QuestionForm]] = {"paper": "addressed", "addressed": "paper"}
 NO_REPHRASINGS: Final = "no question of these patients was rephrased"
-#: Of which the largest over all wordings is told.
+#: Of which the largest over all wordings is reported.
 _LEAK_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
 
 
