@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.durable_files import replacing_by_library
-from clinaudit.audit.unlearning.methods.batches import Example, MicroBatch, Step, TrainingPlan, order_steps, pad_rows
+from clinaudit.audit.unlearning.methods.batches import Example, MicroBatch, Step, TrainingPlan, pad_rows
 from clinaudit.audit.unlearning.methods.objectives import Objective, mean_token_loss
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
 from clinaudit.errors import IntegrityError, StorageError
@@ -105,19 +105,6 @@ class Schedule:
     epochs: Sequence[Sequence[Step]]
     #: Steps between two checkpoints; None: at the end of each epoch alone.
     checkpoint_steps: int | None = None
-
-    @classmethod
-    def of(
-        cls,
-        anchor: Sequence[Example],
-        retain: Sequence[Example],
-        plan: TrainingPlan,
-        *,
-        seed: int,
-        checkpoint_steps: int | None,
-    ) -> Self:
-        """Return the schedule of a plan in its seeded order."""
-        return cls(epochs=order_steps(anchor, retain, plan, seed=seed), checkpoint_steps=checkpoint_steps)
 
     def steps(self) -> Iterator[tuple[int, Step, bool]]:
         """Yield each step with its epoch, from 1, and whether it is the epoch's last."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
 from clinaudit.audit.unlearning.methods.examples import flatten, read_examples
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
 from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTraining, make_model
@@ -146,7 +146,7 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
     def make(folder: ModelFolder) -> None:
         texts = flatten(read_examples(job, learned, plan), learned)
         model = ModelInTraining(job, folder, layer=None, scope="all")
-        schedule = Schedule.of(texts, (), plan, seed=job.seed, checkpoint_steps=job.checkpoint_steps)
+        schedule = Schedule(epochs=order_steps(texts, (), plan, seed=job.seed), checkpoint_steps=job.checkpoint_steps)
         model.train(Likelihood(), schedule, plan)
         model.finish(plan.learning_rate, {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}})
 
@@ -174,7 +174,8 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
         if not forget or not retain:
             raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
         model = ModelInTraining(job, folder, layer=plan.layer, scope=plan.scope)
-        schedule = Schedule.of(forget, retain, plan.training, seed=job.seed, checkpoint_steps=job.checkpoint_steps)
+        epochs = order_steps(forget, retain, plan.training, seed=job.seed)
+        schedule = Schedule(epochs=epochs, checkpoint_steps=job.checkpoint_steps)
         exact: dict[str, Any] = {
             "patients": {role: len(ids) for role, ids in roles.items()},
             "texts": {"forget": len(forget), "retain": len(retain)},

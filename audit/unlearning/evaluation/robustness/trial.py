@@ -146,7 +146,8 @@ def describe_trial(
     names = {"es": entailment_metric}
     patient_ids = [questions[qa_id].patient_id for qa_id in asked]
     patients = places_of(patient_ids)
-    before, after = (_Columns(scores, asked) for scores in trial)
+
+    before, after = (_columns(scores, asked) for scores in trial)
 
     def by_metric(measure: Callable[[str], Estimate]) -> Json:
         return {names.get(metric, metric): describe_estimate(measure(metric)) for metric in KEPT_METRICS}
@@ -161,22 +162,19 @@ def describe_trial(
     }
     if baseline is None:
         return described
-    knew = _Columns(baseline, asked)
+    knew = _columns(baseline, asked)
     described["recovery"] = by_metric(
         lambda metric: recovery(before[metric], after[metric], knew[metric], patients, seed=seed)
     )
     if reference is None:
         return described
-    their_before, their_after = (_Columns(scores, asked) for scores in reference)
-    described["recovery_beyond_reference"] = by_metric(
-        lambda metric: recovery_beyond(
-            (before[metric], after[metric]),
-            (their_before[metric], their_after[metric]),
-            knew[metric],
-            patients,
-            seed=seed,
-        )
-    )
+    theirs = [_columns(scores, asked) for scores in reference]
+
+    def beyond(metric: str) -> Estimate:
+        tried, other = (before[metric], after[metric]), (theirs[0][metric], theirs[1][metric])
+        return recovery_beyond(tried, other, knew[metric], patients, seed=seed)
+
+    described["recovery_beyond_reference"] = by_metric(beyond)
     return described
 
 
@@ -199,7 +197,7 @@ def describe_above(
 def _mean_after(trial: Trial, metric: str, questions: Mapping[str, Question], *, seed: int) -> Estimate:
     asked = [qa_id for qa_id in trial.before if qa_id in trial.after]
     patients = places_of([questions[qa_id].patient_id for qa_id in asked])
-    return mean_of_answers(_Columns(trial.after, asked)[metric], patients, seed=seed, reason=NOT_SCORED)
+    return mean_of_answers(_columns(trial.after, asked)[metric], patients, seed=seed, reason=NOT_SCORED)
 
 
 def describe_means(
@@ -210,15 +208,14 @@ def describe_means(
     return {names.get(metric, metric): describe_estimate(means[metric]) for metric in _MEAN_METRICS}
 
 
-class _Columns:
-    """The values of each metric over some questions, not a number where a question has none."""
-
-    def __init__(self, scores: ScoresById, asked: Sequence[str]) -> None:
-        self._scores = [scores.get(qa_id) for qa_id in asked]
-
-    def __getitem__(self, metric: str) -> Values:
-        values = (None if one is None else getattr(one, metric) for one in self._scores)
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+def _columns(scores: ScoresById, asked: Sequence[str]) -> dict[str, Values]:
+    """Return the values of each metric over some questions, not a number where a question has none."""
+    own = [scores.get(qa_id) for qa_id in asked]
+    values = {metric: [getattr(one, metric, None) for one in own] for metric in KEPT_METRICS}
+    return {
+        metric: np.array([np.nan if value is None else value for value in of], dtype=np.float64)
+        for metric, of in values.items()
+    }
 
 
 OTHER_FORM: Final[Mapping[QuestionForm, QuestionForm]] = {"paper": "addressed", "addressed": "paper"}
