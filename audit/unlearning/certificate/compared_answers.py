@@ -36,6 +36,12 @@ MU: Final = tuple(part for part in MU_PARTS if part != "em")
 NO_ANSWERS: Final = "no answer has it"
 
 
+#: Before, after, and the difference.
+Change = tuple[Estimate, Estimate, Estimate]
+#: Of the run before and of the run after.
+Evidence = tuple[RunEvidence, RunEvidence]
+
+
 def column(answers: Sequence[ScoredAnswer], metric: str) -> Values:
     """Return one value an answer, not a number where it has none."""
     values = (answer.value(metric) for answer in answers)
@@ -65,9 +71,7 @@ def kept_by_group(answers: Sequence[ScoredAnswer], *, seed: int) -> Estimate:
     return _estimate(value, 1 - harmonic_mean(1 - resampled), len(answers))
 
 
-def utility_change(
-    before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer], *, seed: int
-) -> tuple[Estimate, Estimate, Estimate]:
+def utility_change(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer], *, seed: int) -> Change:
     """Return MU before, after, and their difference over the same resamples of patients.
 
     Both hold the same questions in the same order.
@@ -115,9 +119,7 @@ def _estimate(value: float, resampled: Values, count: int) -> Estimate:
     return Estimate(value=value, low=low, high=high, n=count)
 
 
-def attributable_change(
-    evidence: tuple[RunEvidence, RunEvidence], patients: Collection[str], *, seed: int
-) -> tuple[Estimate, Estimate, Estimate]:
+def attributable_change(evidence: Evidence, patients: Collection[str], *, seed: int) -> Change:
     """Return the attributable fraction before, after, and the change, of those of `patients` whom both runs probed.
 
     Of a patient it is the mean over the generations that both runs have, at all tiers.
@@ -152,7 +154,7 @@ _OWN_WORDS: Final = ("train", "holdout")
 
 
 def measure_collateral(
-    result: BenchResult, named: Collection[str], evidence: tuple[RunEvidence, RunEvidence] | None = None
+    result: BenchResult, named: Collection[str], evidence: Evidence | None = None
 ) -> list[CollateralGroup] | None:
     """Return what it cost retained patients, by whether they share a disease; None without a model before.
 

@@ -20,7 +20,7 @@ from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
-from clinaudit.audit.unlearning.certificate.compared_answers import measure_collateral
+from clinaudit.audit.unlearning.certificate.compared_answers import Evidence, measure_collateral
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     ANSWERS_COLLAPSED,
     CANARY,
@@ -74,21 +74,14 @@ def held_out_shortfalls(rows: Iterable[CertificateRow]) -> list[Shortfall]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedBench:
-    """The certificates of the named patients with what the benchmark says, and the blocks."""
-
-    patients: list[PatientCertificate]
-    blocks: BenchBlocks
-    shortfalls: list[Shortfall]
+#: The certificates of the named patients with what the benchmark says, the blocks, and what lacks patients.
+Weighed = tuple[list[PatientCertificate], BenchBlocks, list[Shortfall]]
+ByPatient = Mapping[str, Sequence[Generation]]
 
 
 def weigh_bench(
-    result: BenchResult,
-    patients: Sequence[PatientCertificate],
-    *,
-    evidence: tuple[RunEvidence, RunEvidence] | None = None,
-) -> WeighedBench:
+    result: BenchResult, patients: Sequence[PatientCertificate], *, evidence: Evidence | None = None
+) -> Weighed:
     """Weigh what the answers and the trials of the model after say of the named patients.
 
     `evidence` is that of both runs: what they write of retained patients' notes is part of the price.
@@ -113,7 +106,7 @@ def weigh_bench(
         detectability=tried.detectability,
         collateral=measure_collateral(result, named, evidence),
     )
-    return WeighedBench(weighed, blocks, [*asked.shortfalls, *tried.shortfalls])
+    return weighed, blocks, [*asked.shortfalls, *tried.shortfalls]
 
 
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
@@ -121,7 +114,6 @@ _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 SEALED_CANARIES: Final = "sealed canaries"
 ANSWERS: Final = "answers to a benchmark's questions"
 TRIALS: Final = "whether forgetting survives being tried"
-ByPatient = Mapping[str, Sequence[Generation]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +165,7 @@ class _Measured:
     shortfalls: list[Shortfall] = field(default_factory=list)
 
 
-def certify(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Certified:
+def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certified:
     """Certify the named patients; without the evidence of both runs nothing is shown."""
     if evidence is None:
         measured = _Measured([not_shown(patient_id, PURGED) for patient_id in request.named])
@@ -182,17 +174,13 @@ def certify(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvi
     rows = (row for patient in measured.patients for row in patient.measures)
     measured = replace(measured, shortfalls=held_out_shortfalls(rows))
     if request.bench is not None:
-        weighed = weigh_bench(request.bench, measured.patients, evidence=evidence)
-        measured = replace(
-            measured,
-            patients=weighed.patients,
-            blocks=weighed.blocks,
-            shortfalls=[*measured.shortfalls, *weighed.shortfalls],
-        )
+        patients, blocks, short = weigh_bench(request.bench, measured.patients, evidence=evidence)
+        shortfalls = [*measured.shortfalls, *short]
+        measured = replace(measured, patients=patients, blocks=blocks, shortfalls=shortfalls)
     return _conclude(measured, request, pair)
 
 
-def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvidence]) -> _Measured:
+def _measure(request: Request, pair: RunPair, evidence: Evidence) -> _Measured:
     named = request.named
     before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
@@ -226,7 +214,7 @@ def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEv
 def _look_for_canaries(
     measured: _Measured,
     sealed: SealedCanaries,
-    evidence: tuple[RunEvidence, RunEvidence],
+    evidence: Evidence,
     groups: Mapping[str, Collection[str]],
 ) -> _Measured:
     """Add the canaries; runs that kept no texts have nothing to look for them in, and then nobody is certified."""

@@ -110,15 +110,11 @@ def describe_panel(
     for task in PANEL_TASKS:
         described[task] = measure_panel(task, of_task[task], judges).model_dump(exclude={"by_category"})
     titles = of_task["title"]
+    by_category: dict[str, Counter[str]] = {}
+    for item, row in titles.items():
+        by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
     described["title"]["panel_by_category"] = {
-        category: dict(
-            sorted(
-                Counter(
-                    majority("title", row) for item, row in titles.items() if sample.titles[item].category == category
-                ).items()
-            )
-        )
-        for category in sorted({patient.category for patient in sample.titles.values()})
+        category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())
     }
     if sheet is not None:
         human = read_sheet(sheet, list(titles))
