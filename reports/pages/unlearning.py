@@ -4,16 +4,18 @@ Owns the order of the parts. Holds no id and no text of a patient, but exact fig
 screen. No script, no outside resource.
 """
 
-from clinaudit.reports.figures.unlearning import sizes_figure
-from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
+    TRIED_METRICS,
     collapse_table,
+    detection_table,
     disease_table,
     efficacy_table,
     first_table,
     leakage_table,
+    trials_table,
     utility_table,
 )
 from clinaudit.reports.tables.unlearning_bench import (
@@ -23,10 +25,8 @@ from clinaudit.reports.tables.unlearning_bench import (
     splits_table,
     training_table,
 )
-from clinaudit.reports.tables.unlearning_trials import TRIED_METRICS, detection_table, trials_table
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.unlearning import levels_of, split_title
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, reading_sentences
+from clinaudit.reports.wording.unlearning import cost_sentences, headline, levels_of, reading_sentences, split_title
 
 
 def render_unlearning(evaluation: UnlearningEvaluation) -> str:

@@ -20,13 +20,18 @@ from support.unlearning.filled_evaluation import (
 )
 
 from clinaudit.reports.exports.unlearning import unlearning_files
-from clinaudit.reports.figures.unlearning import sizes_figure
-from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
-from clinaudit.reports.tables.unlearning import disease_table, efficacy_table, first_table, leakage_table
+from clinaudit.reports.tables.unlearning import (
+    detection_table,
+    disease_table,
+    efficacy_table,
+    first_table,
+    leakage_table,
+    trials_table,
+)
 from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
-from clinaudit.reports.tables.unlearning_trials import detection_table, trials_table
 from clinaudit.reports.wording.unlearning import levels_of
 
 

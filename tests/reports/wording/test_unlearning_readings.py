@@ -7,8 +7,14 @@ from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluat
 
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelFigures, UnlearningEvaluation
-from clinaudit.reports.wording.unlearning import find_before, leakage_marks, list_systems
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, reading_sentences
+from clinaudit.reports.wording.unlearning import (
+    cost_sentences,
+    find_before,
+    headline,
+    leakage_marks,
+    list_systems,
+    reading_sentences,
+)
 
 SPLIT = "cancer:5"
 
