@@ -96,8 +96,12 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
 
 def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSource":
     from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-    from clinaudit.audit.unlearning.metrics.keywords import extract_keywords, load_seeds
-    from clinaudit.audit.unlearning.metrics.phrase_parser import packaged_parser, parser_of_directory
+    from clinaudit.audit.unlearning.metrics.keywords import (
+        extract_keywords,
+        load_seeds,
+        packaged_parser,
+        parser_of_directory,
+    )
 
     seeds = load_seeds()
     parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
