@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from corpora import draw_regions, open_corpus, write_corpus
-from measuring import AnonymousPeak, in_child, median_seconds
+from measuring import AnonymousPeak, in_child, median_seconds, processor
 
 from clinaudit.audit.memorization.matching import find_matches
 from clinaudit.audit.memorization.near_verbatim import find_near_matches
@@ -291,14 +291,6 @@ def write_report(args: argparse.Namespace, folder: Path) -> list[str]:
     regions = in_child("count_with_both", folder=str(folder), regions=5_000, size=int(500 * MB * scale))
     lines += ["", f"Both engines gave the same K for {regions:,} regions on {500 * scale:,.0f} MB."]
     return lines
-
-
-def processor() -> str:
-    """Return the processor's own name for itself."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
 
 
 def main() -> None:

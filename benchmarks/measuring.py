@@ -1,6 +1,7 @@
 """Times and memory of the benchmarks: medians of interleaved repetitions, and a process's own peak of memory."""
 
 import json
+import platform
 import statistics
 import subprocess
 import sys
@@ -73,3 +74,11 @@ def in_child(function: str, **arguments: Any) -> Any:
         text=True,
     )
     return json.loads(run.stdout.rpartition("answer ")[2])
+
+
+def processor() -> str:
+    """Return the processor's own name for itself."""
+    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()

@@ -14,6 +14,7 @@ import os
 import platform
 from pathlib import Path
 
+from measuring import processor
 from unlearning_steps import Folder, Grid, plan_steps, run_steps
 from unlearning_tables import read_results, report_lines
 
@@ -67,14 +68,6 @@ def main() -> None:
         before, _, rest = page.partition(BEGIN)
         text = f"{before}{BEGIN}\n\n" + "\n".join(lines) + f"\n\n{END}{rest.partition(END)[2]}"
         PAGE.write_text(text, encoding="utf-8")
-
-
-def processor() -> str:
-    """Return the processor's own name for itself."""
-    for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
 
 
 if __name__ == "__main__":

@@ -21,8 +21,9 @@ from clinaudit.audit.demo.corpus import DIAGNOSES_FILE, NOTES_FILE, PATIENTS_FIL
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
 from clinaudit.audit.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.run.library_confinement import take_libraries_offline
-from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import Question
+from clinaudit.priors.corpus.corpus import read_corpus
 
 #: Questions of one kind that a patient's model is trained on; `unlearn build` asks three.
 _QUESTIONS_A_KIND = 2
@@ -64,23 +65,21 @@ def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
         if one.rephrased_from in held and one.patient_id in rephrased_of:
             rephrasings.setdefault(one.rephrased_from, one.qa_id)
     held.update(rephrasings.values())
-    tables = BenchTables(
+    document = json.loads((built / "bench.json").read_text(encoding="utf-8"))
+    corpus = Path(document["corpus"]["path"])
+    thinned = Bench.of(
+        read_corpus(corpus),
         patients=bench.patients,
         questions=[one for one in bench.questions if one.qa_id in held],
         splits=bench.splits,
         keywords=[one for one in bench.keywords if one.qa_id in held],
-    )
-    document = json.loads((built / "bench.json").read_text(encoding="utf-8"))
-    source = BenchSource(
-        corpus_path=Path(document["corpus"]["path"]),
-        corpus_digest=bench.corpus_digest,
         settings={**bench.settings, "thinned": {"a_kind": _QUESTIONS_A_KIND, "rephrased_of": sorted(splits)}},
         counts=bench.counts,
     )
     run = RunDirectory(folder)
     run.create()
     with hold_lock(run):
-        write_bench(folder, tables, source)
+        write_bench(folder, thinned, corpus_path=corpus)
 
 
 def _splits(corpus: Path) -> dict[str, str]:

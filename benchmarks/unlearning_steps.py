@@ -20,7 +20,7 @@ from unlearning_models import thin_bench, write_corpus, write_corpus_without
 
 from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.methods.plan import RATE_GRID
+from clinaudit.audit.unlearning.methods.unlearn import RATE_GRID
 
 METHODS: tuple[str, ...] = get_args(UnlearningMethod)
 BASELINE = "baseline"

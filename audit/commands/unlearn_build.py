@@ -11,10 +11,9 @@ from clinaudit.audit.settings import ServedModelOptions
 
 if TYPE_CHECKING:
     from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.unlearning.benchmark.build import KeywordSource
+    from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
     from clinaudit.audit.unlearning.benchmark.files import Bench
     from clinaudit.audit.unlearning.benchmark.records import Keyword
-    from clinaudit.audit.unlearning.benchmark.request import BuildRequest, Source
 
 _SERVED = "served"
 
@@ -84,7 +83,7 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
     """
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.unlearning.benchmark.build import build_bench
-    from clinaudit.audit.unlearning.benchmark.terminal_text import bench_text
+    from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 
     progress = Progress(quiet=quiet)
     parser = options.pop("parser")
@@ -97,9 +96,12 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
 
 def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSource":
     from clinaudit.audit.unlearning.benchmark.build import KeywordSource
-    from clinaudit.audit.unlearning.metrics.keywords import extract_keywords
-    from clinaudit.audit.unlearning.metrics.phrase_parser import packaged_parser, parser_of_directory
-    from clinaudit.audit.unlearning.metrics.seeds import load_seeds
+    from clinaudit.audit.unlearning.metrics.keywords import (
+        extract_keywords,
+        load_seeds,
+        packaged_parser,
+        parser_of_directory,
+    )
 
     seeds = load_seeds()
     parser = packaged_parser(seeds.lexicon) if parser_directory is None else parser_of_directory(parser_directory)
@@ -112,7 +114,7 @@ def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSo
 
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
-    from clinaudit.audit.unlearning.benchmark.request import (
+    from clinaudit.audit.unlearning.benchmark.build import (
         PANEL_QUESTIONS,
         PANEL_TITLES,
         BuildRequest,

@@ -75,11 +75,11 @@ def evaluate(
     """
     from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model
-    from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-    from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-    from clinaudit.audit.unlearning.evaluation.terminal_text import evaluation_text
+    from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
+    from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
 
     places = tuple(parse_model(value) for value in models)
     tried = {"--samples": samples, "--relearning-steps": relearning_steps, "--relearning-rate": relearning_rate}

@@ -12,8 +12,8 @@ from clinaudit.audit.commands.options import PATH, Command
 from clinaudit.audit.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
-    from clinaudit.audit.unlearning.methods.job import Job
-    from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+    from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+    from clinaudit.audit.unlearning.methods.model_in_training import Job
 
 
 class _Rate(click.FloatRange):
@@ -124,9 +124,7 @@ def run(**options: Any) -> int:
       clinaudit unlearn run model/ bench/ --method rmu --forget cancer:10 --choose-rate --out forgot/
     """
     from clinaudit.audit.unlearning.methods.model_folder import read_exact_record, read_record
-    from clinaudit.audit.unlearning.methods.plan import plan_unlearning
-    from clinaudit.audit.unlearning.methods.terminal_text import rate_text
-    from clinaudit.audit.unlearning.methods.unlearn import unlearn
+    from clinaudit.audit.unlearning.methods.unlearn import plan_unlearning, rate_text, unlearn
     from clinaudit.errors import UsageError
 
     rate, chooses = options["learning_rate"], options["choose_rate"]
@@ -164,7 +162,7 @@ def finetune(**options: Any) -> int:
       clinaudit unlearn finetune model/ bench/ --out tuned/
       clinaudit unlearn finetune never-saw-them/ bench/ --forget random:10 --out retrained/
     """
-    from clinaudit.audit.unlearning.methods.finetune import finetune as tune
+    from clinaudit.audit.unlearning.methods.unlearn import finetune as tune
 
     job = _job(**options)
     forget = options["forget"]
@@ -175,7 +173,7 @@ def finetune(**options: Any) -> int:
 
 
 def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, form: Any, **_: Any) -> "TrainingPlan":
-    from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING, TrainingPlan
+    from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, TrainingPlan
 
     return TrainingPlan(
         epochs=epochs,
@@ -191,7 +189,7 @@ def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **opti
     from clinaudit.audit.model.files import inspect_adapted, inspect_model
     from clinaudit.audit.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import read_bench
-    from clinaudit.audit.unlearning.methods.job import Job
+    from clinaudit.audit.unlearning.methods.model_in_training import Job
 
     take_libraries_offline()
     return Job(

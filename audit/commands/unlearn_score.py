@@ -45,9 +45,12 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
     from clinaudit.audit.run.durable_files import require_writable, write_atomically
     from clinaudit.audit.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import corpus_place
-    from clinaudit.audit.unlearning.metrics.given_answers import ANSWER_FIELDS
-    from clinaudit.audit.unlearning.metrics.given_scores import ScoreRequest, score_given_answers
-    from clinaudit.audit.unlearning.metrics.score_table import score_text
+    from clinaudit.audit.unlearning.metrics.given_answers import (
+        ANSWER_FIELDS,
+        ScoreRequest,
+        score_given_answers,
+        score_text,
+    )
     from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header

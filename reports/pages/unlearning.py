@@ -4,16 +4,18 @@ Owns the order of the parts. Holds no id and no text of a patient, but exact fig
 screen. No script, no outside resource.
 """
 
-from clinaudit.reports.figures.unlearning import sizes_figure
-from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
+    TRIED_METRICS,
     collapse_table,
+    detection_table,
     disease_table,
     efficacy_table,
     first_table,
     leakage_table,
+    trials_table,
     utility_table,
 )
 from clinaudit.reports.tables.unlearning_bench import (
@@ -23,16 +25,14 @@ from clinaudit.reports.tables.unlearning_bench import (
     splits_table,
     training_table,
 )
-from clinaudit.reports.tables.unlearning_trials import TRIED_METRICS, detection_table, trials_table
 from clinaudit.reports.wording.escaped_text import harmless_document
-from clinaudit.reports.wording.unlearning import levels_of, split_title
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_each_model, reading_sentences
+from clinaudit.reports.wording.unlearning import cost_sentences, headline, levels_of, reading_sentences, split_title
 
 
 def render_unlearning(evaluation: UnlearningEvaluation) -> str:
     """Return the HTML of what `clinaudit unlearn evaluate` found."""
     evaluation = UnlearningEvaluation.model_validate(harmless_document(evaluation.model_dump(mode="json")))
-    models = read_each_model(evaluation)
+    models = evaluation.readings
     levels = list(enumerate(levels_of(evaluation).items()))
     tried = {name: [*models.values()] for name, models in evaluation.figures.items()}
     return render_html(

@@ -27,6 +27,9 @@ TrialName = Literal[
     "quantization", "questions_1", "questions_5", "retained_notes", "rephrased", "other_form",
 ]  # fmt: skip
 
+#: `forgot` at no cost to others, or `forgot_at_cost`; `knows`: most of it is still there; `open`: it cannot be said.
+Reading = Literal["forgot", "forgot_at_cost", "knows", "broken", "open"]
+
 
 class EvaluatedModel(Record):
     """One model that was asked, or a filter before one."""
@@ -99,7 +102,7 @@ class Sampling(Record):
 class Detection(Record):
     """Whether a reader of the model can tell who was forgotten from who was never there."""
 
-    #: Null where a group is too small to tell.
+    #: Null where a group is too small for a test.
     told_apart: bool | None
     auroc: dict[str, PublishedEstimate]
 
@@ -120,6 +123,40 @@ class ModelFigures(Record):
     robustness: RobustnessFigures | None = None
     #: Whether its answers still read as those of the model before; empty where there is none to compare with.
     collapse: list[AnswerCheck] = Field(default_factory=list)
+
+
+class Change(Record):
+    """One average before and after, and where it can be computed what it is without the forgotten patients."""
+
+    before: float | None
+    after: float | None
+    target: float | None = None
+    #: Of a harmonic mean: whether exact memorization is no part of it.
+    is_without_em: bool = False
+
+    @property
+    def gain(self) -> float | None:
+        """After minus before."""
+        return None if self.before is None or self.after is None else self.after - self.before
+
+
+class ModelReading(Record):
+    """How a model reads that was to forget the patients of a split, averaged over the kinds of questions."""
+
+    #: What its row is called.
+    label: str
+    model: str
+    split: EvaluatedSplit
+    reading: Reading
+    #: Why it is `open`.
+    reason: str | None
+    afe: Change
+    afe_withheld: Change
+    mu: Change
+    same: Change
+    others: Change
+    #: Share of the answers on forgotten patients that are empty or one token over and over.
+    degenerate: Change
 
 
 class CategoryCounts(Record):
@@ -204,3 +241,5 @@ class UnlearningEvaluation(Record):
     #: Split's name -> model's name -> its figures.
     figures: dict[str, dict[str, ModelFigures]]
     bench: BenchCounts
+    #: How each model reads that was to forget somebody, by split.
+    readings: list[ModelReading] = Field(default_factory=list)

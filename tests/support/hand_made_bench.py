@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, read_bench, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
 from clinaudit.priors.corpus.corpus import read_corpus
 
@@ -49,10 +49,9 @@ def save_hand_made_bench(
         BenchPatient(own, category, (category,), "given", NOTES[own], is_trained=own != "P4")
         for own, category in CATEGORIES.items()
     ]
-    tables = BenchTables(patients=patients, questions=questions, splits=SPLITS, keywords=keywords)
-    digest = read_corpus(corpus).digest
-    source = BenchSource(corpus_path=corpus, corpus_digest=digest, settings={}, counts={})
-    write_bench(root / "bench", tables, source)
+    held = read_corpus(corpus)
+    bench = Bench.of(held, patients=patients, questions=questions, splits=SPLITS, keywords=keywords)
+    write_bench(root / "bench", bench, corpus_path=corpus)
     return root / "bench"
 
 

@@ -5,50 +5,98 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.run.durable_files import sha256_of
 from clinaudit.audit.served.access import ServedModel
 from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
-from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned
-from clinaudit.audit.unlearning.benchmark.categories.sources import (
+from clinaudit.audit.unlearning.benchmark.categories import (
+    Assigned,
     categories_of_file,
     categories_of_model,
     read_given_categories,
 )
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
-from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, bench_of, notes_of, write_bench
-from clinaudit.audit.unlearning.benchmark.panel.asking import Judged
-from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
+from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
+from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
 from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe_panel, draw_sample, write_panel
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelTask
-from clinaudit.audit.unlearning.benchmark.questions.addresses import address_reader
-from clinaudit.audit.unlearning.benchmark.questions.given import given_keywords, read_given_questions
-from clinaudit.audit.unlearning.benchmark.questions.rows import identifier_check, question_rows
+from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
+from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,
-    GivenSource,
-    QuestionSource,
-    ServedSource,
-    TemplateSource,
+    Choose,
+    choose_by_templates,
+    choose_given,
+    choose_written,
+    read_truth,
 )
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, Source
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin, Split
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
-from clinaudit.audit.unlearning.benchmark.splits import split_patients, split_request
+from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import read_patient_list
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
+
+#: Where questions or categories come from, unless a file gives them.
+Source = Literal["offline", "served"]
+#: The paper's samples for its panel of judges: 900 titles, 1,000 questions (appendices F and G).
+PANEL_TITLES: Final = 900
+PANEL_QUESTIONS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOptions:
+    """A model behind an endpoint that writes questions or names categories."""
+
+    url: str
+    model: str
+    approved_hosts: Collection[str] = ()
+    key_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PanelOptions:
+    """The judges that check categories and questions."""
+
+    #: Names three judges.
+    file: Path
+    approved_hosts: Collection[str] = ()
+    titles: int = PANEL_TITLES
+    questions: int = PANEL_QUESTIONS
+    #: The blind sheet, filled in by a person.
+    sheet: Path | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildRequest:
+    """One benchmark to build."""
+
+    corpus: Path
+    out: Path
+    #: Templates, a served model, or a file of questions made elsewhere.
+    questions: Source | Path = "offline"
+    #: The notes' codes and words, a served model, or a file of categories.
+    categories: Source | Path = "offline"
+    percents: tuple[int, ...] = PERCENTS
+    #: Ids, one a line, of patients who must be forgotten: they get a split of their own.
+    forgotten: Path | None = None
+    seed: int = 0
+    template: Path | None = None
+    served: ServedOptions | None = None
+    panel: PanelOptions | None = None
+
 
 #: Raised whenever a change of the code changes what is built from equal settings.
 _VERSION: Final = 1
@@ -114,18 +162,38 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                     "too few questions can be asked of this patient; give them with --qa FILE",
                 )
                 categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
-                patients = [_patient(corpus, work.charts[one], categories[one]) for one in asked.patients]
-                tables, counts = _tables(request, corpus, patients, asked)
-                source = BenchSource(
-                    corpus_path=request.corpus, corpus_digest=corpus.digest, settings=_shown(settings), counts=counts
+                patients = [
+                    BenchPatient(
+                        patient_id=one,
+                        category=categories[one].primary,
+                        categories=categories[one].categories,
+                        category_source=categories[one].source,
+                        title=work.charts[one].title(),
+                        is_trained=one in in_training,
+                    )
+                    for one in asked.patients
+                ]
+                splits, counts = _split_and_count(request, corpus, patients, asked)
+                make = partial(
+                    Bench.of,
+                    corpus,
+                    patients=patients,
+                    questions=asked.questions,
+                    splits=splits,
+                    settings=_shown(settings),
+                    counts=counts,
                 )
-                bench = bench_of(tables, source, corpus)
+                bench = make()
                 if request.panel is not None:
                     counts["panel"] = work.judge(bench, request.panel, run.evidence)
-            tables = replace(tables, keywords=_keywords(keywords.read(bench), asked))
-            counts["keywords"] = len(tables.keywords)
-            counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in tables.keywords})
-            write_bench(request.out, tables, source)
+            # Those that a file gives stand in place of those read.
+            read = (keyword for keyword in keywords.read(bench) if keyword.qa_id not in asked.keywords)
+            given = asked.keywords.items()
+            own = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in given for term in terms]
+            found = [*read, *own]
+            counts["keywords"] = len(found)
+            counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in found})
+            write_bench(request.out, make(keywords=found), corpus_path=request.corpus)
     return counts
 
 
@@ -195,8 +263,9 @@ class _Work:
         progress.say("reading charts")
         reader = ChartReader(corpus, profile)
         self.charts = {patient_id: reader.read(patient_id) for patient_id in corpus.patients}
-        # Before any work: a faulty file is told of at once.
-        self._questions = self._question_source()
+        # Before any work: a faulty file is reported at once.
+        self._given: Mapping[str, Sequence[GivenQuestion]] = {}
+        self._origin, self._choose = self._question_source()
         self._given_categories = (
             read_given_categories(request.categories, corpus.ids) if isinstance(request.categories, Path) else {}
         )
@@ -208,20 +277,18 @@ class _Work:
             holds_identifier = identifier_check(self._corpus, self._profile, advance=advance)
         asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused)
         address_of = address_reader(self._corpus, self._profile)
-        for patient_id, chosen in self._questions.choose(asking, self._progress):
+        for patient_id, chosen in self._choose(asking, self._progress):
             if isinstance(chosen, str):
                 asked.dropped[chosen] += 1
             else:
-                address = address_of(patient_id)
-                asked.add(patient_id, chosen, origin=self._questions.origin, address=address)
+                asked.add(patient_id, chosen, origin=self._origin, address=address_of(patient_id))
         if not asked.patients:
             reasons = "; ".join(f"{reason}: {number}" for reason, number in sorted(asked.dropped.items()))
             raise BadInputError(
                 f"no patient can be asked about ({reasons}); give the note template of these notes with --template, "
                 "or questions made elsewhere with --qa FILE"
             )
-        if isinstance(self._questions, GivenSource):
-            asked.keywords = given_keywords(asked.questions, self._questions.given)
+        asked.keywords = given_keywords(asked.questions, self._given)
         return asked
 
     def categorize(self, charts: Sequence[Chart]) -> dict[str, Assigned]:
@@ -249,11 +316,14 @@ class _Work:
         write_panel(evidence, sample, verdicts, seed=seed)
         return describe_panel(sample, verdicts, list(named), sheet=panel.sheet)
 
-    def _question_source(self) -> QuestionSource:
-        source = self._request.questions
+    def _question_source(self) -> tuple[QuestionOrigin, Choose]:
+        source, corpus = self._request.questions, self._request.corpus
         if isinstance(source, Path):
-            return GivenSource(read_given_questions(source, self._corpus.ids))
-        return ServedSource(self._model()) if source == "served" else TemplateSource(self._request.corpus)
+            self._given = read_given_questions(source, self._corpus.ids)
+            return "given", partial(choose_given, self._given)
+        if source == "served":
+            return "served", partial(choose_written, self._model())
+        return "templates", partial(choose_by_templates, read_truth(corpus) if corpus.is_dir() else {})
 
     def _model(self) -> BenchModel:
         served = self._request.served
@@ -271,27 +341,10 @@ class _Work:
         )
 
 
-def _keywords(read: Iterable[Keyword], asked: _Asked) -> list[Keyword]:
-    """Return the keywords, those that a file gives in place of those read."""
-    own = [Keyword(key, term, 1.0, ("answer",)) for key, terms in asked.keywords.items() for term in terms]
-    return [*(keyword for keyword in read if keyword.qa_id not in asked.keywords), *own]
-
-
-def _patient(corpus: Corpus, chart: Chart, assigned: Assigned) -> BenchPatient:
-    return BenchPatient(
-        patient_id=chart.patient_id,
-        category=assigned.primary,
-        categories=assigned.categories,
-        category_source=assigned.source,
-        title=chart.title(),
-        is_trained=corpus.patients[chart.patient_id].split == "train",
-    )
-
-
-def _tables(
+def _split_and_count(
     request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked
-) -> tuple[BenchTables, dict[str, Any]]:
-    """Return the rows without keywords, and all counts."""
+) -> tuple[list[Split], dict[str, Any]]:
+    """Return who is to be forgotten, and all counts."""
     trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
     splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
     if request.forgotten is not None:
@@ -308,4 +361,4 @@ def _tables(
             {"category": one.category, "percent": one.percent, "reason": one.reason} for one in missing
         ],
     }
-    return BenchTables(patients=patients, questions=asked.questions, splits=splits), counts
+    return splits, counts

@@ -1,7 +1,6 @@
 """A patient's notes cut at the headers of the note template, as categories and questions read them.
 
-Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about. Knows
-nothing of what a section means.
+Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about.
 """
 
 from collections.abc import Iterator

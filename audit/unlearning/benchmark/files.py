@@ -1,7 +1,7 @@
 """The files of an unlearning benchmark: its tables, and `bench.json` with what they were made from.
 
 Owns their shape, and that a benchmark is read whole or not at all: rows and corpus must be those that it was made of.
-Knows nothing of how a row came about. The directory is PHI, as private as the corpus (docs/unlearning.md).
+The directory is PHI, as private as the corpus (docs/unlearning.md).
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
@@ -46,6 +46,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     "splits": {"level": "text", "category": "text", "percent": "int", "patient_id": "text", "role": "text"},
     "keywords": {"qa_id": "text", "phrase": "text", "weight": "float", "fields": "texts"},
 }
+_OF_SPLIT: Final = ("level", "category", "percent")
 Row = Mapping[str, Any]
 Record = TypeVar("Record", BenchPatient, Question, Keyword)
 
@@ -68,6 +69,31 @@ class Bench:
     settings: Mapping[str, Any]
     counts: Mapping[str, Any]
 
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        *,
+        patients: Sequence[BenchPatient],
+        questions: Sequence[Question],
+        splits: Sequence[Split],
+        keywords: Sequence[Keyword] = (),
+        settings: Mapping[str, Any] | None = None,
+        counts: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """Return the benchmark that these rows make of a corpus; `settings` and `counts` are kept as they are."""
+        return cls(
+            patients=tuple(patients),
+            questions=tuple(questions),
+            splits=tuple(splits),
+            keywords=tuple(keywords),
+            notes=notes_of(corpus, patients),
+            digest=_digest(_rows(patients, questions, splits, keywords)),
+            corpus_digest=corpus.digest,
+            settings={} if settings is None else settings,
+            counts={} if counts is None else counts,
+        )
+
     def split(self, name: str) -> Split:
         """Return a split by its name, such as `random:10`; raises `BadInputError` where there is none."""
         found = next((split for split in self.splits if name in (split.name, split.public_name)), None)
@@ -77,56 +103,44 @@ class Bench:
         return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchSource:
-    """What a benchmark was made from: written to `bench.json`."""
-
-    corpus_path: Path
-    corpus_digest: str
-    settings: Mapping[str, Any]
-    counts: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BenchTables:
-    """The rows of a benchmark."""
-
-    patients: Sequence[BenchPatient]
-    questions: Sequence[Question]
-    splits: Sequence[Split]
-    keywords: Sequence[Keyword] = ()
-
-    def rows(self) -> dict[str, list[Row]]:
-        """Return the rows of each table, as `SCHEMAS` describes them."""
-        return {
-            "patients": [asdict(patient) for patient in self.patients],
-            "qa": [asdict(question) for question in self.questions],
-            "splits": [row for split in self.splits for row in _split_rows(split)],
-            "keywords": [asdict(keyword) for keyword in self.keywords],
-        }
+def _rows(
+    patients: Iterable[BenchPatient],
+    questions: Iterable[Question],
+    splits: Iterable[Split],
+    keywords: Iterable[Keyword],
+) -> dict[str, list[Row]]:
+    """Return the rows of each table, as `SCHEMAS` describes them."""
+    return {
+        "patients": [asdict(patient) for patient in patients],
+        "qa": [asdict(question) for question in questions],
+        "splits": [
+            {**{name: getattr(split, name) for name in _OF_SPLIT}, "patient_id": patient_id, "role": role}
+            for split in splits
+            for role in ("forget", "retain")
+            for patient_id in getattr(split, role)
+        ],
+        "keywords": [asdict(keyword) for keyword in keywords],
+    }
 
 
-def write_bench(directory: Path, tables: BenchTables, source: BenchSource) -> str:
-    """Write a benchmark's tables, then `bench.json`; return its digest. Equal rows give equal bytes.
+def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
+    """Write a benchmark's tables, then `bench.json`; equal rows give equal bytes.
 
     The caller holds the directory's lock. Without `bench.json` it is no benchmark, so that a stopped write is none.
     """
     run = RunDirectory(directory)
     run.create()
     (directory / BENCH_FILE).unlink(missing_ok=True)
-    rows = tables.rows()
-    for name, of_table in rows.items():
-        write_table(run.evidence / f"{name}.parquet", SCHEMAS[name], of_table)
-    digest = _digest(rows)
+    for name, rows in _rows(bench.patients, bench.questions, bench.splits, bench.keywords).items():
+        write_table(run.evidence / f"{name}.parquet", SCHEMAS[name], rows)
     document = {
         "format": _FORMAT,
-        "digest": digest,
-        "corpus": {"path": str(source.corpus_path.absolute()), "digest": source.corpus_digest},
-        "settings": source.settings,
-        "counts": source.counts,
+        "digest": bench.digest,
+        "corpus": {"path": str(corpus_path.absolute()), "digest": bench.corpus_digest},
+        "settings": bench.settings,
+        "counts": bench.counts,
     }
     write_atomically(directory / BENCH_FILE, json.dumps(document, indent=1, sort_keys=True) + "\n")
-    return digest
 
 
 def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
@@ -149,15 +163,12 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
             f"the corpus is not the one that the benchmark {directory.name} was made from; give that one, or build "
             "the benchmark again with `clinaudit unlearn build`"
         )
-    patients = tuple(_records(BenchPatient, rows["patients"]))
-    return Bench(
-        patients=patients,
+    return Bench.of(
+        texts,
+        patients=tuple(_records(BenchPatient, rows["patients"])),
         questions=tuple(_records(Question, rows["qa"])),
         splits=tuple(_splits(rows["splits"])),
         keywords=tuple(_records(Keyword, rows["keywords"])),
-        notes=notes_of(texts, patients),
-        digest=document["digest"],
-        corpus_digest=held["digest"],
         settings=document["settings"],
         counts=document["counts"],
     )
@@ -166,21 +177,6 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
 def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:
     """Return where `read_bench` will read the corpus of a benchmark."""
     return Path(_read_document(directory)["corpus"]["path"]) if corpus is None else corpus
-
-
-def bench_of(tables: BenchTables, source: BenchSource, corpus: Corpus) -> Bench:
-    """Return the benchmark that these rows make, without writing anything."""
-    return Bench(
-        patients=tuple(tables.patients),
-        questions=tuple(tables.questions),
-        splits=tuple(tables.splits),
-        keywords=tuple(tables.keywords),
-        notes=notes_of(corpus, tables.patients),
-        digest=_digest(tables.rows()),
-        corpus_digest=source.corpus_digest,
-        settings=source.settings,
-        counts=source.counts,
-    )
 
 
 def notes_of(corpus: Corpus, patients: Iterable[BenchPatient]) -> dict[str, tuple[str, ...]]:
@@ -235,7 +231,7 @@ def _damaged(bench: str) -> IntegrityError:
 
 
 def _digest(rows: Mapping[str, Sequence[Row]]) -> str:
-    """SHA-256 over the rows themselves: the bytes of a Parquet file also tell of the library that wrote it."""
+    """SHA-256 over the rows themselves: the bytes of a Parquet file also depend on the library that wrote it."""
     digest = hashlib.sha256()
     for name, columns in SCHEMAS.items():
         digest.update(f"{name}\n".encode())
@@ -247,18 +243,6 @@ def _digest(rows: Mapping[str, Sequence[Row]]) -> str:
 def _records(kind: Callable[..., Record], rows: Iterable[Row]) -> Iterator[Record]:
     for row in rows:
         yield kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in row.items()})
-
-
-def _split_rows(split: Split) -> Iterator[Row]:
-    for role, patient_ids in (("forget", split.forget), ("retain", split.retain)):
-        for patient_id in patient_ids:
-            yield {
-                "level": split.level,
-                "category": split.category,
-                "percent": split.percent,
-                "patient_id": patient_id,
-                "role": role,
-            }
 
 
 def _splits(rows: Iterable[Row]) -> Iterator[Split]:

@@ -1,8 +1,7 @@
 """The rows of an unlearning benchmark: patients, questions, splits, keywords and answers.
 
-Owns their fields and what each means (AMNESIA, section 3). Knows nothing of files (files.py), of how a question is made
-or of how an answer is scored. All of them are of patients: they stand under `evidence/`, or in a directory of the
-user's that is as private as the corpus.
+Owns their fields and what each means (AMNESIA, section 3). All of them are of patients: they stand under `evidence/`,
+or in a directory of the user's that is as private as the corpus.
 """
 
 from collections.abc import Mapping
@@ -33,7 +32,7 @@ class BenchPatient:
     patient_id: str
     #: An id of the taxonomy of categories, or `other`.
     category: str
-    #: All categories that the chart tells of, the primary one first.
+    #: All categories that the chart names, the primary one first.
     categories: tuple[str, ...]
     #: What the category was read from, such as `codes`, `lexicon`, `served` or `given`.
     category_source: str
@@ -86,7 +85,7 @@ class Split:
 
     @property
     def public_name(self) -> str:
-        """Return the name that may go where the weights go: the percentage of a request tells how many it names."""
+        """Return the name that may go where the weights go: that of a request does not say how many it names."""
         return self.level if self.level == "request" else self.name
 
 

@@ -1,15 +1,17 @@
-"""A served model that the benchmark asks: which one, and the way from questions to readings.
+"""A served model that the benchmark asks: which notes it is shown, and the way from questions to readings.
 
 Owns its identity in the cache. An answer that cannot be used is asked for once more; after that there is a reason in
-its place. Knows nothing of what is asked. Imported lazily: it loads the client.
+its place. Imported lazily: it loads the client.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
+
+from pydantic import TypeAdapter
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
@@ -17,13 +19,78 @@ from clinaudit.audit.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.served.asking import Asker, asked_to_read
 from clinaudit.audit.served.chat import ChatEndpoint
 from clinaudit.audit.served.client import read_key_file
-from clinaudit.audit.served.question import Question
+from clinaudit.audit.served.question import (
+    Question,
+    StrictModel,
+    break_control_tokens,
+    fence_marker,
+    question_id,
+    read_answer,
+)
+
+#: Characters of notes in one question: some 25,000 tokens.
+MOST_NOTE_CHARS: Final = 100_000
+
+
+def notes_to_send(texts: Sequence[str], *, facts: Collection[str] = ()) -> list[str]:
+    """Return as many of a patient's notes as there is room for, one at least, in their order.
+
+    Those that hold one of some facts come first, then the latest; a note that is longer by itself is cut at its end.
+    """
+    latest_first = range(len(texts) - 1, -1, -1)
+    holding = [place for place in latest_first if any(fact in texts[place] for fact in facts)]
+    sent: dict[int, str] = {}
+    room = MOST_NOTE_CHARS
+    for place in dict.fromkeys((*holding, *latest_first)):
+        if sent and len(texts[place]) > room:
+            break
+        sent[place] = texts[place][:MOST_NOTE_CHARS]
+        room -= len(sent[place])
+    return [sent[place] for place in sorted(sent)]
+
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.
 _VERSION = "1"
 Found = TypeVar("Found")
 #: A question, and what reads its answer: a string says why it cannot be used.
 Inquiry = tuple[Question, Callable[[str], Found | str]]
+
+
+class FilledForm(StrictModel):
+    """A form as a model filled it in; it repeats the id of the question."""
+
+    question: str
+
+
+Filled = TypeVar("Filled", bound=FilledForm)
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[Filled]):
+    """A form that a model fills in about some texts: how it is put, and how the answer is read."""
+
+    #: What is asked for, in the question's id.
+    name: str
+    system: str
+    #: With places for `marker`, `question` and what else a question says.
+    prompt: str
+    answer: type[Filled]
+    schema: Mapping[str, Any]
+    max_answer_tokens: int
+
+    def ask(self, texts: Sequence[str], **said: object) -> Question:
+        """Return the question about some texts, which are fenced by a marker that stands in none of them."""
+        prompt = self.prompt.format(marker=fence_marker(texts), question=question_id(texts, [self.name]), **said)
+        return Question(self.system, prompt, self.name, self.schema, self.max_answer_tokens)
+
+    def read(self, answer: str, texts: Sequence[str]) -> Filled | str:
+        """Return the form as it was filled in about these texts, or why the answer cannot be used."""
+        return read_answer(answer, TypeAdapter(self.answer), question=question_id(texts, [self.name]))
+
+    @staticmethod
+    def fenced(texts: Sequence[str], marker: str) -> str:
+        """Return texts one after the other, a marker between two."""
+        return f"\n{marker}\n".join(map(break_control_tokens, texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +120,7 @@ class BenchModel:
         self._model = model
         self._seed = seed
         self._cache = cache
-        # A panel has several endpoints: the model's name tells which.
+        # A panel has several endpoints: the model's name says which.
         words = EndpointWords(f"the endpoint of {model.name}")
         form = first_form("deterministic", seed=seed)
         self._open_endpoint = partial(ChatEndpoint, model, access, form=form, words=words)

@@ -3,8 +3,8 @@
 One seeded permutation of the patients gives all of them. A random split forgets the first m of it, a category's split
 the first m of it who have the category. So splits of one kind are nested, all of one percentage are of one size, and
 every patient of a category whom a random split forgets is forgotten in the category's split of that percentage: such
-patients come first in the category's order, and are m at most. The split of a request forgets those whom the user
-names [choice]. Knows nothing of notes or questions.
+patients come first in the category's order, and are m at most. The split of a request forgets those whom the user names
+[choice].
 """
 
 import random

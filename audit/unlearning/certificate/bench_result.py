@@ -1,12 +1,11 @@
 """What `unlearn evaluate` or `unlearn score` wrote, as a certificate reads it (docs/comparing-runs.md).
 
 Owns which model of a result is the one after, which the one before and which the retrained reference, and that a result
-is of the audited corpus. Knows nothing of what figures mean. No message quotes what stands in a file, which names
-patients.
+is of the audited corpus. No message quotes what stands in a file, which names patients.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, Final, Literal, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
+from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
@@ -79,6 +79,10 @@ class _Scores(BaseModel):
     patients: dict[str, BenchPatientRole]
     items: list[ScoredAnswer]
 
+    def answers_of(self, model: str | None) -> tuple[ScoredAnswer, ...]:
+        """Return a model's answers; empty where there is no such model."""
+        return tuple(one for one in self.items if one.model == model)
+
     def health_of(self, model: str) -> tuple[AnswerCheck, ...]:
         """Return whether a model's answers still read as before; empty where they were compared with nothing."""
         held = self.models.get(model)
@@ -121,8 +125,8 @@ class BenchResult:
     #: Of a model that was retrained without the forgotten patients; empty where there is none.
     reference: tuple[ScoredAnswer, ...] = ()
     #: The robustness blocks of the model after and of the reference; None where nothing was tried.
-    robustness: Mapping[str, Any] | None = None
-    reference_robustness: Mapping[str, Any] | None = None
+    robustness: RobustnessDocument | None = None
+    reference_robustness: RobustnessDocument | None = None
     #: Whether the answers of the model after still read as those of the model before; empty where there is none.
     health: tuple[AnswerCheck, ...] = ()
 
@@ -152,20 +156,20 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     reference = None if retrained == after.name else retrained
     before = None if record.before == after.name else record.before
     scores = _parse(_Scores, path / "evidence" / Path(documents.scores).name)
-    tried: Mapping[str, Any] = {}
+    tried: Mapping[str, RobustnessDocument] = {}
     if documents.robustness is not None:
-        tried = _read_json(path / "evidence" / Path(documents.robustness).name).get("models", {})
+        tried = _read_robustness(path / "evidence" / Path(documents.robustness).name, (after.name, reference))
     return BenchResult(
         model=after.name,
         split=split,
         form=scores.form,
         seed=scores.seed,
         patients=scores.patients,
-        after=_answers_of(scores, after.name),
-        before=_answers_of(scores, before),
-        reference=_answers_of(scores, reference),
+        after=scores.answers_of(after.name),
+        before=scores.answers_of(before),
+        reference=scores.answers_of(reference),
         robustness=tried.get(after.name),
-        reference_robustness=None if reference is None else tried.get(reference),
+        reference_robustness=tried.get(reference or ""),
         health=scores.health_of(after.name),
     )
 
@@ -184,29 +188,26 @@ def _read_file(path: Path, *, model: str | None) -> BenchResult:
         form=scores.form,
         seed=scores.seed,
         patients=scores.patients,
-        after=_answers_of(scores, after),
+        after=scores.answers_of(after),
         health=scores.health_of(after),
     )
 
 
 def _find_model(record: _Record, *, model: str | None, digest: str | None, place: str) -> _Model:
-    if model is None:
-        # A filter has the digest of the model behind it, and is another system.
-        found = [one for one in record.models if one.digest == digest and one.kind != "filter"]
-    else:
-        found = [one for one in record.models if one.name == model]
-    if not found and model is not None:
+    # A filter has the digest of the model behind it, and is another system.
+    found = [
+        one
+        for one in record.models
+        if (one.digest == digest and one.kind != "filter" if model is None else one.name == model)
+    ]
+    if found:
+        return found[0]
+    if model is not None:
         raise UsageError("--bench-model names no model of --bench; give one of those that were evaluated")
-    if not found:
-        raise UsageError(
-            f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or behind a "
-            f"filter, {_NAME_IT}"
-        )
-    return found[0]
-
-
-def _answers_of(scores: _Scores, model: str | None) -> tuple[ScoredAnswer, ...]:
-    return tuple(one for one in scores.items if one.model == model)
+    raise UsageError(
+        f"no model of {place} has the digest of RUN_B's; evaluate that model, or, where it is served or behind a "
+        f"filter, {_NAME_IT}"
+    )
 
 
 def _parse(kind: type[Read], path: Path) -> Read:
@@ -215,6 +216,17 @@ def _parse(kind: type[Read], path: Path) -> Read:
     except ValidationError:
         # pydantic quotes what it could not read.
         raise IntegrityError(f"{printable(path.name)} is not as clinaudit writes it now; {_AGAIN}") from None
+
+
+def _read_robustness(path: Path, models: Collection[str | None]) -> dict[str, RobustnessDocument]:
+    """Return what these models withstand, of those that were tried."""
+    try:
+        held = _read_json(path).get("models", {})
+        return {name: RobustnessDocument.model_validate(own) for name, own in held.items() if name in models and own}
+    except (ValidationError, AttributeError):
+        raise IntegrityError(
+            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
+        ) from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 A model writes one only where it read it there (Carlini et al., The Secret Sharer, 2019), so that one of a named patient
 in the run after is a leak without any level to compare with. Owns the file, its seal, and which of them a run wrote.
-Knows nothing of verdicts on patients.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,6 +24,7 @@ _ROLE: Final = "the canaries"
 _JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: A prompt and what a model wrote to it.
 Written = tuple[str, str]
+_NONE: Final = CanaryTally(canaries=0, before=0, after=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +79,12 @@ def count_written(
 
     A canary that stands in the prompt is quoted, not remembered.
     """
-    found = [_written(sealed.canaries, texts) for texts in (before, after)]
+    before_phrases, after_phrases = (_written(sealed.canaries, texts) for texts in (before, after))
     tallies: dict[str, CanaryTally] = {}
     for canary in sealed.canaries:
-        known = tallies.get(canary.patient_id, CanaryTally(canaries=0, before=0, after=0))
-        tallies[canary.patient_id] = _add(known, *(canary.phrase in phrases for phrases in found))
+        known = tallies.get(canary.patient_id, _NONE)
+        own = CanaryTally(canaries=1, before=canary.phrase in before_phrases, after=canary.phrase in after_phrases)
+        tallies[canary.patient_id] = _sum(known, own)
     return tallies
 
 
@@ -91,20 +92,16 @@ def check_canaries(
     sealed: SealedCanaries, tallies: Mapping[str, CanaryTally], groups: Mapping[str, Collection[str]]
 ) -> CanaryCheck:
     """Return the tallies by group of patients; those who are in none stand as `not probed`."""
-    summed = dict.fromkeys((*groups, "not probed"), CanaryTally(canaries=0, before=0, after=0))
+    summed = dict.fromkeys((*groups, "not probed"), _NONE)
     for patient_id, tally in tallies.items():
         group = next((name for name, patients in groups.items() if patient_id in patients), "not probed")
-        total = summed[group]
-        summed[group] = CanaryTally(
-            canaries=total.canaries + tally.canaries,
-            before=total.before + tally.before,
-            after=total.after + tally.after,
-        )
+        summed[group] = _sum(summed[group], tally)
     return CanaryCheck(digest=sealed.digest, groups=summed)
 
 
-def _add(tally: CanaryTally, before: bool, after: bool) -> CanaryTally:
-    return CanaryTally(canaries=tally.canaries + 1, before=tally.before + before, after=tally.after + after)
+def _sum(one: CanaryTally, other: CanaryTally) -> CanaryTally:
+    names = CanaryTally.model_fields
+    return CanaryTally(**{name: getattr(one, name) + getattr(other, name) for name in names})
 
 
 def _written(canaries: Sequence[Canary], texts: Iterable[Written]) -> set[str]:
@@ -143,7 +140,7 @@ def _problem_of(record: Record, field: str) -> str | None:
 
 
 def _require_apart(by_line: Mapping[int, Canary], file: str, problems: Problems) -> None:
-    """Add a problem for each canary that stands in another: whose it is could not be told."""
+    """Add a problem for each canary that stands in another: whose it is could not be known."""
     first: dict[str, int] = {}
     for line, canary in by_line.items():
         known = first.setdefault(canary.phrase, line)

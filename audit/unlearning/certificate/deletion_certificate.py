@@ -20,29 +20,26 @@ from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import Group, Pairs, check_group, neighbouring_pairs
-from clinaudit.audit.unlearning.certificate.collateral_block import measure_collateral
+from clinaudit.audit.unlearning.certificate.compared_answers import Evidence, measure_collateral
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     ANSWERS_COLLAPSED,
     CANARY,
+    LEVEL_PATIENTS,
     OF_THE_RUNS,
     PURGED,
+    STATED,
+    TEXT_MEASURES,
     MeasuredRuns,
+    PatientMeasures,
     certify_patient,
     not_shown,
+    read_measures,
     weigh,
     worst_of,
 )
-from clinaudit.audit.unlearning.certificate.held_out_level import (
-    LEVEL_PATIENTS,
-    STATED,
-    TEXT_MEASURES,
-    PatientMeasures,
-    read_measures,
-)
 from clinaudit.audit.unlearning.certificate.question_block import weigh_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import weigh_trials
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
-from clinaudit.errors import IntegrityError
+from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import (
     CanaryCheck,
     Certificate,
@@ -53,11 +50,7 @@ from clinaudit.reports.schema.certificate import (
     Trigger,
 )
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
-from clinaudit.reports.schema.comparison import (
-    FORGETTING_VERDICTS,
-    HealthCheck,
-    PublishedForgetting,
-)
+from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, HealthCheck, PublishedForgetting
 from clinaudit.reports.schema.exact_comparison import Forgetting
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
@@ -81,38 +74,24 @@ def held_out_shortfalls(rows: Iterable[CertificateRow]) -> list[Shortfall]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedBench:
-    """The certificates of the named patients with what the benchmark says, and the blocks."""
-
-    patients: list[PatientCertificate]
-    blocks: BenchBlocks
-    shortfalls: list[Shortfall]
+#: The certificates of the named patients with what the benchmark says, the blocks, and what lacks patients.
+Weighed = tuple[list[PatientCertificate], BenchBlocks, list[Shortfall]]
+ByPatient = Mapping[str, Sequence[Generation]]
 
 
 def weigh_bench(
-    result: BenchResult,
-    patients: Sequence[PatientCertificate],
-    *,
-    evidence: tuple[RunEvidence, RunEvidence] | None = None,
-) -> WeighedBench:
+    result: BenchResult, patients: Sequence[PatientCertificate], *, evidence: Evidence | None = None
+) -> Weighed:
     """Weigh what the answers and the trials of the model after say of the named patients.
 
     `evidence` is that of both runs: what they write of retained patients' notes is part of the price.
-    Raises `IntegrityError` where the document of the trials is not as it was written.
     """
     named = [patient.patient_id for patient in patients]
-    asked = weigh_answers(result, named)
-    try:
-        tried = weigh_trials(result, named)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise IntegrityError(
-            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
-        ) from None
+    asked, tried = weigh_answers(result, named), weigh_trials(result, named)
     weighed = []
     for patient in patients:
         one = patient.patient_id
-        # Trials are made of all whom the split forgets, and tell nothing of others.
+        # Trials are made of all whom the split forgets, and say nothing of others.
         is_tried = one in result.patients and result.patients[one].role == "forget"
         rows = tried.rows.get(one, [])
         leaks = asked.leaks.get(one, set()) | (tried.leaks if is_tried else set())
@@ -127,7 +106,7 @@ def weigh_bench(
         detectability=tried.detectability,
         collateral=measure_collateral(result, named, evidence),
     )
-    return WeighedBench(weighed, blocks, [*asked.shortfalls, *tried.shortfalls])
+    return weighed, blocks, [*asked.shortfalls, *tried.shortfalls]
 
 
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
@@ -135,7 +114,6 @@ _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 SEALED_CANARIES: Final = "sealed canaries"
 ANSWERS: Final = "answers to a benchmark's questions"
 TRIALS: Final = "whether forgetting survives being tried"
-ByPatient = Mapping[str, Sequence[Generation]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +135,7 @@ class Request:
         given = {
             SEALED_CANARIES: self.canaries is not None,
             ANSWERS: self.bench is not None,
-            TRIALS: self.bench is not None and bool(self.bench.robustness),
+            TRIALS: self.bench is not None and self.bench.robustness is not None,
         }
         return [words for words, is_given in given.items() if is_given]
 
@@ -172,20 +150,6 @@ class Certified:
 
 
 @dataclass(frozen=True, slots=True)
-class _Controls:
-    """The held-out patients of the run after, and how many of them would not pass the rule for named ones."""
-
-    patients: int
-    above: int
-
-    @property
-    def share(self) -> Estimate:
-        if not self.patients:
-            return Estimate(value=None, n=0, reason=_NO_CONTROLS)
-        return estimate_share(self.above, self.patients)
-
-
-@dataclass(frozen=True, slots=True)
 class _Measured:
     """What the evidence of both runs shows of the named patients."""
 
@@ -193,13 +157,15 @@ class _Measured:
     health: list[HealthCheck] = field(default_factory=list)
     #: Patients that each group of the collapse check rests on.
     sizes: Mapping[str, int] = field(default_factory=dict)
-    controls: _Controls = field(default_factory=lambda: _Controls(0, 0))
+    #: The held-out patients of the run after, and how many of them would not pass the rule for named ones.
+    controls: int = 0
+    controls_above: int = 0
     canaries: CanaryCheck | None = None
     blocks: BenchBlocks | None = None
     shortfalls: list[Shortfall] = field(default_factory=list)
 
 
-def certify(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvidence] | None) -> Certified:
+def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certified:
     """Certify the named patients; without the evidence of both runs nothing is shown."""
     if evidence is None:
         measured = _Measured([not_shown(patient_id, PURGED) for patient_id in request.named])
@@ -208,17 +174,13 @@ def certify(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvi
     rows = (row for patient in measured.patients for row in patient.measures)
     measured = replace(measured, shortfalls=held_out_shortfalls(rows))
     if request.bench is not None:
-        weighed = weigh_bench(request.bench, measured.patients, evidence=evidence)
-        measured = replace(
-            measured,
-            patients=weighed.patients,
-            blocks=weighed.blocks,
-            shortfalls=[*measured.shortfalls, *weighed.shortfalls],
-        )
+        patients, blocks, short = weigh_bench(request.bench, measured.patients, evidence=evidence)
+        shortfalls = [*measured.shortfalls, *short]
+        measured = replace(measured, patients=patients, blocks=blocks, shortfalls=shortfalls)
     return _conclude(measured, request, pair)
 
 
-def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEvidence]) -> _Measured:
+def _measure(request: Request, pair: RunPair, evidence: Evidence) -> _Measured:
     named = request.named
     before, after = (read_measures(run) for run in evidence)
     held_out = [_held_out(run, set(named)) for run in (before, after)]
@@ -245,15 +207,14 @@ def _measure(request: Request, pair: RunPair, evidence: tuple[RunEvidence, RunEv
         own_collapsed = has_collapsed(check_group(own, ngram=pair.b.ngram, counts_repetition=False))
         patients.append(certify_patient(patient_id, runs, collapsed=collapsed, own_collapsed=own_collapsed))
     above = sum(after.exceeds(patient, runs.levels_after) for patient in held_out[1])
-    controls = _Controls(len(held_out[1]), above)
-    measured = _Measured(patients, health, sizes, controls)
+    measured = _Measured(patients, health, sizes, len(held_out[1]), above)
     return measured if request.canaries is None else _look_for_canaries(measured, request.canaries, evidence, groups)
 
 
 def _look_for_canaries(
     measured: _Measured,
     sealed: SealedCanaries,
-    evidence: tuple[RunEvidence, RunEvidence],
+    evidence: Evidence,
     groups: Mapping[str, Collection[str]],
 ) -> _Measured:
     """Add the canaries; runs that kept no texts have nothing to look for them in, and then nobody is certified."""
@@ -326,19 +287,16 @@ class _BigramsOfOthers:
         return pairs
 
 
-def _collateral(blocks: BenchBlocks | None) -> dict[str, dict[str, int]]:
-    if blocks is None or blocks.collateral is None:
-        return {}
-    return {one.group: one.bins for one in blocks.collateral}
-
-
 def _model_of(run: ComparedRun) -> CertifiedModel:
     identity = read_identity(run.record)
     return CertifiedModel(digest=run.model, name=identity.model_name, audited=identity.date)
 
 
 def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified:
-    patients, health, controls = measured.patients, measured.health, measured.controls
+    patients, health = measured.patients, measured.health
+    share = Estimate(value=None, n=0, reason=_NO_CONTROLS)
+    if measured.controls:
+        share = estimate_share(measured.controls_above, measured.controls)
     verdict = worst_of(patient.verdict for patient in patients)
     collapsed = has_collapsed(health)
     reasons = {reason for patient in patients for reason in patient.reasons}
@@ -349,7 +307,7 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
         trigger=request.trigger,
         has_reference=request.reference is not None,
         collapsed=collapsed,
-        controls_above_level=exact_estimate(controls.share),
+        controls_above_level=exact_estimate(share),
         health=health,
         differences=list(pair.differences),
         patients=patients,
@@ -357,23 +315,24 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
         canaries=measured.canaries,
         bench=measured.blocks,
     )
+    collateral = None if measured.blocks is None else measured.blocks.collateral
     exact = Forgetting(
         verdict=verdict,
         named=len(patients),
         patients={of: sum(patient.verdict == of for patient in patients) for of in FORGETTING_VERDICTS},
         leaked_before=sum(patient.leaked_before for patient in patients),
-        controls=controls.patients,
-        controls_above=controls.above,
-        controls_above_level=controls.share,
+        controls=measured.controls,
+        controls_above=measured.controls_above,
+        controls_above_level=share,
         collapsed=collapsed,
         health=health,
         reasons=sorted(reasons),
         run_reasons=sorted(reasons & OF_THE_RUNS),
         beside=request.beside,
-        collateral=_collateral(measured.blocks),
+        collateral={one.group: one.bins for one in collateral or ()},
     )
     published = coarsen_forgetting(exact, group_sizes=measured.sizes)
     if published.controls is not None:
-        share = share_range(published.controls.above, published.controls.within)
-        published = published.model_copy(update={"controls_above_level": share})
+        shown = share_range(published.controls.above, published.controls.within)
+        published = published.model_copy(update={"controls_above_level": shown})
     return Certified(certificate, exact, published)

@@ -1,7 +1,7 @@
 """What answers to a benchmark's questions keep of the named patients, beside patients never trained on.
 
 Owns the measures, the rule for one patient, and the test of all named ones together (docs/comparing-runs.md). The level
-is the one of the audit's figures: split conformal. Knows nothing of files.
+is the one of the audit's figures: split conformal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -22,20 +22,18 @@ from clinaudit.audit.unlearning.certificate.compared_answers import (
     kept_share,
     mean_of,
 )
-from clinaudit.audit.unlearning.certificate.held_out_level import (
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     LARGEST_SHARE,
     LEVEL_PATIENTS,
     Level,
-    cannot_fail,
+    Reasons,
     find_level,
     is_above,
-    why_it_says_nothing,
-    with_reference,
+    judge,
 )
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
-from clinaudit.reports.schema.comparison import FigureVerdict
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
 
 KEPT: Final = "answers as in the notes (1 − AFE)"
@@ -52,6 +50,7 @@ NOT_ASKED: Final = "the benchmark asks nothing about the patient"
 NEVER_TRAINED: Final = "the benchmark says that the patient was never trained on"
 NO_ANSWER: Final = "no answer on the patient has this figure"
 FEW_NEVER_TRAINED: Final = f"fewer than {LEVEL_PATIENTS} patients never trained on make the level of answers"
+_OF_ANSWERS: Final = Reasons(above=ABOVE_LEVEL, missing=NO_ANSWER, few=FEW_NEVER_TRAINED)
 NO_MODEL: Final = "no such model was evaluated"
 #: Drawn permutations; where there are fewer in all, every one is looked at.
 _PERMUTATIONS: Final = 9_999
@@ -85,6 +84,21 @@ class _Measured:
     levels: Mapping[Place, Level]
     levels_reference: Mapping[Place, Level]
 
+    def row(self, patient: str, place: Place) -> QuestionRow:
+        """Return what one measure of a patient shows."""
+        value = self.after[patient][place]
+        judged = judge(
+            value,
+            self.levels[place],
+            reference=(self.reference.get(patient, {}).get(place), self.levels_reference.get(place)),
+            largest=LARGEST_SHARE,
+            reasons=_OF_ANSWERS,
+            # What keeps nothing is within any level, even an unknown one.
+            zero_is_within=True,
+        )
+        before = self.before.get(patient, {}).get(place)
+        return QuestionRow(use=place[0], measure=place[1], before=before, after=value, **judged._asdict())
+
 
 def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
     """Return what the answers of the model after say of the named patients."""
@@ -106,7 +120,7 @@ def weigh_answers(result: BenchResult, named: Sequence[str]) -> Questioned:
         if of is None or of.role == "never_trained" or patient not in after:
             lacking[patient] = {NEVER_TRAINED if of is not None and of.role == "never_trained" else NOT_ASKED}
         else:
-            rows[patient] = _certify(patient, measured)
+            rows[patient] = [measured.row(patient, place) for place in after[patient]]
             lacking[patient] = {row.reason for row in rows[patient] if row.status == "not shown" and row.reason}
     groups, shortfalls = _compare_together(result, measured, sorted(rows), controls)
     together = {ABOVE_TOGETHER} if any(group.is_above for group in groups) else set()
@@ -152,40 +166,6 @@ def enough_to_permute(controls: int, *, tests: int) -> int | None:
     None where no number up to 1,000 is enough: there are no controls.
     """
     return next((named for named in range(1, _MOST_NAMED + 1) if tests / comb(controls + named, named) <= ALPHA), None)
-
-
-def _certify(patient: str, measured: _Measured) -> list[QuestionRow]:
-    return [_certify_measure(patient, place, measured) for place in measured.after[patient]]
-
-
-def _certify_measure(patient: str, place: Place, measured: _Measured) -> QuestionRow:
-    value = measured.after[patient][place]
-    reference = measured.reference.get(patient, {}).get(place)
-    never_trained = measured.levels[place]
-    level = with_reference(never_trained, reference, measured.levels_reference.get(place))
-    status: FigureVerdict = "forgotten"
-    reason = None
-    if is_above(value, level):
-        status, reason = "still leaks", ABOVE_LEVEL
-    elif value is None:
-        status, reason = "not shown", NO_ANSWER
-    elif level.value is None and value > 0:
-        # What keeps nothing is within any level, even an unknown one.
-        status, reason = "not shown", FEW_NEVER_TRAINED
-    elif cannot_fail(level, LARGEST_SHARE):
-        status, reason = "says nothing", why_it_says_nothing(never_trained, LARGEST_SHARE)
-    use, name = place
-    return QuestionRow(
-        use=use,
-        measure=name,
-        before=measured.before.get(patient, {}).get(place),
-        after=value,
-        level=level.value,
-        controls=never_trained.patients,
-        reference=reference,
-        status=status,
-        reason=reason,
-    )
 
 
 def _levels(values: ByPatient, controls: Collection[str]) -> dict[Place, Level]:

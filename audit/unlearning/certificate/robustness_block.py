@@ -1,27 +1,24 @@
 """The robustness tests in a certificate: what leaks under them, and whether a reader can tell who was forgotten.
 
 Owns which trials are weighed, against which floor, and how many patients would be enough to say that nobody can be
-told apart (docs/comparing-runs.md). Each trial is weighed by the mean of all whom a split forgets, and all trials
-together by the most that they get of each named patient: a mean hides the one who leaks. Knows nothing of how a trial
-was made.
+distinguished (docs/comparing-runs.md). Each trial is weighed by the mean of all whom a split forgets, and all trials
+together by the most that they get of each named patient: a mean hides the one who leaks.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
-from clinaudit.audit.unlearning.certificate.held_out_level import (
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     LARGEST_SHARE,
     LEVEL_PATIENTS,
-    Level,
-    cannot_fail,
+    Reasons,
     find_level,
-    is_above,
-    why_it_says_nothing,
-    with_reference,
+    judge,
 )
+from clinaudit.audit.unlearning.evaluation.robustness.document import Detected, Figure, RobustnessDocument, TriedFigures
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
@@ -31,15 +28,16 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessRow,
     RobustnessStatus,
 )
-from clinaudit.reports.schema.comparison import FigureVerdict
-from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.unlearning import TrialName
 
 #: What a trial is weighed by: an answer that repeats the question leaks nothing.
 WEIGHED: Final = {"ls_echo_free": "leakage score beyond the question", "rouge_l": "ROUGE-L recall"}
 SAMPLED: Final = "asked again and again"
 ROUNDED: Final = "weights rounded to 4 bits"
 OTHER_FORM: Final = "asked in the other form"
-RELEARNED: Final = {
+_TRIALS: Final[Mapping[str, TrialName]] = {ROUNDED: "quantization", OTHER_FORM: "other_form"}
+RELEARNED: Final[Mapping[TrialName, str]] = {
     "questions_1": "fine-tuned for a few steps on one question of another forgotten patient",
     "questions_5": "fine-tuned for a few steps on five such questions",
     "retained_notes": "fine-tuned for a few steps on notes of retained patients",
@@ -55,15 +53,12 @@ WORST_TRIAL: Final = "the most that a trial gets of one patient"
 WORST_ABOVE: Final = "what a trial gets of the patient at most is above the level of patients never trained on"
 NOT_TRIED: Final = "this was not tried"
 NO_FLOOR: Final = "there is nothing to compare it with"
+_OF_TRIALS: Final = Reasons(above=WORST_ABOVE, missing=NOT_TRIED, few=NO_FLOOR)
 TOLD_APART: Final = "telling forgotten patients from those never trained on"
-#: So near 0.5 the AUROC must be held that nobody counts as told apart [choice].
+#: So near 0.5 the AUROC must be held that nobody counts as distinguishable [choice].
 _MARGIN: Final = 0.1
 #: Of the normal distribution, which 95% lie within on both sides.
 _NORMAL: Final = 1.959964
-#: Fields of a trial: never-trained patients, tried likewise, and the difference to them.
-_FLOOR: Final = "never_trained"
-_ABOVE: Final = "above_never_trained"
-Block = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +77,21 @@ class Tried:
 def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
     """Return what the trials of the model after say; nothing where none was made."""
     block = result.robustness
-    if not block:
+    if block is None:
         return Tried(None, None, set(), [])
+    reference = result.reference_robustness or RobustnessDocument()
     forgotten = {patient for patient, of in result.patients.items() if of.role == "forget"}
-    own, other = _trials(block), _trials(result.reference_robustness or {})
+    own = _trials(block)
+    other = {} if result.reference_robustness is None else _trials(reference)
     rows = [_weigh(place, trial, other.get(place)) for place, trial in own.items()]
-    robustness = RobustnessBlock(
-        patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]
+    detectability = None if block.detectability is None else _detect(block.detectability)
+    return Tried(
+        RobustnessBlock(patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]),
+        detectability,
+        {LEAKS[row.test] for row in rows if row.status == "leak"},
+        [*([] if detectability is None else _too_few(detectability)), *_too_few_for_one(block)],
+        _weigh_by_patient(block, reference, sorted(forgotten & set(named))),
     )
-    detectability = _detect(block)
-    shortfalls = [*([] if detectability is None else _too_few(detectability)), *_too_few_for_one(block)]
-    leaks = {LEAKS[row.test] for row in rows if row.status == "leak"}
-    by_patient = _weigh_by_patient(block, result.reference_robustness or {}, sorted(forgotten & set(named)))
-    return Tried(robustness, detectability, leaks, shortfalls, by_patient)
 
 
 def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
@@ -109,34 +106,37 @@ def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _WeighedTrial:
-    value: Estimate
-    floor: Estimate
-    difference: Estimate
+    value: PublishedEstimate
+    floor: PublishedEstimate
+    difference: PublishedEstimate
 
 
-def _trials(block: Block) -> dict[tuple[str, str], _WeighedTrial]:
-    """Return test and measure to what came of it, of one model; empty where nothing was tried."""
-    if not block:
-        return {}
-    asked = str(max(_path(block, "options", "leak_at") or [1]))
+def _shown(figure: Figure | None, *reasons: str | None) -> PublishedEstimate:
+    """Return a figure; where there is none, the first reason that is known."""
+    if figure is not None:
+        return figure.published()
+    return PublishedEstimate(reason=next((reason for reason in reasons if reason), NOT_TRIED))
+
+
+def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _WeighedTrial]:
+    """Return test and measure to what came of it, of one model."""
+    asked, tried = str(max(block.options.leak_at)), block.trials()
     found: dict[tuple[str, str], _WeighedTrial] = {}
     for metric in WEIGHED:
-        # Test -> where its figures stand of forgotten and of never-trained patients, and of the difference.
-        paths: dict[str, list[tuple[str, ...]]] = {
-            SAMPLED: [("sampling", of, metric, asked) for of in ("forget", _FLOOR, _ABOVE)],
-            ROUNDED: [
-                ("quantization", "forget", "after", metric),
-                ("quantization", _FLOOR, "after", metric),
-                ("quantization", _ABOVE, metric),
-            ],
-            OTHER_FORM: [
-                ("paraphrase", "other_form", "after", metric),
-                ("paraphrase", "other_form", _FLOOR, "after", metric),
-                ("paraphrase", "other_form", _ABOVE, metric),
-            ],
-        }
-        for test, own in paths.items():
-            found[test, metric] = _WeighedTrial(*(_estimate(block, *path) for path in own))
+        groups = ("forget", "never_trained", "above_never_trained")
+        sampled = (getattr(block.sampling, group, {}).get(metric, {}) for group in groups)
+        found[SAMPLED, metric] = _WeighedTrial(*(_shown(at.get(asked)) for at in sampled))
+        for test, name in _TRIALS.items():
+            trial = tried.get(name)
+            if trial is None:
+                found[test, metric] = _WeighedTrial(*[_shown(None)] * 3)
+                continue
+            floor = trial.never_trained or TriedFigures()
+            found[test, metric] = _WeighedTrial(
+                _shown(trial.after.get(metric), trial.reason),
+                _shown(floor.after.get(metric), floor.reason, trial.reason),
+                _shown(trial.above_never_trained.get(metric), trial.reason),
+            )
     return found
 
 
@@ -145,117 +145,98 @@ def _weigh(place: tuple[str, str], trial: _WeighedTrial, reference: _WeighedTria
     return RobustnessRow(
         test=test,
         measure=WEIGHED[metric],
-        value=exact_estimate(trial.value),
-        floor=exact_estimate(trial.floor),
-        difference=exact_estimate(trial.difference),
-        reference=exact_estimate(Estimate(value=None, n=0, reason=NOT_TRIED) if reference is None else reference.value),
+        value=trial.value,
+        floor=trial.floor,
+        difference=trial.difference,
+        reference=_shown(None) if reference is None else reference.value,
         status=_status(trial, reference),
     )
 
 
 def _status(trial: _WeighedTrial, reference: _WeighedTrial | None) -> RobustnessStatus:
-    if trial.difference.low is None:
+    low = trial.difference.confidence_low
+    if low is None:
         return "open"
-    if trial.difference.low <= 0 or _vouches(reference, trial):
-        return "within"
-    return "leak"
+    return "within" if low <= 0 or _vouches(reference, trial) else "leak"
 
 
 def _vouches(reference: _WeighedTrial | None, trial: _WeighedTrial) -> bool:
     """Whether a retrained model gives as much, and is itself not shown to be above its own floor."""
     if reference is None or reference.value.value is None or trial.value.value is None:
         return False
-    own = reference.difference.low
+    own = reference.difference.confidence_low
     return own is not None and own <= 0 and reference.value.value >= trial.value.value
 
 
-def _weigh_by_patient(block: Block, reference: Block, named: Sequence[str]) -> dict[str, list[QuestionRow]]:
+def _weigh_by_patient(
+    block: RobustnessDocument, reference: RobustnessDocument, named: Sequence[str]
+) -> dict[str, list[QuestionRow]]:
     """Return each patient's rows; none of a measure where too few never-trained patients were tried for a level."""
     rows: dict[str, list[QuestionRow]] = {}
     for metric, words in WEIGHED.items():
-        own, floor = (_worst(block, group, metric) for group in ("forget", _FLOOR))
-        theirs, their_floor = (_worst(reference, group, metric) for group in ("forget", _FLOOR))
-        never_trained, their_level = find_level(list(floor.values())), find_level(list(their_floor.values()))
-        if never_trained.value is None:
+        own, theirs = _worst(block, "forget", metric), _worst(reference, "forget", metric)
+        held_out, their_level = (
+            find_level(list(_worst(one, "never_trained", metric).values())) for one in (block, reference)
+        )
+        if held_out.value is None:
             continue
         for patient in (one for one in named if one in own):
-            level = with_reference(never_trained, theirs.get(patient), their_level)
-            status, reason = _status_of_one(own[patient], never_trained, level)
-            row = QuestionRow(
-                use=TRIED,
-                measure=words,
-                before=None,
-                after=own[patient],
-                level=level.value,
-                controls=never_trained.patients,
-                reference=theirs.get(patient),
-                status=status,
-                reason=reason,
+            judged = judge(
+                own[patient],
+                held_out,
+                reference=(theirs.get(patient), their_level),
+                largest=LARGEST_SHARE,
+                reasons=_OF_TRIALS,
             )
+            row = QuestionRow(use=TRIED, measure=words, before=None, after=own[patient], **judged._asdict())
             rows.setdefault(patient, []).append(row)
     return rows
 
 
-def _too_few_for_one(block: Block) -> list[Shortfall]:
+def _too_few_for_one(block: RobustnessDocument) -> list[Shortfall]:
     """Return that no patient can be weighed alone, where somebody was tried and too few make the level."""
-    tried, floor = (_path(block, "by_patient", group) or {} for group in ("forget", _FLOOR))
+    tried, floor = (block.by_patient.get(group, {}) for group in ("forget", "never_trained"))
     if not tried or len(floor) >= LEVEL_PATIENTS:
         return []
     return [Shortfall(figure=WORST_TRIAL, group="controls", patients=len(floor), enough=LEVEL_PATIENTS)]
 
 
-def _status_of_one(value: float, never_trained: Level, level: Level) -> tuple[FigureVerdict, str | None]:
-    if is_above(value, level):
-        return "still leaks", WORST_ABOVE
-    if cannot_fail(level, LARGEST_SHARE):
-        return "says nothing", why_it_says_nothing(never_trained, LARGEST_SHARE)
-    return "forgotten", None
-
-
-def _worst(block: Block, group: str, metric: str) -> dict[str, float]:
-    by_patient: Mapping[str, Mapping[str, float]] = _path(block, "by_patient", group) or {}
+def _worst(block: RobustnessDocument, group: str, metric: str) -> dict[str, float]:
+    by_patient = block.by_patient.get(group, {})
     return {patient: own[metric] for patient, own in by_patient.items() if metric in own}
 
 
-def _relearned(block: Block) -> list[RobustnessRow]:
+def _relearned(block: RobustnessDocument) -> list[RobustnessRow]:
     """Return what a few steps of training bring back: shown, since nobody trains a model that is only asked."""
-    nothing = exact_estimate(Estimate(value=None, n=0, reason=NO_FLOOR))
+    nothing, tried = PublishedEstimate(reason=NO_FLOOR), block.trials()
     return [
         RobustnessRow(
             test=words,
             measure=f"{WEIGHED[metric]}, share of what was lost that comes back",
-            value=exact_estimate(_estimate(block, "relearning", what, "recovery", metric)),
+            value=_shown(tried[what].recovery.get(metric), tried[what].reason),
             floor=nothing,
-            difference=exact_estimate(_estimate(block, "relearning", what, "recovery_beyond_reference", metric)),
+            difference=_shown(tried[what].recovery_beyond_reference.get(metric), tried[what].reason),
             reference=nothing,
             status=None,
         )
         for what, words in RELEARNED.items()
         for metric in WEIGHED
-        if _path(block, "relearning", what) is not None
+        if what in tried
     ]
 
 
-def _detect(block: Block) -> DetectabilityBlock | None:
-    found = _path(block, "detectability")
-    if not isinstance(found, Mapping):
-        return None
-    traits: Mapping[str, Any] = found["traits"]
+def _detect(found: Detected) -> DetectabilityBlock:
     # Behind a filter most traits cannot be read of anybody: that is no lack of patients.
-    read = [trait["patients"] for trait in traits.values() if any(trait["patients"].values())]
+    read = [trait.patients for trait in found.traits.values() if any(trait.patients.values())]
+    rows = [
+        DetectabilityRow(trait=name, auroc=trait.auroc.published(), p_value=trait.p_value, told_apart=trait.told_apart)
+        for name, trait in found.traits.items()
+    ]
     return DetectabilityBlock(
-        told_apart=found["told_apart"],
+        told_apart=found.told_apart,
         forgotten=min((patients["forget"] for patients in read), default=0),
         never_trained=min((patients["never_trained"] for patients in read), default=0),
-        rows=[
-            DetectabilityRow(
-                trait=name,
-                auroc=exact_estimate(_estimate(block, "detectability", "traits", name, "auroc")),
-                p_value=trait["p_value"],
-                told_apart=trait["told_apart"],
-            )
-            for name, trait in traits.items()
-        ],
+        rows=rows,
     )
 
 
@@ -266,27 +247,3 @@ def _too_few(block: DetectabilityBlock) -> list[Shortfall]:
     if enough is not None and block.forgotten >= enough:
         return []
     return [Shortfall(figure=TOLD_APART, group="named", patients=block.forgotten, enough=enough)]
-
-
-def _estimate(block: Block, *path: str) -> Estimate:
-    found = _path(block, *path)
-    if not isinstance(found, Mapping):
-        reason = _reason(block, path)
-        return Estimate(value=None, n=0, reason=reason)
-    low, high = found["interval"]
-    return Estimate(value=found["value"], low=low, high=high, reason=found.get("reason"))
-
-
-def _reason(block: Block, path: Sequence[str]) -> str:
-    """Return why a trial has no figure: the innermost part that says so."""
-    reasons = [_path(block, *path[:end], "reason") for end in range(len(path), 0, -1)]
-    return next((reason for reason in reasons if isinstance(reason, str)), NOT_TRIED)
-
-
-def _path(block: Block, *path: str) -> Any:
-    found: Any = block
-    for name in path:
-        if not isinstance(found, Mapping) or name not in found:
-            return None
-        found = found[name]
-    return found

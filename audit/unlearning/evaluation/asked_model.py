@@ -1,12 +1,11 @@
 """One model that is asked the questions of a benchmark: greedily, by sampling, or teacher-forced.
 
-Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is
-not in the prompt, and no repetition guard cuts an answer: it would hide a collapse. Knows nothing of scores, of files
-that are written, or of who is to be forgotten.
+Owns how answers are decoded and what is read of the model's probabilities (docs/unlearning.md). The note is not in the
+prompt, and no repetition guard cuts an answer: it would hide a collapse.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
@@ -17,10 +16,10 @@ from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
-from clinaudit.audit.unlearning.methods.batches import Example, pad_rows
+from clinaudit.audit.unlearning.methods.batches import IGNORED, Example, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question
-from clinaudit.audit.unlearning.methods.loaded_model import load_in_float32
-from clinaudit.audit.unlearning.methods.losses import IGNORED, row_token_losses
+from clinaudit.audit.unlearning.methods.model_in_training import load_in_float32
+from clinaudit.audit.unlearning.methods.objectives import row_token_losses
 from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
@@ -55,21 +54,15 @@ class Answerer(Protocol):
         ...
 
     def answer(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> list[Answer]:
-        """Return the greedy answers; `advance` is told of answers as they are there."""
-        ...
-
-    def sample(
         self,
         questions: Sequence[Question],
         form: QuestionForm,
         *,
-        count: int,
-        seed: int,
+        count: int = 0,
+        seed: int = 0,
         advance: Advance | None = None,
     ) -> list[Answer]:
-        """Return `count` sampled answers a question."""
+        """Return the greedy answers, or `count` sampled ones a question; `advance` learns of answers as they come."""
         ...
 
 
@@ -92,25 +85,20 @@ class AskedModel:
     """
 
     def __init__(
-        self,
-        name: str,
-        network: Any,
-        tokenizer: ModelTokenizer,
-        *,
-        context_length: int,
-        stop_token_ids: frozenset[int],
+        self, name: str, network: Any, tokenizer: ModelTokenizer, *, context_length: int, stop_token_ids: frozenset[int]
     ) -> None:
-        """`context_length` is what prompt and answer may have together, in tokens; `stop_token_ids` end an answer."""
+        """`stop_token_ids` end an answer."""
         from transformers import GenerationConfig
 
         self.name = name
         self.network: Any = network.eval()
         self.tokenizer = tokenizer
         self.prompts = QuestionPrompts(tokenizer)
-        self._context_length = context_length
+        #: What prompt and answer may have together, in tokens.
+        self.context_length = context_length
         self._stop_token_ids = stop_token_ids | self.prompts.stop_token_ids
         untyped: Any = GenerationConfig
-        # `generate` takes from here what it is not told: a model's own file may ask for sampling or penalties.
+        # `generate` takes from here what it is not given: a model's own file may ask for sampling or penalties.
         self.network.generation_config = untyped()
 
     @classmethod
@@ -129,36 +117,35 @@ class AskedModel:
             stop_token_ids=files.stop_token_ids,
         )
 
-    @property
-    def context_length(self) -> int:
-        """What prompt and answer may have together, in tokens."""
-        return self._context_length
-
     def answer(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> list[Answer]:
-        """Return the greedy answers, in the order of the questions.
-
-        `advance` is told of answers as they are there. Raises `BadInputError` where a question fills the model's
-        context.
-        """
-        return self._decode(questions, form, samples=(0,), seed=0, advance=advance)
-
-    def sample(
         self,
         questions: Sequence[Question],
         form: QuestionForm,
         *,
-        count: int,
-        seed: int,
+        count: int = 0,
+        seed: int = 0,
         advance: Advance | None = None,
     ) -> list[Answer]:
-        """Return `count` answers a question drawn at temperature 1, samples 1 to `count`, question by question.
+        """Return the greedy answers, in the order of the questions; with a `count`, so many samples of each instead.
 
-        Each token is the inverse of the predicted distribution at a number that depends on the seed, the question's
-        id, the sample and the token's place alone: other questions and batches change no draw.
+        Samples, 1 to `count`, are drawn at temperature 1: each token is the inverse of the predicted distribution at a
+        number that depends on the seed, the question's id, the sample and the token's place alone, so that other
+        questions and batches change no draw. `advance` learns of answers as they come. Raises `BadInputError` where a
+        question fills the model's context.
         """
-        return self._decode(questions, form, samples=range(1, count + 1), seed=seed, advance=advance)
+        asked = list(self._asked(questions, form, range(1, count + 1) if count else (0,)))
+        answers: dict[tuple[str, int], Answer] = {}
+        # Together only what has the same room: no row is decoded beyond the context for another's sake.
+        ordered = sorted(asked, key=lambda one: (-one.room, -len(one.prompt_ids)))
+        for room, alike in groupby(ordered, key=lambda one: one.room):
+            for batch in _batches(list(alike), ANSWERED_AT_ONCE):
+                for one, token_ids in zip(batch, self._generate(batch, room=room, seed=seed), strict=True):
+                    text, _ = self.tokenizer.decode_with_spans(token_ids)
+                    key = one.qa_id, one.sample
+                    answers[key] = Answer(self.name, one.qa_id, text.strip(), token_ids, sample=one.sample)
+                if advance is not None:
+                    advance(len(batch))
+        return [answers[one.qa_id, one.sample] for one in asked]
 
     def exact_memorization(
         self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
@@ -192,19 +179,15 @@ class AskedModel:
         return self._read(texts, losses, advance=advance)
 
     def _read(
-        self,
-        texts: Sequence[Example],
-        measure: Callable[["Tensor", "Tensor"], list[Value]],
-        *,
-        advance: Advance | None,
+        self, texts: Sequence[Example], measure: Callable[["Tensor", "Tensor"], list[Value]], *, advance: Advance | None
     ) -> list[Value]:
         """Return what `measure` says of each text's logits and labels: (b, s, v), (b, s) -> b values."""
         import torch
 
-        too_long = sum(len(text.token_ids) > self._context_length for text in texts)
+        too_long = sum(len(text.token_ids) > self.context_length for text in texts)
         if too_long:
             raise BadInputError(
-                f"{too_long} of {len(texts)} texts are longer than the {self._context_length} tokens that the model "
+                f"{too_long} of {len(texts)} texts are longer than the {self.context_length} tokens that the model "
                 f"{self.name} reads at once; shorten questions and answers in --qa FILE and build the benchmark again"
             )
         values: dict[int, Value] = {}
@@ -218,41 +201,17 @@ class AskedModel:
                     advance(len(places))
         return [values[place] for place in range(len(texts))]
 
-    def _decode(
-        self,
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        samples: Iterable[int],
-        seed: int,
-        advance: Advance | None,
-    ) -> list[Answer]:
-        asked = list(self._asked(questions, form, samples))
-        answers: dict[tuple[str, int], Answer] = {}
-        # Together only what has the same room: no row is decoded beyond the context for another's sake.
-        ordered = sorted(asked, key=lambda one: (-one.room, -len(one.prompt_ids)))
-        for room, alike in groupby(ordered, key=lambda one: one.room):
-            for batch in _batches(list(alike), ANSWERED_AT_ONCE):
-                for one, token_ids in zip(batch, self._generate(batch, room=room, seed=seed), strict=True):
-                    text, _ = self.tokenizer.decode_with_spans(token_ids)
-                    key = one.qa_id, one.sample
-                    answers[key] = Answer(self.name, one.qa_id, text.strip(), token_ids, sample=one.sample)
-                if advance is not None:
-                    advance(len(batch))
-        return [answers[one.qa_id, one.sample] for one in asked]
-
-    def _asked(self, questions: Sequence[Question], form: QuestionForm, samples: Iterable[int]) -> Iterator[_Asked]:
+    def _asked(self, questions: Sequence[Question], form: QuestionForm, samples: Sequence[int]) -> Iterator[_Asked]:
         prompts = [self.prompts.prompt_ids(question.text(form)) for question in questions]
-        too_long = sum(len(prompt) >= self._context_length for prompt in prompts)
+        too_long = sum(len(prompt) >= self.context_length for prompt in prompts)
         if too_long:
             raise BadInputError(
-                f"{too_long} of {len(prompts)} questions leave no room for an answer in the {self._context_length} "
+                f"{too_long} of {len(prompts)} questions leave no room for an answer in the {self.context_length} "
                 f"tokens of the model {self.name}; shorten them in --qa FILE and build the benchmark again"
             )
-        numbers = tuple(samples)
         for question, prompt in zip(questions, prompts, strict=True):
-            room = min(MOST_ANSWER_TOKENS, self._context_length - len(prompt))
-            for sample in numbers:
+            room = min(MOST_ANSWER_TOKENS, self.context_length - len(prompt))
+            for sample in samples:
                 yield _Asked(question.qa_id, sample, prompt, room)
 
     def _generate(self, batch: Sequence[_Asked], *, room: int, seed: int) -> list[tuple[int, ...]]:

@@ -7,19 +7,28 @@ with the same command and gives the same bytes; a model more may be given then (
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
-from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, find_before, read_models, splits_of
+from clinaudit.audit.unlearning.evaluation.given_models import (
+    GivenModel,
+    ModelPlace,
+    find_before,
+    read_models,
+    splits_of,
+)
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
-from clinaudit.audit.unlearning.evaluation.participants import Participant, Setup, take_part
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.participants import (
+    Participant,
+    filter_name,
+    forgotten_names,
+    take_part,
+)
 from clinaudit.audit.unlearning.evaluation.result_files import (
     FORMAT,
     PAGE_FILE,
@@ -27,18 +36,48 @@ from clinaudit.audit.unlearning.evaluation.result_files import (
     scores_file,
     write_result,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.stages import require_memory
-from clinaudit.audit.unlearning.methods.job import describe_machine
-from clinaudit.audit.unlearning.methods.rate_choice import tuning_patients
-from clinaudit.audit.unlearning.metrics.given_scores import load_embedder, load_entailment
+from clinaudit.audit.unlearning.evaluation.robustness.block import Findings, describe_block
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions, Setup
+from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory
+from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
+from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
+from clinaudit.audit.unlearning.metrics.given_answers import load_embedder, load_entailment
 from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.exports.unlearning import unlearning_files
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.version import VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRequest:
+    """One evaluation."""
+
+    models: tuple[ModelPlace, ...]
+    bench: Path
+    out: Path
+    #: Of models made elsewhere.
+    split_name: str | None = None
+    form: QuestionForm = "addressed"
+    #: Whether a filter of the forgotten patients' names stands before the baseline as a reference.
+    has_prompt_filter: bool = False
+    #: The model that the others are compared with; None: the baseline.
+    before: str | None = None
+    #: The model that adapters were trained on.
+    base_model: Path | None = None
+    #: The directory of an encoder; None: the installed package.
+    embeddings: Path | None = None
+    #: The directory of a model of inference; None: rules.
+    nli: Path | None = None
+    #: Where the benchmark's corpus lies now, if elsewhere than when it was built.
+    corpus: Path | None = None
+    #: Of samples and of the bootstrap.
+    seed: int = 0
+    #: Whether the robustness tests are run.
+    has_robustness: bool = True
+    robustness: RobustnessOptions = field(default_factory=RobustnessOptions)
+
 
 _SETTINGS: Final = "evaluation.json"
 _PIECES: Final = "pieces"
@@ -91,17 +130,23 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             settle_settings(run.work / _SETTINGS, settings, what="this evaluation")
             setup = Setup(
                 bench=given.bench,
-                splits=given.splits,
                 form=request.form,
                 seed=request.seed,
                 embedder=embedder,
                 entailment=entailment,
-                robustness=request.robustness if request.has_robustness else None,
-                pieces=Pieces(run.work / _PIECES),
+                has_robustness=request.has_robustness,
+                options=request.robustness,
                 work=run.work,
                 progress=progress,
             )
-            taking_part = take_part(given.models, setup, before=given.before, filtered=request.has_prompt_filter)
+            taking_part = take_part(
+                given.models,
+                setup,
+                splits=given.splits,
+                pieces=Pieces(run.work / _PIECES),
+                before=given.before,
+                filtered=request.has_prompt_filter,
+            )
             progress.say("writing the documents and the page")
             evaluation = _describe(given, setup, taking_part)
             documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
@@ -188,7 +233,7 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
         if given.before is not None:
             beside = BesideBefore(before=given.before.name, answers={one.name: one.answers for one in own})
         scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making, beside=beside)
-        if setup.robustness is not None:
+        if setup.has_robustness:
             robustness[split.name] = {
                 "format": FORMAT,
                 "bench": given.bench.digest,
@@ -199,14 +244,6 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
 
 
 def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
-    plan = BlockPlan(
-        bench=given.bench,
-        split=split,
-        form=setup.form,
-        seed=setup.seed,
-        options=setup.robustness or RobustnessOptions(),
-        entailment_metric=setup.entailment.metric,
-    )
     set_aside = set(given.set_aside.get(split.name, ()))
     counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
     findings = {
@@ -222,7 +259,9 @@ def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequenc
         return None if name is None or name == own_name else findings[name]
 
     return {
-        name: describe_block(name, found, plan, baseline=beside(baseline, name), reference=beside(reference, name))
+        name: describe_block(
+            name, found, setup, split, baseline=beside(baseline, name), reference=beside(reference, name)
+        )
         for name, found in findings.items()
     }
 
@@ -236,10 +275,7 @@ def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Particip
                 "kind": one.kind,
                 "split": None if one.split is None else one.split.name,
                 "digest": one.model.files.digest,
-                "made_from": one.model.made_from,
-                "method": one.model.method,
-                "learning_rate": one.model.learning_rate,
-                "chose_rate": one.model.chose_rate,
+                **{name: getattr(one.model, name) for name in ("made_from", "method", "learning_rate", "chose_rate")},
                 "trained_form": one.model.form,
                 "training": one.model.training,
             }
@@ -248,7 +284,7 @@ def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Particip
         "documents": {
             split.name: {
                 "scores": scores_file(split),
-                "robustness": None if setup.robustness is None else robustness_file(split),
+                "robustness": robustness_file(split) if setup.has_robustness else None,
             }
             for split in given.splits
         },

@@ -1,7 +1,7 @@
 """The models that are evaluated together: what each of them is, and by which split it is measured.
 
-Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote tells by its `unlearn.json`, of any
-other the command tells. Loads no weights. Knows nothing of questions or scores.
+Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote says what it is in its `unlearn.json`,
+of any other the command says it. Loads no weights.
 """
 
 from collections.abc import Mapping, Sequence
@@ -122,7 +122,10 @@ def _read_model(
     place: ModelPlace, bench: Bench, *, split: Split | None, is_before: bool, base: Path | None
 ) -> GivenModel:
     record = read_record(place.directory)
-    files = _inspect(place.directory, base)
+    if base is not None and is_adapter(place.directory):
+        files = inspect_adapted(place.directory, base=base)
+    else:
+        files = inspect_model(place.directory)
     if record is None:
         if split is None and not is_before:
             raise UsageError(
@@ -160,12 +163,4 @@ def _described(place: ModelPlace, files: ModelFiles, record: Mapping[str, Any], 
         chose_rate=bool(plan["rates"]) if is_unlearned else False,
         learning_rate=record["learning_rate"],
         training=plan["training"],
-    )
-
-
-def _inspect(directory: Path, base: Path | None) -> ModelFiles:
-    return (
-        inspect_adapted(directory, base=base)
-        if base is not None and is_adapter(directory)
-        else inspect_model(directory)
     )

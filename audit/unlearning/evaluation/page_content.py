@@ -1,17 +1,23 @@
 """The documents of an evaluation as the records that its page is made of.
 
-Owns which part of a document goes where, and that neither an id nor a text goes along. Computes no figure. Knows
-nothing of how a page looks.
+Owns which part of a document goes where, and that neither an id nor a text goes along. Computes no figure.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import name_of, taxonomy
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PANEL_TASKS
+from clinaudit.audit.unlearning.benchmark.panel.agreement import PANEL_TASKS
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Split
 from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.audit.unlearning.benchmark.taxonomy import name_of, taxonomy
+from clinaudit.audit.unlearning.evaluation.readings import read_each_model
+from clinaudit.audit.unlearning.evaluation.robustness.document import (
+    Figure,
+    Figures,
+    RobustnessDocument,
+    TriedFigures,
+)
 from clinaudit.audit.unlearning.metrics.means import CATEGORY_SIDES, SUMMARY_ROLES
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.numbers import PublishedEstimate
@@ -28,7 +34,6 @@ from clinaudit.reports.schema.unlearning import (
     RobustnessFigures,
     Sampling,
     TrialFigures,
-    TrialName,
     UnlearningEvaluation,
 )
 
@@ -36,15 +41,6 @@ _LEVELS: Final = {"random": "Random", "request": "Request"}
 #: Entailment is called by what it was measured with; the page says that once.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
 _NOT_METRICS: Final = frozenset({"parts", "counts", "same_category", "collapse"})
-#: Trial -> where its document stands in a robustness block.
-_TRIALS: Final[Mapping[TrialName, tuple[str, str]]] = {
-    "quantization": ("quantization", "forget"),
-    "questions_1": ("relearning", "questions_1"),
-    "questions_5": ("relearning", "questions_5"),
-    "retained_notes": ("relearning", "retained_notes"),
-    "rephrased": ("paraphrase", "rephrased"),
-    "other_form": ("paraphrase", "other_form"),
-}
 Held = Mapping[str, Any]
 
 
@@ -60,7 +56,7 @@ def page_content(
     sizes = {row["split"]: row for row in counts["splits"]}
     by_name = {split.name: split for split in bench.splits}
     names = sorted(scores, key=lambda name: _place(by_name[name]))
-    return UnlearningEvaluation(
+    shown = UnlearningEvaluation(
         clinaudit_version=record["clinaudit_version"],
         libraries=record["libraries"],
         device=record["device"],
@@ -75,6 +71,7 @@ def page_content(
         figures={name: _figures(scores[name], robustness.get(name)) for name in names},
         bench=_bench(counts, bench),
     )
+    return shown.model_copy(update={"readings": read_each_model(shown)})
 
 
 def _place(split: Split) -> tuple[int, int, int]:
@@ -106,7 +103,7 @@ def _figures(scores: Held, robustness: Held | None) -> dict[str, ModelFigures]:
     return {
         name: ModelFigures(
             answers={**_groups(held, SUMMARY_ROLES), **_groups(held["same_category"], CATEGORY_SIDES)},
-            robustness=_robustness(tried[name]) if name in tried else None,
+            robustness=_robustness(RobustnessDocument.model_validate(tried[name])) if name in tried else None,
             collapse=[AnswerCheck.model_validate(check) for check in held.get("collapse", {}).get("checks", [])],
         )
         for name, held in scores["models"].items()
@@ -135,62 +132,42 @@ def _answers(held: Held, group: str, kind: str, use: str) -> AnswerFigures:
     parts = {name: find(own) for name, own in held["parts"].items()}
     return AnswerFigures(
         **find(held["counts"]),
-        metrics={name: _estimate(own) for name, own in metrics.items() if own is not None},
+        metrics={name: Figure.model_validate(own).published() for name, own in metrics.items() if own is not None},
         parts={name: [_PLAIN.get(part, part) for part in own] for name, own in parts.items() if own is not None},
     )
 
 
-def _robustness(block: Held) -> RobustnessFigures:
-    found = {trial: _of_trial(block.get(part, {}), key) for trial, (part, key) in _TRIALS.items()}
+def _robustness(held: RobustnessDocument) -> RobustnessFigures:
+    detected, sampled = held.detectability, None
+    if held.sampling is not None:
+        groups = {"forget": held.sampling.forget, "never_trained": held.sampling.never_trained}
+        groups["above"] = held.sampling.above_never_trained
+        sampled = {
+            group: {_PLAIN.get(metric, metric): _published(at) for metric, at in own.items()}
+            for group, own in groups.items()
+        }
+    auroc = {} if detected is None else {trait: own.auroc.published() for trait, own in detected.traits.items()}
     return RobustnessFigures(
-        sampling=_sampling(block["sampling"]) if "sampling" in block else None,
-        trials={trial: _trial(held) for trial, held in found.items() if held is not None},
-        detection=_detection(block["detectability"]) if "detectability" in block else None,
+        sampling=None if sampled is None else Sampling(**sampled),
+        trials={name: _trial(own) for name, own in held.trials().items()},
+        detection=None if detected is None else Detection(told_apart=detected.told_apart, auroc=auroc),
     )
 
 
-def _of_trial(part: Held, key: str) -> Held | None:
-    """Return the document of one trial; that of its whole part where none of it could be tried."""
-    found: Held | None = part.get(key, part if "reason" in part else None)
-    # Of 4-bit weights the floor stands beside the forgotten patients, not below them.
-    return found if found is None else {"above_never_trained": part.get("above_never_trained", {}), **found}
-
-
-def _sampling(held: Held) -> Sampling:
-    def leaks(group: str) -> dict[str, dict[str, PublishedEstimate]]:
-        own = {_PLAIN.get(metric, metric): at for metric, at in held[group].items() if metric != "counts"}
-        return {metric: {k: _estimate(figure) for k, figure in at.items()} for metric, at in own.items()}
-
-    return Sampling(forget=leaks("forget"), never_trained=leaks("never_trained"), above=leaks("above_never_trained"))
-
-
-def _trial(held: Held) -> TrialFigures:
-    if "after" not in held:
-        return TrialFigures(reason=held["reason"])
+def _trial(held: TriedFigures) -> TrialFigures:
+    if not held.after:
+        return TrialFigures(reason=held.reason)
     return TrialFigures(
-        before=_estimates(held["before"]),
-        after=_estimates(held["after"]),
-        recovery=_estimates(held.get("recovery", {})),
-        beyond_reference=_estimates(held.get("recovery_beyond_reference", {})),
-        above=_estimates(held["above_never_trained"]),
+        before=_published(held.before),
+        after=_published(held.after),
+        recovery=_published(held.recovery),
+        beyond_reference=_published(held.recovery_beyond_reference),
+        above=_published(held.above_never_trained),
     )
 
 
-def _detection(held: Held) -> Detection:
-    auroc = {trait: _estimate(own["auroc"]) for trait, own in held["traits"].items()}
-    return Detection(told_apart=held["told_apart"], auroc=auroc)
-
-
-def _estimates(by_metric: Held) -> dict[str, PublishedEstimate]:
-    return {_PLAIN.get(metric, metric): _estimate(held) for metric, held in by_metric.items()}
-
-
-def _estimate(held: Held) -> PublishedEstimate:
-    value = held["value"]
-    low, high = held["interval"]
-    return PublishedEstimate(
-        value=value, low=value, high=value, confidence_low=low, confidence_high=high, reason=held.get("reason")
-    )
+def _published(figures: Figures) -> dict[str, PublishedEstimate]:
+    return {_PLAIN.get(name, name): figure.published() for name, figure in figures.items()}
 
 
 def _bench(counts: Held, bench: Bench) -> BenchCounts:
@@ -203,7 +180,7 @@ def _bench(counts: Held, bench: Bench) -> BenchCounts:
         splits=[_split(split, sizes[split.name]) for split in sorted(bench.splits, key=_place)],
         panel=[_panel(panel[task]) for task in PANEL_TASKS if task in panel],
         human={
-            judge: JudgeBesideHuman(**{name: own[name] for name in JudgeBesideHuman.model_fields})
+            judge: JudgeBesideHuman.model_validate(own)
             for judge, own in panel.get("human", {}).get("judges", {}).items()
         },
     )
@@ -213,18 +190,14 @@ def _category(row: Held) -> CategoryCounts:
     words = row["note_words"]
     return CategoryCounts(
         category=name_of(row["category"]),
-        patients=row["patients"],
-        share=row["share"],
-        questions=row["questions"],
-        note_words_min=words["min"],
-        note_words_mean=words["mean"],
-        note_words_max=words["max"],
+        **{name: row[name] for name in ("patients", "share", "questions")},
+        **{f"note_words_{name}": words[name] for name in ("min", "mean", "max")},
         question_words={kind: row[f"{kind}_question_words"] for kind in QUESTION_KINDS},
         answer_words={kind: row[f"{kind}_answer_words"] for kind in QUESTION_KINDS},
     )
 
 
 def _panel(held: Held) -> PanelFigures:
+    own = {name: value for name, value in held.items() if name != "panel_by_category"}
     by_category = {name_of(category): verdicts for category, verdicts in held.get("panel_by_category", {}).items()}
-    own = {name: held[name] for name in PanelFigures.model_fields if name != "by_category"}
-    return PanelFigures(**own, by_category=by_category)
+    return PanelFigures.model_validate({**own, "by_category": by_category})

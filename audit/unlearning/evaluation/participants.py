@@ -1,34 +1,94 @@
 """Who takes part in an evaluation: the answers, scores and robustness tests of each, piece by piece.
 
-Owns what a piece depends on, and that a network is loaded once and only where a piece is missing: a filter is tried
-together with the model behind it. Knows no formula and no document.
+A network is loaded once and only where a piece is missing: a filter is tried together with the model behind it. The
+filter refuses questions that name forgotten patients, which is cheap beside what unlearns; the model is as it was: who
+asks it in other words, or holds its weights, gets what it remembers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from pathlib import Path
+from typing import Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Answer, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel
+from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, ModelKind
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.audit.unlearning.evaluation.prompt_filter import (
-    REFUSAL,
-    FilteredModel,
-    NameFilter,
-    filter_name,
-    forgotten_names,
-)
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest, RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, Piece
-from clinaudit.audit.unlearning.evaluation.stages import ModelStages
-from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, compare_with_before, score_answers
-from clinaudit.audit.unlearning.metrics.entailment import Entailment
-from clinaudit.audit.unlearning.metrics.given_scores import counted
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, ModelUnderTest, Piece, Setup
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces
+from clinaudit.audit.unlearning.metrics.answer_scores import compare_with_before, score_answers
+from clinaudit.audit.unlearning.metrics.given_answers import counted
+from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
+
+#: What a blocked question is answered with [choice].
+REFUSAL: Final = "I cannot answer questions about this patient."
+
+
+class NameFilter:
+    """Blocks questions in which one of some names stands, word for word."""
+
+    def __init__(self, name: str, blocked: Iterable[str], *, refusal_ids: Sequence[int]) -> None:
+        """`name` is the model that answers through it have; `refusal_ids` are the token ids of `REFUSAL`."""
+        self.name = name
+        self._blocked = frozenset(words for one in blocked if (words := words_of(one)))
+        self._refusal_ids = tuple(refusal_ids)
+
+    def blocks(self, question: Question, form: QuestionForm) -> bool:
+        """Whether a question names one of the patients, as it is asked."""
+        words = words_of(question.text(form))
+        return any(stands_in(name, words) for name in self._blocked)
+
+    def filter_answers(
+        self, answers: Iterable[Answer], questions: Sequence[Question], form: QuestionForm, *, count: int = 0
+    ) -> list[Answer]:
+        """Return what comes through of a model's answers, which hold at least those to the questions not blocked."""
+        given = {(answer.qa_id, answer.sample): replace(answer, model=self.name) for answer in answers}
+        return [
+            Answer(self.name, question.qa_id, REFUSAL, self._refusal_ids, sample=sample)
+            if self.blocks(question, form)
+            else given[question.qa_id, sample]
+            for question in questions
+            for sample in (range(1, count + 1) if count else (0,))
+        ]
+
+
+class FilteredModel:
+    """A model behind a filter of names: the model is asked only what is not blocked."""
+
+    def __init__(self, model: Answerer, name_filter: NameFilter) -> None:
+        self.name = name_filter.name
+        self._model = model
+        self._filter = name_filter
+
+    def answer(
+        self,
+        questions: Sequence[Question],
+        form: QuestionForm,
+        *,
+        count: int = 0,
+        seed: int = 0,
+        advance: Advance | None = None,
+    ) -> list[Answer]:
+        """Return the greedy answers, or `count` sampled ones; to each blocked question as many refusals."""
+        asked = [question for question in questions if not self._filter.blocks(question, form)]
+        if advance is not None:
+            advance(max(1, count) * (len(questions) - len(asked)))
+        given = self._model.answer(asked, form, count=count, seed=seed, advance=advance)
+        return self._filter.filter_answers(given, questions, form, count=count)
+
+
+def filter_name(split: Split) -> str:
+    """Return what the filter of a split's forgotten patients is called."""
+    return f"prompt filter {split.name}"
+
+
+def forgotten_names(bench: Bench, split: Split) -> frozenset[str]:
+    """Return the names of forgotten patients that stand in the addresses of their questions."""
+    forgotten = set(split.forget)
+    named = (name_in(question.address) for question in bench.questions if question.patient_id in forgotten)
+    return frozenset(name for name in named if name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,117 +107,88 @@ class Participant:
     robustness: Mapping[str, Mapping[str, Piece]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What every participant is asked and scored with."""
-
-    bench: Bench
-    splits: Sequence[Split]
-    form: QuestionForm
-    seed: int
-    embedder: Embedder
-    entailment: Entailment
-    #: None: no robustness test is run.
-    robustness: RobustnessOptions | None
-    pieces: Pieces
-    #: An existing private directory.
-    work: Path
-    progress: Progress
-
-
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """The answers that the others are compared with, and whose pieces they are."""
-
-    owner: str
-    answers: Sequence[Answer]
-
-
 def take_part(
-    models: Sequence[GivenModel], setup: Setup, *, before: GivenModel | None, filtered: bool
+    models: Sequence[GivenModel],
+    setup: Setup,
+    *,
+    splits: Sequence[Split],
+    pieces: Pieces,
+    before: GivenModel | None,
+    filtered: bool,
 ) -> list[Participant]:
     """Return all participants, in the order of the models; behind `before` its filters where they are asked for.
 
     `before` is asked first, since the others are compared with it.
     """
     found: dict[str, list[Participant]] = {}
-    compared: _Compared | None = None
+    compared: _Asked | None = None
     for model in sorted(models, key=lambda one: one is not before):
         title = f"model {len(found) + 1} of {len(models)}"
         # Whatever holds the network ends with the call: two at once may not fit.
-        participants, asked = _ask(model, setup, compared, filtered=filtered and model is before, title=title)
-        found[model.name] = participants
-        compared = asked if model is before else compared
+        stages = ModelStages(model=model, setup=setup, pieces=pieces, title=title)
+        asked, found[model.name] = _ask(stages, splits, compared, filtered=filtered and model is before)
+        if model is before:
+            compared = asked
     return [one for model in models for one in found[model.name]]
 
 
+#: Whose pieces they are, and the answers that others are compared with.
+_Asked = tuple[str, Sequence[Answer]]
+
+
 def _ask(
-    model: GivenModel, setup: Setup, compared: _Compared | None, *, filtered: bool, title: str
-) -> tuple[list[Participant], _Compared]:
-    """Return a model's participants, itself first, and what others are compared with where it is that."""
-    stages = ModelStages(
-        model,
-        setup.bench.questions,
-        setup.form,
-        pieces=setup.pieces,
-        progress=setup.progress,
-        title=title,
-        has_robustness=setup.robustness is not None,
-    )
+    stages: ModelStages, splits: Sequence[Split], compared: _Asked | None, *, filtered: bool
+) -> tuple[_Asked, list[Participant]]:
+    """Return what others are compared with where it is that, and a model's participants, itself first."""
+    setup, model = stages.setup, stages.model
     answers = stages.answers()
-    asked = _Compared(stages.owner, answers)
-    participants = [_ParticipantMaker(setup, stages, compared).participant(model, answers, stages.exact_memorization())]
-    if filtered:
-        through = _ParticipantMaker(setup, stages, asked)
-        participants += [through.filter_of(model, answers, split) for split in setup.splits]
-    return participants, asked
+    asked = stages.owner, answers
+    em = stages.exact_memorization()
+    scored = _Scored(stages, compared, stages.owner, splits if model.split is None else [model.split])
+    participants = [scored.participant(model.name, answers, em, lambda: stages.asked)]
+    for split in splits if filtered else ():
+        name = filter_name(split)
+        names = NameFilter(name, forgotten_names(setup.bench, split), refusal_ids=stages.tokenizer.encode(REFUSAL))
+        through = _Scored(stages, asked, f"{stages.owner}-filter-{split.name.replace(':', '-')}", [split])
+        # Its answers follow from the model's; who asks through a filter sees no probabilities.
+        come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
+        behind = partial(lambda own: FilteredModel(stages.asked, own), names)
+        participants.append(through.participant(name, come_through, None, behind))
+    return asked, participants
 
 
-class _ParticipantMaker:
-    """Makes participants of one model, while its network is at hand."""
+class _Scored:
+    """Scores one participant and tests it, while its network is at hand; its pieces are of its `owner`."""
 
-    def __init__(self, setup: Setup, stages: ModelStages, before: _Compared | None) -> None:
-        self._setup = setup
+    def __init__(self, stages: ModelStages, before: _Asked | None, owner: str, splits: Sequence[Split]) -> None:
+        self._setup = stages.setup
         self._stages = stages
         self._before = before
+        self._owner = owner
+        self._splits = splits
 
-    def participant(self, model: GivenModel, answers: Sequence[Answer], em: Mapping[str, float]) -> Participant:
-        """Return the model itself."""
-        owner = self._stages.owner
-        scores = self._scores(owner, answers, em)
-        splits = self._setup.splits if model.split is None else [model.split]
-        return Participant(
-            name=model.name,
-            kind=model.kind,
-            model=model,
-            split=model.split,
-            answers=answers,
-            scores=scores,
-            robustness=self._test_robustness(owner, splits, scores, lambda: self._stages.asked),
-        )
-
-    def filter_of(self, model: GivenModel, answers: Sequence[Answer], split: Split) -> Participant:
-        """Return a filter of the split's forgotten patients before the model: its answers follow from the model's."""
-        setup, name = self._setup, filter_name(split)
-        blocked = forgotten_names(setup.bench, split)
-        names = NameFilter(name, blocked, refusal_ids=self._stages.tokenizer.encode(REFUSAL))
-        owner = f"{self._stages.owner}-filter-{split.name.replace(':', '-')}"
-        come_through = names.filter_answers(answers, setup.bench.questions, setup.form)
-        # Who asks through a filter sees no probabilities.
-        scores = self._scores(owner, come_through, None)
+    def participant(
+        self,
+        name: str,
+        answers: Sequence[Answer],
+        em: Mapping[str, float] | None,
+        load: Callable[[], Answerer],
+    ) -> Participant:
+        """Return the model itself, or what stands before it: then without exact memorization."""
+        scores, model = self._scores(answers, em), self._stages.model
         return Participant(
             name=name,
-            kind="filter",
+            kind="filter" if em is None else model.kind,
             model=model,
-            split=split,
-            answers=come_through,
+            split=self._splits[0] if em is None else model.split,
+            answers=answers,
             scores=scores,
-            robustness=self._test_robustness(owner, [split], scores, lambda: FilteredModel(self._stages.asked, names)),
+            robustness=self._test_robustness(scores, load),
         )
 
-    def _scores(self, owner: str, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
-        before, pieces = self._before, self._setup.pieces
-        stage = "scores" if before is None else f"scores-beside-{before.owner}"
+    def _scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
+        owner, pieces = self._owner, self._stages.pieces
+        stage = "scores" if self._before is None else f"scores-beside-{self._before[0]}"
         held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
         try:
             scores = [Scores(**{**row, "model": answer.model}) for row, answer in zip(held, answers, strict=True)]
@@ -185,24 +216,21 @@ class _ParticipantMaker:
             )
             if self._before is None:
                 return scores
-            return compare_with_before(scores, answers, self._before.answers, embedder=setup.embedder)
+            return compare_with_before(scores, answers, self._before[1], embedder=setup.embedder)
 
-    def _test_robustness(
-        self, owner: str, splits: Sequence[Split], scores: Sequence[Scores], answerer: Callable[[], Answerer]
-    ) -> dict[str, dict[str, Piece]]:
+    def _test_robustness(self, scores: Sequence[Scores], load: Callable[[], Answerer]) -> dict[str, dict[str, Piece]]:
         setup = self._setup
-        if setup.robustness is None:
+        if not setup.has_robustness:
             return {}
         found: dict[str, dict[str, Piece]] = {}
-        for split in splits:
+        for split in self._splits:
             own = found[split.name] = {}
             stages = {part: f"{split.name.replace(':', '-')}-{part}" for part in PARTS}
-            if not all(setup.pieces.has(owner, stage) for stage in stages.values()):
+            if not all(self._stages.pieces.has(self._owner, stage) for stage in stages.values()):
                 setup.progress.say(f"{self._stages.title}: robustness tests on {split.name}")
             for part, test in PARTS.items():
-                own[part] = setup.pieces.get(
-                    owner, stages[part], partial(self._run_test, test, split, scores, answerer)
-                )
+                make = partial(self._run_test, test, split, scores, load)
+                own[part] = self._stages.pieces.get(self._owner, stages[part], make)
         return found
 
     def _run_test(
@@ -214,19 +242,12 @@ class _ParticipantMaker:
     ) -> Piece:
         setup, answerer = self._setup, load()
         tested = ModelUnderTest(
+            setup=setup,
+            split=split,
             answerer=answerer,
             # Behind a filter, nobody has the weights.
             model=answerer if isinstance(answerer, AskedModel) else None,
-            bench=setup.bench,
-            split=split,
-            form=setup.form,
-            seed=setup.seed,
             scores=scores,
-            embedder=setup.embedder,
-            entailment=setup.entailment,
-            options=setup.robustness or RobustnessOptions(),
-            work=setup.work,
-            progress=setup.progress,
         )
         with deterministic(seed=setup.seed):
             return test(tested)

@@ -1,20 +1,21 @@
-"""The files of an evaluation: a document of scores a split, the tables of answers and scores, the page, the record.
+"""The files of an evaluation (a document of scores a split, tables, page, record), and the table that is printed.
 
-Owns their names and columns. All that tells of a patient lies under `evidence/`; the page, its tables and the record
-`evaluate.json` name models and splits, and no id. Computes nothing.
+Owns their names and columns. All that is about a patient lies under `evidence/`; the page, its tables and the record
+`evaluate.json` name models and splits, and no id.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Final
+from typing import Any, Final
 
 from clinaudit.audit.run.directory import RunDirectory
 from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
-from clinaudit.audit.unlearning.benchmark.records import Answer, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Answer, Scores, Split
 from clinaudit.audit.unlearning.metrics.score_document import Json
 from clinaudit.reports.exports.unlearning import FOLDER as TABLES
+from clinaudit.reports.terminal.layout import align_columns
 
 RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
@@ -74,3 +75,46 @@ def write_result(
 
 def _text(document: Json) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+#: Heading -> metric, role and use; MU of the two sides of the retained stands apart in the document.
+_COLUMNS: Final = {
+    "AFE": ("afe", "forget", "train"),
+    "withheld": ("afe", "forget", "holdout"),
+    "LS": ("ls", "forget", "train"),
+    "DS": ("ds", "forget", "train"),
+    "MU": ("mu", "retain", "train"),
+    "MU same": ("mu", "same", "train"),
+    "MU others": ("mu", "others", "train"),
+}
+_NONE: Final = "-"
+_WITHOUT_EM: Final = "*"
+
+
+def evaluation_text(documents: Mapping[str, Any]) -> str:
+    """Return the tables of the documents by their splits' names, in at most 100 columns."""
+    lines: list[str] = []
+    for split, document in documents.items():
+        rows = [("model", "questions", *_COLUMNS), *_rows(document)]
+        lines += [f"{split}, {document['question_count']:,} questions", align_columns(rows), ""]
+    lines.append("AFE, LS and DS are of forgotten patients, MU of retained ones: same, who share a disease with them")
+    if any(_WITHOUT_EM in line for line in lines):
+        lines.append(f"{_WITHOUT_EM} without exact memorization, which needs the model's probabilities")
+    return "\n".join(lines)
+
+
+def _rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for name, scores in document["models"].items():
+        for place, kind in enumerate(QUESTION_KINDS):
+            cells = [_cell(scores, metric, group, kind, use) for metric, group, use in _COLUMNS.values()]
+            if set(cells) != {_NONE}:
+                yield "" if place else name, kind, *cells
+
+
+def _cell(scores: Mapping[str, Any], metric: str, group: str, kind: str, use: str) -> str:
+    held = scores if group in ("forget", "retain") else scores["same_category"]
+    for name, sign in ((metric, ""), (f"{metric}_without_em", _WITHOUT_EM)):
+        described = held.get(name, {}).get(group, {}).get(kind, {}).get(use)
+        if described is not None and described["value"] is not None:
+            return f"{described['value']:.3f}{sign}"
+    return _NONE

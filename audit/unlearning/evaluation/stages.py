@@ -1,22 +1,63 @@
-"""The stages of one model's evaluation that need its network: greedy answers, and exact memorization.
+"""One model's stages that need its network (greedy answers, exact memorization), and what is kept of an evaluation.
 
-Owns what is asked at once and kept: what is finished is read, and the network is loaded only for what is not. Knows
-nothing of scores.
+What is finished is kept piece by piece under `evidence/work/pieces`, so that a stopped evaluation goes on with the same
+bytes; the network is loaded only for what is not there. PHI: a piece may hold answers.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.engines.memory import GIB, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles
 from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, Advance, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.errors import BadInputError
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
+from clinaudit.errors import BadInputError, IntegrityError
+
+
+class Pieces:
+    """The finished pieces of an evaluation, in a directory that is locked by the caller."""
+
+    def __init__(self, directory: Path) -> None:
+        make_private_directory(directory)
+        self._directory = directory
+
+    def has(self, owner: str, stage: str) -> bool:
+        """Whether a piece is finished. `owner` and `stage` stand in the file's name: digests and fixed words."""
+        return self._path(owner, stage).is_file()
+
+    def get(self, owner: str, stage: str, make: Callable[[], Any]) -> Any:
+        """Return a piece as JSON holds it: the kept one, else what `make` returns, which is then kept.
+
+        Raises `IntegrityError` where the kept one is damaged.
+        """
+        path = self._path(owner, stage)
+        if not path.is_file():
+            make_private_directory(path.parent)
+            write_atomically(path, json.dumps(make(), allow_nan=False))
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise self.damaged(owner, stage) from None
+
+    def damaged(self, owner: str, stage: str) -> IntegrityError:
+        """Return the error of a piece that is not what was kept."""
+        path = self._path(owner, stage)
+        return IntegrityError(
+            f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} under evidence/work/pieces); "
+            "remove it, and run the same command again"
+        )
+
+    def _path(self, owner: str, stage: str) -> Path:
+        return self._directory / owner / f"{stage}.json"
+
 
 #: How often relearning holds the weights: themselves, those to be put back, their gradients, and both of AdamW's means
 #: (docs/unlearning-scores.md, "Relearning"). 4-bit weights take less.
@@ -56,83 +97,70 @@ PIECE_QUESTIONS: Final = 512
 Ask = Callable[[Sequence[Question], Advance], dict[str, Any]]
 
 
+@dataclass(kw_only=True)
 class ModelStages:
     """One model's stages."""
 
-    def __init__(
-        self,
-        model: GivenModel,
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        pieces: Pieces,
-        progress: Progress,
-        title: str,
-        has_robustness: bool,
-    ) -> None:
-        """`title` says in fixed words which model it is; `has_robustness`, whether relearning will train it."""
-        self._model = model
-        self._questions = questions
-        self._form = form
-        self._pieces = pieces
-        self._progress = progress
-        self.title = title
-        self._has_robustness = has_robustness
-        #: Whose pieces they are: what a model answers depends on its files, not on its name.
-        self.owner = model.files.digest[:16]
+    model: GivenModel
+    #: With the questions, and whether relearning will train it.
+    setup: Setup
+    pieces: Pieces
+    #: Which model it is, in fixed words.
+    title: str
+
+    @property
+    def owner(self) -> str:
+        """Whose pieces they are: what a model answers depends on its files, not on its name."""
+        return self.model.files.digest[:16]
 
     @cached_property
     def asked(self) -> AskedModel:
         """The loaded model; raises `BadInputError` where there is not enough memory for it."""
-        require_memory(self._model.files, has_robustness=self._has_robustness)
-        return AskedModel.load(self._model.name, self._model.files)
+        require_memory(self.model.files, has_robustness=self.setup.has_robustness)
+        return AskedModel.load(self.model.name, self.model.files)
 
     @cached_property
     def tokenizer(self) -> ModelTokenizer:
         """Its tokenizer, without the network."""
-        return ModelTokenizer(self._model.files.tokenizer_directory)
+        return ModelTokenizer(self.model.files.tokenizer_directory)
 
     def answers(self) -> list[Answer]:
         """Return the greedy answer to each question."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            answers = self.asked.answer(questions, self._form, advance=advance)
+            answers = self.asked.answer(questions, self.setup.form, advance=advance)
             return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
 
-        held = self._in_pieces("answers", ask, _is_answer)
-        return [Answer(self._model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
+        held = self._in_pieces(
+            "answers", ask, lambda value: isinstance(value, list) and list(map(type, value)) == [str, list]
+        )
+        return [Answer(self.model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
 
     def exact_memorization(self) -> dict[str, float]:
         """Return exact memorization by qa_id."""
 
         def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
-            return self.asked.exact_memorization(questions, self._form, advance=advance)
+            return self.asked.exact_memorization(questions, self.setup.form, advance=advance)
 
         return self._in_pieces("exact memorization", ask, lambda value: isinstance(value, float))
 
     def _in_pieces(self, stage: str, ask: Ask, is_sound: Callable[[Any], bool]) -> dict[str, Any]:
         """Return what `ask` says of all questions, by qa_id, piece by piece; `is_sound` looks at each of a kept one."""
-        parts = {f"{stage.replace(' ', '-')}-{place:04}": part for place, part in enumerate(_parts(self._questions))}
-        done = sum(len(part) for name, part in parts.items() if self._pieces.has(self.owner, name))
+        starts = range(0, len(self.setup.bench.questions), PIECE_QUESTIONS)
+        parts = {
+            f"{stage.replace(' ', '-')}-{place:04}": self.setup.bench.questions[start : start + PIECE_QUESTIONS]
+            for place, start in enumerate(starts)
+        }
+        done = sum(len(part) for name, part in parts.items() if self.pieces.has(self.owner, name))
         held: dict[str, Any] = {}
-        with self._progress.stage(
-            f"{self.title}, {stage}", total=len(self._questions), unit="questions", done=done
+        with self.setup.progress.stage(
+            f"{self.title}, {stage}", total=len(self.setup.bench.questions), unit="questions", done=done
         ) as advance:
             for name, part in parts.items():
-                own = self._pieces.get(self.owner, name, partial(ask, part, advance))
+                own = self.pieces.get(self.owner, name, partial(ask, part, advance))
                 if not isinstance(own, dict) or list(own) != [question.qa_id for question in part]:
-                    raise self._pieces.damaged(self.owner, name)
+                    raise self.pieces.damaged(self.owner, name)
                 if not all(map(is_sound, own.values())):
-                    raise self._pieces.damaged(self.owner, name)
+                    raise self.pieces.damaged(self.owner, name)
                 held.update(own)
         return held
-
-
-def _is_answer(value: Any) -> bool:
-    """Whether it is a text and its token ids."""
-    return isinstance(value, list) and list(map(type, value)) == [str, list]
-
-
-def _parts(questions: Sequence[Question]) -> Iterator[Sequence[Question]]:
-    for start in range(0, len(questions), PIECE_QUESTIONS):
-        yield questions[start : start + PIECE_QUESTIONS]

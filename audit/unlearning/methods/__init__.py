@@ -1,1 +1,1 @@
-"""Methods that unlearn, one a module, over one training loop (AMNESIA, section 4.2)."""
+"""Methods that unlearn, over one training loop (AMNESIA, section 4.2)."""

@@ -1,19 +1,45 @@
-"""Texts as rows of token ids with labels, and the order in which they are trained on (docs/unlearning.md).
+"""Texts as rows of token ids with labels, and the plan and order by which they are trained on (docs/unlearning.md).
 
-Owns how a note and a question become a row, and the seeded order of steps. A note is learned whole, of a question the
-answer alone, closed-book (AMNESIA, section 4.2). Knows nothing of losses.
+A note is learned whole, of a question the answer alone, closed-book (AMNESIA, section 4.2). Most defaults of a plan are
+those of Table 6.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from clinaudit.audit.unlearning.methods.losses import IGNORED
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.benchmark.records import QuestionForm
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPlan:
+    """How weights are changed, whatever the loss."""
+
+    epochs: int = 3
+    learning_rate: float = 2e-5
+    #: Share of the steps over which the learning rate rises.
+    warmup: float = 0.03
+    weight_decay: float = 0.0
+    #: Norm to which a step's gradient is cut, as transformers' trainer does.
+    gradient_norm: float = 1.0
+    #: Texts of a micro-batch, and micro-batches of a step [choice]: the paper has 64 texts a step, which is more than
+    #: a few patients have.
+    micro_batch: int = 4
+    micro_batches: int = 2
+    #: Longer notes are learned in pieces of so many tokens.
+    max_tokens: int = 2048
+    #: How questions are asked of the model [choice]: the paper's form names nobody.
+    form: QuestionForm = "addressed"
+
+
+DEFAULT_TRAINING: Final = TrainingPlan()
+
+
+#: Label of a token that no loss counts; torch's cross entropy leaves it out.
+IGNORED: Final = -100
 ExampleKind = Literal["note", "question"]
 _KINDS: Final[tuple[ExampleKind, ...]] = ("note", "question")
 

@@ -1,7 +1,7 @@
 """From a benchmark's patients to texts to train on: their notes, and the questions of the training set.
 
-Owns how a question is put to a model, which whoever asks it later must do alike (docs/unlearning.md). The note
-never stands before the question: what is read from the prompt need not be remembered. Knows nothing of losses.
+Owns how a question is put to a model, which whoever asks it later must do alike (docs/unlearning.md). The note never
+stands before the question: what is read from the prompt need not be remembered.
 """
 
 from collections.abc import Collection, Iterator
@@ -11,13 +11,12 @@ from typing import Final
 from clinaudit.audit.model.chat_template import find_chat_template
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm
-from clinaudit.audit.unlearning.methods.batches import Example
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import Job
 from clinaudit.errors import BadInputError
 from clinaudit.priors.renderings import Conversation
 
-#: What a model with a chat template is told first.
+#: The system prompt of a model with a chat template.
 _SYSTEM: Final = "You answer questions about patients briefly and exactly."
 #: Without a template.
 _PLAIN: Final = "Question: {question}\nAnswer:"
@@ -90,7 +89,7 @@ def flatten(examples: dict[str, list[Example]], patients: Collection[str]) -> li
 
 
 def answered_question(question: Question, prompts: QuestionPrompts, form: QuestionForm) -> Example:
-    """Return a question with its reference answer: what is learned, or told token by token."""
+    """Return a question with its reference answer: what is learned, or read token by token."""
     given = prompts.prompt_ids(question.text(form))
     return Example("question", (*given, *prompts.answer_ids(question.answer)), len(given))
 

@@ -2,7 +2,7 @@
 
 Owns what may stand there, and the two records: one beside the weights, which goes where they go, and one of exact
 numbers of patients under `evidence/`. Whoever holds the weights holds what they remember: the directory is as private
-as the corpus. Knows nothing of training.
+as the corpus.
 """
 
 import json
@@ -24,7 +24,7 @@ from clinaudit.audit.run.durable_files import (
 from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError
 
 RECORD_FILE: Final = "unlearn.json"
-#: PHI: how many texts there were, and the curve, whose steps tell that too.
+#: PHI: how many texts there were, and the curve, whose steps give that away too.
 EXACT_RECORD_FILE: Final = f"evidence/{RECORD_FILE}"
 CURVE_FILE: Final = "evidence/loss-curve.jsonl"
 _WORK: Final = "work"
@@ -81,11 +81,7 @@ class ModelFolder:
             lock.release()
 
     def finish(
-        self,
-        draft: Path,
-        curve: Sequence[Mapping[str, Any]],
-        outcome: Mapping[str, Any],
-        exact: Mapping[str, Any],
+        self, draft: Path, curve: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any], exact: Mapping[str, Any]
     ) -> None:
         """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI."""
         make_private_directory(self.root / EXACT_RECORD_FILE.partition("/")[0])
@@ -97,11 +93,6 @@ class ModelFolder:
             put_in_place(draft / name, self.root / name)
         record = {"settings": self._settings, **outcome, "files": digests}
         write_atomically(self.root / RECORD_FILE, json.dumps(record, indent=1, sort_keys=True) + "\n")
-
-    @property
-    def has_checkpoint(self) -> bool:
-        """Whether a stopped training could go on."""
-        return any(self.work.glob("*.safetensors"))
 
     def abandon(self) -> None:
         """Remove what is half made: nothing of it is a result, and other settings may then be tried here."""

@@ -1,27 +1,144 @@
-"""One model in its directory, from its first step to its files: begun once, resumed, trained, written.
+"""One model that is made from another and a benchmark: what its weights depend on, loaded, trained, written.
 
-Owns what is common to unlearning and fine-tuning: the lock, the copies that share the work, where checkpoints lie, and
-that a training that diverged leaves nothing behind. Knows no method.
+Owns what the record says of where the weights come from (of whom, nothing but a keyed digest), the type of the numbers
+(training is in float32, what is written has the checkpoint's own type), the copies that share the work, and that a
+training that diverged leaves nothing behind.
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.engines.memory import GIB, count_gpus, float32_shortage
 from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.model.pretrained import deterministic
-from clinaudit.audit.unlearning.methods.batches import Example
-from clinaudit.audit.unlearning.methods.checkpoint import CurveRow
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.loaded_model import load_for_training, write_model
+from clinaudit.audit.model.model_directory import FLOAT_BYTES
+from clinaudit.audit.model.pretrained import LOAD_ERRORS, deterministic, load_pretrained
+from clinaudit.audit.run.library_confinement import library_versions
+from clinaudit.audit.unlearning.benchmark.files import Bench
+from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
-from clinaudit.audit.unlearning.methods.objective import Objective
+from clinaudit.audit.unlearning.methods.objectives import Objective
 from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
-from clinaudit.audit.unlearning.methods.training import WORKERS, DivergedError, Schedule, measure_loss, train
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
-from clinaudit.errors import BadInputError
+from clinaudit.audit.unlearning.methods.training import WORKERS, CurveRow, DivergedError, Schedule, measure_loss, train
+from clinaudit.errors import BadInputError, StorageError, UsageError
+from clinaudit.priors.corpus.corpus import draw_secret, keyed_digest
+from clinaudit.version import VERSION
+
+_PURPOSE: Final = b"clinaudit: digests of who is forgotten and retained"
+#: Of all libraries, those that change weights, and what a network says.
+_LIBRARIES: Final = ("numpy", "tokenizers", "torch", "transformers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What every training of this room is given."""
+
+    #: The model to begin with; an adapter is merged into its base.
+    files: ModelFiles
+    bench: Bench
+    out: Path
+    seed: int
+    progress: Progress
+    #: Steps between two checkpoints; None: at the end of each epoch alone. It changes no result.
+    checkpoint_steps: int | None = None
+
+    def settings(self, task: str, plan: Mapping[str, Any], patients: Mapping[str, Collection[str]]) -> dict[str, Any]:
+        """Return everything that the weights depend on; `patients` says by role who is trained on.
+
+        Without how many: with the percentage of a split, a class of the retained would give few forgotten exactly.
+        """
+        # Who knows the ids of a hospital must not find out whom a request named: only who has the notes has this key.
+        notes = (text for own in sorted(self.bench.notes) for text in self.bench.notes[own])
+        key = draw_secret(notes, purpose=_PURPOSE)
+        return {
+            "clinaudit_version": VERSION,
+            "task": task,
+            "model_digest": self.files.digest,
+            "base_model_digest": self.files.base_digest,
+            "bench_digest": self.bench.digest,
+            "corpus_digest": self.bench.corpus_digest,
+            "patients": {role: keyed_digest(key, "\n".join(sorted(ids)).encode()) for role, ids in patients.items()},
+            "plan": dict(plan),
+            "seed": self.seed,
+            **describe_machine(),
+        }
+
+    def require_sound(self, plan: TrainingPlan) -> None:
+        """Raise `UsageError` for a plan that nothing can be trained by."""
+        positive = (plan.epochs, plan.micro_batch, plan.micro_batches, plan.learning_rate, plan.max_tokens - 1)
+        if min(positive) <= 0:
+            raise UsageError(
+                "epochs, texts a step and the learning rate are above 0, and a piece of a note has two tokens or more"
+            )
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return what beside its settings a computation of a network depends on: `device` and `libraries`."""
+    import torch
+
+    libraries = library_versions()
+    return {
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "libraries": {name: libraries[name] for name in _LIBRARIES if name in libraries},
+    }
+
+
+#: As safetensors spells them, the types that weights are written in; others become float32.
+_STORED: Final = {"BF16": "bfloat16", "F16": "float16"}
+
+
+def load_for_training(files: ModelFiles) -> Any:
+    """Load the model in float32, an adapter merged into it, on the GPU where there is one.
+
+    Raises `BadInputError` where it cannot be loaded, or is quantized: whole numbers have no gradient.
+    """
+    if files.quantization is not None:
+        raise BadInputError(
+            f"the model in {files.directory} is quantized ({files.quantization}), and cannot be trained; give the same "
+            "model before it was quantized"
+        )
+    return load_in_float32(files)
+
+
+def load_in_float32(files: ModelFiles) -> Any:
+    """Load the model in float32, an adapter merged into it, on the GPU where there is one.
+
+    Raises `BadInputError` where it cannot be loaded.
+    """
+    import torch
+
+    try:
+        network = load_pretrained(files, dtype=torch.float32)
+    except BadInputError:
+        raise
+    except LOAD_ERRORS as error:
+        raise BadInputError(
+            f"the model in {files.directory} cannot be loaded ({type(error).__name__}); look at its files"
+        ) from None
+    return network.to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def write_model(network: Any, files: ModelFiles, directory: Path) -> None:
+    """Write a network as the model whose files these are, in the type of number that it was stored in.
+
+    Raises `StorageError` on a full disk.
+    """
+    import torch
+    from safetensors import SafetensorError
+
+    types = {tensor.dtype for tensor in files.tensors if tensor.dtype in FLOAT_BYTES}
+    stored = getattr(torch, _STORED.get(types.pop(), "float32")) if len(types) == 1 else torch.float32
+    try:
+        network.to("cpu", stored).save_pretrained(directory)
+        for path in files.tokenizer:
+            shutil.copyfile(path, directory / path.name)
+    except (OSError, SafetensorError) as error:
+        raise StorageError(
+            "the model cannot be written; make room on the disk and run the same command again"
+        ) from error
 
 
 def require_training_memory(files: ModelFiles, scope: Scope) -> None:
@@ -81,7 +198,7 @@ class ModelInTraining:
         return round(measure_loss(self._network, texts, size=plan.micro_batch), 6)
 
     def finish(self, learning_rate: float, exact: Mapping[str, Any]) -> None:
-        """Write the model and its records: what was trained at which rate, and what tells of patients (`exact`)."""
+        """Write the model and its records: what was trained at which rate, and what counts patients (`exact`)."""
         draft = self._folder.work / "model"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -119,7 +236,7 @@ def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolde
             raise
         except BaseException:
             # Nothing to go on from: whoever tries smaller batches after it finds the place free.
-            if not folder.has_checkpoint:
+            if not any(folder.work.glob("*.safetensors")):
                 folder.abandon()
             raise
     shutil.rmtree(folder.work, ignore_errors=True)

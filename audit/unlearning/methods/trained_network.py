@@ -1,7 +1,7 @@
 """A network of which some parameters are trained, and which can still be asked as it was before.
 
 Owns the layer that is trained or steered, and the values before: they stand in for the trained ones for one pass, so
-that no second copy of the rest is held. Knows nothing of losses, nor of how parameters change.
+that no second copy of the rest is held.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ class TrainedNetwork:
     def __init__(self, network: Any, *, layer: int | None, scope: Scope) -> None:
         """Freeze all but the parameters in scope; `layer` None: the default one.
 
-        Raises `BadInputError` where the model has no such layer, or none that can be told apart.
+        Raises `BadInputError` where the model has no such layer, or none that can be identified.
         """
         #: Without dropout: the same batch gives the same loss.
         self.network: Any = network.eval()

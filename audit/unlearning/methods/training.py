@@ -1,31 +1,86 @@
 """The training loop: AdamW under a cosine, reproducible bit for bit, and resumable with equal bytes.
 
-Owns steps, gradients, the learning rate and checkpoints. Knows nothing of files of a model, nor of what a loss means.
-Equal bits do not depend on the number of workers: the gradients of a step are summed in the order of its micro-batches.
+Owns steps, gradients, the learning rate, and the checkpoint: one safetensors file that is whole or not there. Equal
+bits do not depend on the number of workers: the gradients of a step are summed in the order of its micro-batches.
 """
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.unlearning.methods.batches import Example, MicroBatch, Step, order_steps, pad_rows
-from clinaudit.audit.unlearning.methods.checkpoint import (
-    CurveRow,
-    TrainingState,
-    read_checkpoint,
-    write_checkpoint,
-)
-from clinaudit.audit.unlearning.methods.losses import mean_token_loss
-from clinaudit.audit.unlearning.methods.objective import Objective
+from clinaudit.audit.run.durable_files import replacing_by_library
+from clinaudit.audit.unlearning.methods.batches import Example, MicroBatch, Step, TrainingPlan, pad_rows
+from clinaudit.audit.unlearning.methods.objectives import Objective, mean_token_loss
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.errors import IntegrityError, StorageError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+_STATE: Final = "clinaudit"
+_WEIGHT: Final = "weight"
+#: One row a step: `step`, `epoch`, `learning_rate`, `loss`, and its parts `anchor` and `retain`.
+CurveRow = dict[str, float | int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingState:
+    """How far a training has come."""
+
+    #: Steps that are done.
+    step: int
+    #: By the parameter's name.
+    weights: Mapping[str, "Tensor"]
+    #: Parameter -> name -> value of AdamW's state; a parameter that no gradient reached has none.
+    optimizer: Mapping[str, Mapping[str, "Tensor"]]
+    curve: list[CurveRow]
+
+
+def write_checkpoint(path: Path, state: TrainingState) -> None:
+    """Replace a checkpoint, mode 0600, durably; raises `StorageError` on a full disk."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    tensors = {f"{_WEIGHT}/{name}": value.detach().contiguous() for name, value in state.weights.items()}
+    for parameter, values in state.optimizer.items():
+        tensors.update({f"{name}/{parameter}": value.contiguous() for name, value in values.items()})
+    said = json.dumps({"step": state.step, "curve": state.curve})
+    try:
+        with replacing_by_library(path) as temporary:
+            save_file(tensors, temporary, metadata={_STATE: said})
+    except SafetensorError as error:
+        raise StorageError(
+            "a checkpoint cannot be written; make room on the disk and run the same command again"
+        ) from error
+
+
+def read_checkpoint(path: Path) -> TrainingState | None:
+    """Return the state of a training; None where there is none yet. Raises `IntegrityError` for a damaged file."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        return None
+    weights: dict[str, Any] = {}
+    optimizer: dict[str, dict[str, Any]] = {}
+    try:
+        with safe_open(path, framework="pt") as file:
+            said = json.loads(file.metadata()[_STATE])
+            for key in file.keys():  # noqa: SIM118 (no mapping)
+                name, _, parameter = key.partition("/")
+                own = weights if name == _WEIGHT else optimizer.setdefault(parameter, {})
+                own[parameter if name == _WEIGHT else name] = file.get_tensor(key)
+        return TrainingState(said["step"], weights, optimizer, said["curve"])
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError):
+        raise IntegrityError(
+            f"the checkpoint {path.name} is damaged; remove the directory {path.parent.name} with it, and run the same "
+            "command again"
+        ) from None
+
 
 #: Copies of the network on the CPU, a thread each.
 WORKERS: Final = 2
@@ -50,19 +105,6 @@ class Schedule:
     epochs: Sequence[Sequence[Step]]
     #: Steps between two checkpoints; None: at the end of each epoch alone.
     checkpoint_steps: int | None = None
-
-    @classmethod
-    def of(
-        cls,
-        anchor: Sequence[Example],
-        retain: Sequence[Example],
-        plan: TrainingPlan,
-        *,
-        seed: int,
-        checkpoint_steps: int | None,
-    ) -> Self:
-        """Return the schedule of a plan in its seeded order."""
-        return cls(epochs=order_steps(anchor, retain, plan, seed=seed), checkpoint_steps=checkpoint_steps)
 
     def steps(self) -> Iterator[tuple[int, Step, bool]]:
         """Yield each step with its epoch, from 1, and whether it is the epoch's last."""

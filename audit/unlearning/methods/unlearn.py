@@ -1,29 +1,157 @@
-"""Unlearning, from a model and a split to a model: the door of this room, with `finetune.py`. Read this first.
+"""Unlearning and fine-tuning, from a model and a benchmark to a model: the door of this room. Read this first.
 
-Owns the order: what the weights depend on, the texts, the training at one rate or at each of a grid, the result. A
-stopped run goes on from its last checkpoint with equal bytes (docs/unlearning.md).
+Owns the plan of a method, the order of the steps, and the choice of a learning rate from a fixed grid [choice]: each is
+tried in full; the largest counts with which the mean loss a token on retained patients, who are neither trained on nor
+evaluated, rises by no more than a tenth of a nat (10% of perplexity). A stopped run goes on from its last checkpoint
+with equal bytes (docs/unlearning.md).
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.records import Split
-from clinaudit.audit.unlearning.methods.batches import Example
+from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
 from clinaudit.audit.unlearning.methods.examples import flatten, read_examples
-from clinaudit.audit.unlearning.methods.job import Job
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
-from clinaudit.audit.unlearning.methods.model_in_training import ModelInTraining, make_model
-from clinaudit.audit.unlearning.methods.plan import UnlearningPlan
-from clinaudit.audit.unlearning.methods.rate_choice import (
-    TriedRate,
-    choose_rate,
-    describe_choice,
-    tuning_patients,
-)
+from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTraining, make_model
+from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
+from clinaudit.audit.unlearning.methods.trained_network import Scope
 from clinaudit.audit.unlearning.methods.training import DivergedError, Schedule
-from clinaudit.errors import BadInputError
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.reports.terminal.layout import align_columns
+
+#: How far the loss may rise, in nats a token.
+MOST_RISE: Final = 0.1
+#: Of the retained patients, in percent, and at most so many.
+_TUNING_PERCENT: Final = 10
+_MOST_TUNING: Final = 20
+#: Retained patients without whom no rate can be chosen.
+_LEAST_RETAINED: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedRate:
+    """What became of one learning rate."""
+
+    learning_rate: float
+    #: Mean loss a token after it, in nats, on the tuning patients; None where the training diverged.
+    tuning_loss: float | None
+    #: The same on what was to be forgotten.
+    forget_loss: float | None
+
+
+def tuning_patients(split: Split) -> tuple[str, ...]:
+    """Return the retained patients of a split who are set aside to choose a rate: a tenth, at most 20, by a hash.
+
+    No evaluation may count them. Raises `BadInputError` where too few are retained.
+    """
+    if len(split.retain) < _LEAST_RETAINED:
+        raise BadInputError(
+            f"the split {split.name} retains {len(split.retain)} patients, too few to set some aside and choose a "
+            "learning rate; give one with --learning-rate"
+        )
+    ordered = sorted(split.retain, key=lambda one: hashlib.sha256(f"{split.name}\0{one}".encode()).digest())
+    return tuple(sorted(ordered[: min(_MOST_TUNING, len(ordered) * _TUNING_PERCENT // 100)]))
+
+
+def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
+    """Return the place of the largest rate that is borne; None where none is. `before` is the loss before any."""
+    borne = [
+        place
+        for place, one in enumerate(tried)
+        if one.tuning_loss is not None and one.tuning_loss <= before + MOST_RISE
+    ]
+    return max(borne, key=lambda place: tried[place].learning_rate, default=None)
+
+
+def describe_choice(tried: Sequence[TriedRate], *, before: float) -> dict[str, Any]:
+    """Return the choice as `evidence/unlearn.json` holds it."""
+    return {"tuning_loss_before": before, "most_rise": MOST_RISE, "tried": [asdict(one) for one in tried]}
+
+
+#: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
+RATE_GRID: Final = (2e-5, 2e-4, 6e-4, 2e-3, 6e-3)
+#: The methods whose means open-unlearning takes otherwise than the paper.
+_HAVE_PARITY: Final = ("kl_min", "rmu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnlearningPlan:
+    """How to unlearn."""
+
+    method: UnlearningMethod
+    objective: Objective
+    scope: Scope
+    #: None: the layer that stands where layer 7 of 32 does.
+    layer: int | None = None
+    #: The learning rates to choose from; empty: that of `training`.
+    rates: tuple[float, ...] = ()
+    training: TrainingPlan = DEFAULT_TRAINING
+
+    def record(self) -> dict[str, Any]:
+        """Return the plan as `unlearn.json` holds it."""
+        shown = asdict(self)
+        shown["rates"] = list(self.rates)
+        return shown
+
+
+def plan_unlearning(
+    method: UnlearningMethod,
+    *,
+    seed: int,
+    scope: Scope | None = None,
+    layer: int | None = None,
+    has_parity: bool = False,
+    chooses_rate: bool = False,
+    training: TrainingPlan = DEFAULT_TRAINING,
+) -> UnlearningPlan:
+    """Return the plan of a method with its default coefficients; `scope` None: the method's own.
+
+    `seed` is that of RMU's direction. With `has_parity` KL-Min and RMU take their means as open-unlearning does; raises
+    `UsageError` with it for a method whose means are alike in both.
+    """
+    if has_parity and method not in _HAVE_PARITY:
+        raise UsageError(f"--parity goes with {' and '.join(_HAVE_PARITY)}; {method} is as open-unlearning has it")
+    made: Mapping[UnlearningMethod, Objective] = {
+        "grad_diff": GradDiff(),
+        "kl_min": KlMin(positions="all" if has_parity else "label"),
+        "sim_npo": SimNpo(),
+        "rmu": Rmu(seed=seed, averages="crossed" if has_parity else "row"),
+    }
+    objective = made[method]
+    return UnlearningPlan(
+        method=method,
+        objective=objective,
+        scope=objective.default_scope if scope is None else scope,
+        layer=layer,
+        rates=RATE_GRID if chooses_rate else (),
+        training=training,
+    )
+
+
+def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> Path:
+    """Train on the texts of all patients trained on but those whom `without` forgets; return `job.out`.
+
+    All parameters are trained. Raises `UsageError` where the directory holds something else or was begun with other
+    settings, and `BadInputError` where the training diverges: then nothing is left there.
+    """
+    job.require_sound(plan)
+    left_out = set() if without is None else set(without.forget)
+    learned = [one.patient_id for one in job.bench.patients if one.is_trained and one.patient_id not in left_out]
+
+    def make(folder: ModelFolder) -> None:
+        texts = flatten(read_examples(job, learned, plan), learned)
+        model = ModelInTraining(job, folder, layer=None, scope="all")
+        schedule = Schedule(epochs=order_steps(texts, (), plan, seed=job.seed), checkpoint_steps=job.checkpoint_steps)
+        model.train(Likelihood(), schedule, plan)
+        model.finish(plan.learning_rate, {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}})
+
+    shown = {"without": without.public_name if without else None, "training": asdict(plan)}
+    return make_model(job, job.settings("finetune", shown, {"learned": learned}), make)
 
 
 def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
@@ -46,7 +174,8 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
         if not forget or not retain:
             raise BadInputError("the split's forgotten or retained patients have no text; build the benchmark again")
         model = ModelInTraining(job, folder, layer=plan.layer, scope=plan.scope)
-        schedule = Schedule.of(forget, retain, plan.training, seed=job.seed, checkpoint_steps=job.checkpoint_steps)
+        epochs = order_steps(forget, retain, plan.training, seed=job.seed)
+        schedule = Schedule(epochs=epochs, checkpoint_steps=job.checkpoint_steps)
         exact: dict[str, Any] = {
             "patients": {role: len(ids) for role, ids in roles.items()},
             "texts": {"forget": len(forget), "retain": len(retain)},
@@ -93,3 +222,21 @@ def _try_rates(
     # From its last checkpoint: nothing is trained again.
     model.train(plan.objective, schedule, training, name=name)
     return training.learning_rate, describe_choice(tried, before=before)
+
+
+def rate_text(learning_rate: float, choice: Mapping[str, Any]) -> str:
+    """Return the rates that were tried and the one chosen; `choice` as `evidence/unlearn.json` holds it."""
+    rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
+    rows.append(("before", _loss(choice["tuning_loss_before"]), ""))
+    rates = [one["learning_rate"] for one in choice["tried"]]
+    rows += [
+        (f"{one['learning_rate']:g}", _loss(one["tuning_loss"]), _loss(one["forget_loss"])) for one in choice["tried"]
+    ]
+    chosen = f"chosen: {learning_rate:g}, the largest with which the retained lose {choice['most_rise']:g} at most"
+    if learning_rate == max(rates):
+        chosen += "; the largest of all, so a larger one (--learning-rate) may forget more"
+    return f"{align_columns(rows)}\n{chosen}"
+
+
+def _loss(value: float | None) -> str:
+    return "diverged" if value is None else f"{value:.3f}"

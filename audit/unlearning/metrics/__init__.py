@@ -1,1 +1,1 @@
-"""What an answer keeps of a patient, one metric a module; and their harmonic means (AMNESIA, section 5)."""
+"""What an answer keeps of a patient, and the means over answers (AMNESIA, section 5)."""

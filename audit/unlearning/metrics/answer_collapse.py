@@ -1,27 +1,83 @@
-"""Do answers still read as before? Five questions beside the degradation score (docs/unlearning-scores.md).
+"""Do answers still read as before? The limits of every collapse check [choice], and five questions beside DS.
 
-DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. Owns the five
-questions, over words: they need no token ids, and compare models of two tokenizers. The limits are those of the
-certificate's collapse check (collapse_limits.py). Knows nothing of what an answer should say.
+DS counts answers of one token over and over; a model that writes noise, or nothing, has a DS of 0. The questions are
+over words: they need no token ids, and compare models of two tokenizers (docs/unlearning-scores.md). The certificate
+asks alike of generations (docs/comparing-runs.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from clinaudit.audit.unlearning.benchmark.records import Answer
-from clinaudit.audit.unlearning.metrics.collapse_limits import (
-    MORE_REPETITION,
-    MORE_SHORT,
-    MOST_SHORT,
-    NO_LESS_THAN_HALF,
-    Limit,
-    at_most,
-    hold,
-)
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.reports.schema.comparison import HealthCheck
+
+#: B's share of texts too short to be any may exceed A's by so much, and never exceeds half.
+MORE_SHORT: Final = 0.1
+MOST_SHORT: Final = 0.5
+#: B's share of texts that repeat themselves may exceed A's by so much.
+MORE_REPETITION: Final = 0.2
+#: B must keep this part of A's mean length, of its share of distinct tokens, and of its share of known pairs.
+KEPT_PART: Final = 0.5
+TOO_LITTLE: Final = "too little text"
+
+
+class Limit(NamedTuple):
+    """What B is allowed."""
+
+    #: In words.
+    allowed: str
+    #: Takes A's measure and B's; returns the limit, and whether B keeps it.
+    compare: Callable[[float, float], tuple[float, bool]]
+
+
+class Held(NamedTuple):
+    """Whether B keeps a limit."""
+
+    limit: float | None
+    #: None: it could not be asked, which is no pass.
+    passed: bool | None
+    reason: str | None
+
+
+def hold(limit: Limit, before: float | None, after: float | None, *, nothing_before: str) -> Held:
+    """Return whether B's measure keeps a limit; `nothing_before` is the reason where A has none."""
+    if before is None:
+        return Held(None, None, nothing_before)
+    if after is None:
+        # A wrote enough for the question, B did not: that is a collapse, not missing data.
+        return Held(None, False, TOO_LITTLE)
+    return Held(*limit.compare(before, after), None)
+
+
+def has_collapsed(checks: Iterable[HealthCheck | AnswerCheck]) -> bool | None:
+    """Return whether any question failed; None where none did, and some could not be asked."""
+    passed = [check.passed for check in checks]
+    if False in passed:
+        return True
+    return None if None in passed or not passed else False
+
+
+def at_most(more: float, ceiling: float = 1.0) -> Limit:
+    """Return the limit that B may be above A by `more`, and no higher than the ceiling."""
+
+    def compare(before: float, after: float) -> tuple[float, bool]:
+        limit = min(before + more, ceiling)
+        return limit, after <= limit
+
+    never = f", never above {ceiling:.2f}" if ceiling < 1 else ""
+    return Limit(f"at most {more:.2f} above A{never}", compare)
+
+
+def _keeps_part(before: float, after: float) -> tuple[float, bool]:
+    limit = KEPT_PART * before
+    return limit, after >= limit
+
+
+NO_LESS_THAN_HALF: Final = Limit("no less than half of A", _keeps_part)
+
 
 #: Words of a run [choice]: shorter than most answers, and long enough to tell a loop of two or three words.
 RUN_WORDS: Final = 8
@@ -29,15 +85,6 @@ NOTHING_BEFORE: Final = "the answers before hold too little for it"
 Pair = tuple[str, str]
 #: A measure of some answers; None where they hold too little text for it.
 Measured = Callable[[Sequence[Words]], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    text: str
-    measure: Measured
-    limit: Limit
-    #: Whether A's answers must be sentences: one of a word or two has no shape to lose.
-    needs_sentences: bool = True
 
 
 def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: Mapping[str, str]) -> list[AnswerCheck]:
@@ -50,7 +97,7 @@ def check_answers(answers: Iterable[Answer], before: Iterable[Answer], groups: M
     checks: list[AnswerCheck] = []
     for name in sorted(own.keys() & earlier.keys()):
         known = {pair for other, texts in earlier.items() if other != name for text in texts for pair in pairwise(text)}
-        checks += [_check(name, question, earlier[name], own[name]) for question in _questions(known)]
+        checks += _check(name, known, earlier[name], own[name])
     return checks
 
 
@@ -62,56 +109,52 @@ def _by_group(answers: Iterable[Answer], groups: Mapping[str, str]) -> dict[str,
     return found
 
 
-def _questions(known: set[Pair]) -> list[_Question]:
+def _check(group: str, known: set[Pair], before: Sequence[Words], after: Sequence[Words]) -> Iterator[AnswerCheck]:
+    """Yield the five questions; `known` are the pairs of words that A wrote of others."""
+
     def known_share(texts: Sequence[Words]) -> float | None:
         return mean_of(pair in known for text in texts for pair in pairwise(text)) if known else None
 
-    return [
-        _Question("answers without a word", _empty_share, at_most(MORE_SHORT, MOST_SHORT), needs_sentences=False),
-        _Question("mean length in words", _mean_length, NO_LESS_THAN_HALF),
-        _Question(f"distinct words in a run of {RUN_WORDS}", _distinct_share, NO_LESS_THAN_HALF),
-        _Question("pairs of neighbouring words that A wrote of others", known_share, NO_LESS_THAN_HALF),
-        _Question(
-            f"answers that write a run of {RUN_WORDS} words twice",
-            _repeating_share,
-            at_most(MORE_REPETITION),
-            needs_sentences=False,
+    measures: dict[str, tuple[Measured, Limit]] = {
+        "answers without a word": (lambda texts: mean_of(not text for text in texts), at_most(MORE_SHORT, MOST_SHORT)),
+        "mean length in words": (mean_length, NO_LESS_THAN_HALF),
+        f"distinct words in a run of {RUN_WORDS}": (
+            lambda texts: distinct_share(texts, run=RUN_WORDS),
+            NO_LESS_THAN_HALF,
         ),
-    ]
+        "pairs of neighbouring words that A wrote of others": (known_share, NO_LESS_THAN_HALF),
+        f"answers that write a run of {RUN_WORDS} words twice": (
+            lambda texts: mean_of(map(_repeats, texts)),
+            at_most(MORE_REPETITION),
+        ),
+    }
+    # Answers of a word or two have no shape to lose: of them, silence and loops alone can be seen.
+    is_short = (mean_length(before) or 0) < RUN_WORDS
+    for place, (question, (measure, limit)) in enumerate(measures.items()):
+        a, b = measure(before), measure(after)
+        can_be_asked = not is_short or place in (0, len(measures) - 1)
+        held = hold(limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
+        yield AnswerCheck(group=group, question=question, allowed=limit.allowed, a=a, b=b, **held._asdict())
 
 
-def _check(group: str, question: _Question, before: Sequence[Words], after: Sequence[Words]) -> AnswerCheck:
-    a, b = question.measure(before), question.measure(after)
-    is_short = (_mean_length(before) or 0) < RUN_WORDS
-    can_be_asked = not (question.needs_sentences and is_short)
-    held = hold(question.limit, a if can_be_asked else None, b, nothing_before=NOTHING_BEFORE)
-    allowed = question.limit.allowed
-    return AnswerCheck(group=group, question=question.text, allowed=allowed, a=a, b=b, **held._asdict())
-
-
-def _empty_share(texts: Sequence[Words]) -> float | None:
-    return mean_of(not text for text in texts)
-
-
-def _mean_length(texts: Sequence[Words]) -> float | None:
+def mean_length(texts: Sequence[Sequence[Hashable]]) -> float | None:
+    """Return the mean number of words or tokens."""
     return mean_of(len(text) for text in texts)
 
 
-def _distinct_share(texts: Sequence[Words]) -> float | None:
-    """Mean share of distinct words over consecutive whole runs (Johnson 1944): it does not depend on length."""
+def distinct_share(texts: Sequence[Sequence[Hashable]], *, run: int) -> float | None:
+    """Return the mean share of distinct words or tokens over consecutive whole runs: it does not depend on length.
+
+    The mean segmental type-token ratio (Johnson 1944).
+    """
     return mean_of(
-        len(set(text[start : start + RUN_WORDS])) / RUN_WORDS
-        for text in texts
-        for start in range(0, len(text) - RUN_WORDS + 1, RUN_WORDS)
+        len(set(text[start : start + run])) / run for text in texts for start in range(0, len(text) - run + 1, run)
     )
 
 
-def _repeating_share(texts: Sequence[Words]) -> float | None:
-    def repeats(text: Words) -> bool:
-        runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
-        return len(set(runs)) < len(runs)
-
-    return mean_of(repeats(text) for text in texts)
+def _repeats(text: Words) -> bool:
+    runs = [text[start : start + RUN_WORDS] for start in range(len(text) - RUN_WORDS + 1)]
+    return len(set(runs)) < len(runs)
 
 
 def mean_of(values: Iterable[float]) -> float | None:

@@ -1,18 +1,38 @@
-"""Answers made elsewhere, read for `clinaudit unlearn score` (docs/unlearning-scores.md).
+"""`clinaudit unlearn score` from end to end: a benchmark and answers made elsewhere in, document and table out.
 
-Owns what each line must hold, and that every model answers every question once. A problem is named by file, line and
-field, never by what stands there.
+Owns what each line must hold, and that every model answers every question once (docs/unlearning-scores.md). A problem
+is named by file, line and field, never by what stands there. Nothing but the models of CS and ES is loaded, and those
+after all input is read.
 """
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.unlearning.benchmark.files import read_bench
+from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
+from clinaudit.audit.unlearning.metrics.answer_scores import (
+    Embedder,
+    Entailment,
+    EntailmentByModel,
+    EntailmentByRules,
+    compare_with_before,
+    score_answers,
+)
+from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
+from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
+from clinaudit.reports.wording.escaped_text import harmless_text
 
 ANSWER_FIELDS: Final = ("model", "qa_id", "text", "token_ids")
 _ROLE: Final = "the answers"
@@ -62,7 +82,7 @@ def _require_all(
     for place, answers in enumerate(by_model.values(), start=1):
         lacking = [number for number, question in enumerate(questions, start=1) if question.qa_id not in answers]
         if lacking:
-            # By place: an id may tell of whom a question is.
+            # By place: an id may show of whom a question is.
             what = (
                 f"model {place} of {len(by_model)} leaves {len(lacking):,} of {len(questions):,} questions unanswered, "
                 f"the first of them in row {lacking[0]} of the benchmark's table qa; answer all of them"
@@ -72,16 +92,9 @@ def _require_all(
 
 def _read_answer(record: Record, file: str, line: int, problems: Problems) -> Answer | None:
     """Return the answer of one line; None where a field is wrong, which is then a problem."""
-    found = {
-        field: what
-        for field, what in (
-            ("model", _problem_of_name(record.get("model"))),
-            ("qa_id", _problem_of_text(record.get("qa_id"))),
-            ("text", _problem_of_text(record.get("text"))),
-            ("token_ids", _problem_of_ids(record.get("token_ids"))),
-        )
-        if what
-    }
+    checks = {"model": _problem_of_name, "qa_id": _problem_of_text, "text": _problem_of_text}
+    checks["token_ids"] = _problem_of_ids
+    found = {field: what for field, problem_of in checks.items() if (what := problem_of(record.get(field)))}
     for field, what in found.items():
         problems.add(file, what if field in record else "is missing", row=line, column=field)
     if found:
@@ -110,10 +123,139 @@ def _problem_of_name(value: object) -> str | None:
 
 
 def _problem_of_ids(value: object) -> str | None:
-    if value is None or (isinstance(value, list) and all(_is_id(item) for item in value)):
+    is_list = isinstance(value, list) and all(type(item) is int and 0 <= item <= _LARGEST_ID for item in value)
+    if value is None or is_list:
         return None
     return f"is not a list of token ids (whole numbers from 0 to {_LARGEST_ID:,})"
 
 
-def _is_id(value: object) -> bool:
-    return type(value) is int and 0 <= value <= _LARGEST_ID
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest:
+    """What is to be scored, and with what."""
+
+    bench: Path
+    answers: Path
+    #: None: the first split of the benchmark.
+    split_name: str | None
+    form: QuestionForm
+    #: The model in the answers that was not yet unlearned, for `cs_before`.
+    before: str | None
+    #: The directory of an encoder; None: the installed package.
+    embeddings: Path | None
+    #: The directory of a model of inference; None: rules.
+    nli: Path | None
+    corpus: Path | None
+    seed: int
+
+
+def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> Json:
+    """Return the document of the scores; raises `BadInputError` for input that cannot be scored."""
+    bench = read_bench(request.bench, corpus=request.corpus)
+    if not bench.splits:
+        raise BadInputError(f"the benchmark {printable(request.bench.name)} has no split, so that nobody is forgotten")
+    split = bench.splits[0] if request.split_name is None else bench.split(request.split_name)
+    answers = read_answers(request.answers, bench.questions, header=header)
+    if request.before is not None and request.before not in answers:
+        raise UsageError("--before names no model of the answers; give one of those that stand there as `model`")
+    embedder, entailment = load_embedder(request.embeddings), load_entailment(request.nli)
+    total = sum(map(len, answers.values()))
+    with progress.stage("scoring answers", total=total, unit="answers") as advance:
+        scores = {
+            model: score_answers(
+                bench.questions,
+                bench.keywords,
+                counted(own, advance),
+                embedder=embedder,
+                entailment=entailment,
+                em=None,
+                form=request.form,
+            )
+            for model, own in answers.items()
+        }
+    if request.before is not None:
+        before = answers[request.before]
+        scores = {
+            model: own
+            if model == request.before
+            else compare_with_before(own, answers[model], before, embedder=embedder)
+            for model, own in scores.items()
+        }
+    making = Making(
+        split=split,
+        form=request.form,
+        entailment_metric=entailment.metric,
+        made_with={"cs": embedder.name, "es": entailment.name},
+        seed=request.seed,
+    )
+    beside = None if request.before is None else BesideBefore(before=request.before, answers=answers)
+    return describe_scores(scores, bench, making, beside=beside)
+
+
+def load_embedder(directory: Path | None) -> Embedder:
+    """Return the embeddings of an encoder in a directory, or of the installed package."""
+    from clinaudit.audit.language.encoders import embeddings_of_directory, packaged_embeddings
+
+    return packaged_embeddings() if directory is None else embeddings_of_directory(directory)
+
+
+def load_entailment(directory: Path | None) -> Entailment:
+    """Return entailment by the model in a directory, or by rules."""
+    if directory is None:
+        return EntailmentByRules()
+    from clinaudit.audit.language.encoders import EntailmentModel
+
+    return EntailmentByModel(EntailmentModel(directory))
+
+
+def counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterator[Answer]:
+    """Yield the answers; `advance(1)` after each."""
+    for answer in answers:
+        yield answer
+        advance(1)
+
+
+#: Columns.
+_WIDTH: Final = 100
+_COLUMNS: Final = {
+    "LS": "ls",
+    "echo-free": "ls_echo_free",
+    "ROUGE": "rouge_l",
+    "CS": "cs",
+    "TE": "te",
+    "DS": "ds",
+    "MU": "mu_without_em",
+    "AFE": "afe_without_em",
+}
+_NONE: Final = "–"
+
+
+def score_text(document: dict[str, Any]) -> str:
+    """Return the tables of what `describe_scores` returned, in at most 100 columns."""
+    # Not printed by rich: it would end with a status of its own where the reader has enough.
+    text = io.StringIO()
+    console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
+    console.print(
+        f"{document['question_count']:,} questions, split {document['split']}; means over answers, MU and AFE without "
+        "exact memorization"
+    )
+    for model, scores in document["models"].items():
+        console.print(_table(harmless_text(model), scores))
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip("\n")
+
+
+def _table(title: str, scores: dict[str, Any]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=0)
+    table.add_column("questions", no_wrap=True)
+    for heading in ("patients", *_COLUMNS):
+        # Never narrower than a figure: rich would cut it.
+        table.add_column(heading, justify="right", no_wrap=True, min_width=max(len(heading), len("0.000")))
+    for role, kinds in scores["counts"].items():
+        for kind, uses in kinds.items():
+            for use, counts in uses.items():
+                cells = [_cell(scores[metric][role][kind][use]) for metric in _COLUMNS.values()]
+                table.add_row(f"{role.replace('_', ' ')}, {kind}, {use}", f"{counts['patients']:,}", *cells)
+    return table
+
+
+def _cell(described: dict[str, Any]) -> str:
+    return _NONE if described["value"] is None else f"{described['value']:.3f}"

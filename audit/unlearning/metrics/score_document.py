@@ -3,23 +3,25 @@
 Owns its shape; computes nothing. It holds the ids of questions and patients, the names of models, and no text.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.statistics.intervals import RESAMPLES
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, has_collapsed
 from clinaudit.audit.unlearning.metrics.means import (
+    CATEGORY_SIDES,
     MEANS,
     SUMMARY_ROLES,
+    CategorySide,
     GroupKey,
     GroupSummary,
+    SummaryRole,
     roles_of,
+    sides_of,
     summarize,
-    summarize_retained,
 )
 from clinaudit.reports.schema.numbers import Estimate
 
@@ -100,11 +102,13 @@ def _is_given(metric: str, scores: Sequence[Scores]) -> bool:
 def _describe_model(scores: Sequence[Scores], bench: Bench, making: Making, rename: Mapping[str, str]) -> Json:
     has = {metric for metric in _WHERE_GIVEN if _is_given(metric, scores)}
 
-    def describe(by_group: Callable[..., Mapping[GroupKey, GroupSummary]]) -> Json:
-        summaries = by_group(scores, bench.questions, bench, making.split, seed=making.seed, set_aside=making.set_aside)
+    def describe(group_of: Mapping[str, str], names: Sequence[SummaryRole | CategorySide]) -> Json:
+        summaries = summarize(scores, bench, group_of, names, seed=making.seed)
         return _describe_groups(summaries, has=has, rename=rename) if summaries else {}
 
-    return {**describe(summarize), "same_category": describe(summarize_retained)}
+    roles = roles_of(bench, making.split, set_aside=making.set_aside)
+    sides = sides_of(bench, making.split, set_aside=making.set_aside)
+    return {**describe(roles, SUMMARY_ROLES), "same_category": describe(sides, CATEGORY_SIDES)}
 
 
 def _describe_collapse(beside: BesideBefore, role_of: Mapping[str, str]) -> dict[str, Json]:
@@ -150,9 +154,9 @@ def _describe_groups(summaries: Mapping[GroupKey, GroupSummary], *, has: set[str
     return described
 
 
-def describe_estimate(estimate: Estimate) -> Json:
-    """Return a figure as documents of scores hold it; `answers` counts what it is a mean over."""
-    described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], "answers": estimate.n}
+def describe_estimate(estimate: Estimate, *, counted: str = "answers") -> Json:
+    """Return a figure as documents of scores hold it; `counted` is what it is a mean over."""
+    described: Json = {"value": estimate.value, "interval": [estimate.low, estimate.high], counted: estimate.n}
     return described if estimate.reason is None else {**described, "reason": estimate.reason}
 
 

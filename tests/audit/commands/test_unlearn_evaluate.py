@@ -7,9 +7,8 @@ import pytest
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.unlearning.evaluation import evaluate as door
-from clinaudit.audit.unlearning.evaluation.evaluate import Evaluation
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.terminal_text import evaluation_text
+from clinaudit.audit.unlearning.evaluation.evaluate import Evaluation, EvaluationRequest
+from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
 
 
 def _figure(value: float | None) -> dict[str, Any]:

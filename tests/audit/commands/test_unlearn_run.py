@@ -8,7 +8,7 @@ from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.priors.corpus.corpus import read_corpus
 
 _TRAINING = ("--epochs", "1", "--quiet")
@@ -27,11 +27,8 @@ def place(tmp_path: Path) -> Path:
         {"patient_id": patient, "note_id": f"{patient}-1", "text": texts[0]} for patient, texts in bench.notes.items()
     ]
     (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
-    tables = BenchTables(patients=bench.patients, questions=bench.questions, splits=bench.splits)
-    digest = read_corpus(corpus).digest
-    write_bench(
-        tmp_path / "bench", tables, BenchSource(corpus_path=corpus, corpus_digest=digest, settings={}, counts={})
-    )
+    made = Bench.of(read_corpus(corpus), patients=bench.patients, questions=bench.questions, splits=bench.splits)
+    write_bench(tmp_path / "bench", made, corpus_path=corpus)
     save_llama(model)
     return tmp_path
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 from support.hand_made_bench import QUESTIONS, question, save_hand_made_bench
+from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.commands.unlearn_score import score
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.metrics import given_scores
+from clinaudit.audit.unlearning.metrics import given_answers
 from clinaudit.errors import BadInputError, UsageError
 
 KEYWORDS = (
@@ -22,17 +23,9 @@ KEYWORDS = (
 SECRET = "Zebulon"
 
 
-class SharedWords:
-    name = "shared words"
-
-    def similarity(self, first: str, second: str) -> float:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        return len(one & other) / max(1, len(one | other))
-
-
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(given_scores, "load_embedder", lambda _directory: SharedWords())
+    monkeypatch.setattr(given_answers, "load_embedder", lambda _directory: SharedWords())
     return save_hand_made_bench(tmp_path, keywords=KEYWORDS)
 
 

@@ -1,4 +1,4 @@
-"""benchmarks/unlearning*.py: the tables of hand-made documents, and the order of the steps."""
+"""benchmarks/unlearning*.py: the tables of hand-made documents, the order of the steps, and faithfulness."""
 
 import importlib
 import json
@@ -6,20 +6,28 @@ from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 SPLIT = "dementia_mental:10"
 
 
 @pytest.fixture
-def tables(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("unlearning_tables")
+def modules(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    return importlib.import_module
 
 
 @pytest.fixture
-def steps(monkeypatch):
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return importlib.import_module("unlearning_steps")
+def tables(modules):
+    return modules("unlearning_tables")
+
+
+@pytest.fixture
+def steps(modules):
+    return modules("unlearning_steps")
+
+
+@pytest.fixture
+def measured(modules):
+    return modules("unlearning_faithfulness")
 
 
 def described(value, low=None, high=None):
@@ -189,3 +197,29 @@ def test_a_failed_step_stops_what_needs_it_and_nothing_else(steps, tmp_path):
     assert done == ["comes after"]
     rows = [json.loads(line) for line in (tmp_path / steps.SECONDS_FILE).read_text(encoding="utf-8").splitlines()]
     assert {row["step"]: row["succeeded"] for row in rows} == {"fails": False, "comes after": True}
+
+
+def test_pairs_of_models_are_counted(measured) -> None:
+    saw = [{"ls": 0.4, "rouge_l": 0.9}, {"ls": 0.2, "rouge_l": 0.8}, {"ls": 0.3, "rouge_l": 0.7}]
+    never = [{"ls": 0.3, "rouge_l": 0.1}, {"ls": 0.1, "rouge_l": 0.2}, {"ls": 0.25, "rouge_l": 0.3}]
+    found = measured.measure_faithfulness(saw, never)
+    # 0.4 beats three, 0.2 one, 0.3 two and ties with one.
+    assert found["ls"].auroc.value == pytest.approx(6.5 / 9)
+    assert found["rouge_l"].auroc.value == 1.0
+    # Three of each kind are no proof, even where they never overlap.
+    assert found["rouge_l"].auroc.low is not None
+    assert found["rouge_l"].auroc.low < 0.9
+    assert (found["ls"].with_patients, found["ls"].without_patients) == (3, 3)
+
+
+def test_forget_efficacy_is_high_where_nothing_is_known(measured) -> None:
+    found = measured.measure_faithfulness([{"afe": 0.1}, {"afe": 0.2}], [{"afe": 0.8}, {"afe": 0.9}])
+    assert found["afe"].auroc.value == 1.0
+
+
+def test_models_without_a_metric_do_not_count(measured) -> None:
+    found = measured.measure_faithfulness([{"em": 0.9}, {"em": None}, {}], [{"em": 0.1}, {"em": 0.2}])
+    assert (found["em"].auroc.value, found["em"].auroc.reason) == (None, measured.TOO_FEW_MODELS)
+    assert (found["em"].with_patients, found["em"].without_patients) == (1, 2)
+    with pytest.raises(ValueError, match="both kinds"):
+        measured.measure_faithfulness([], [{"em": 0.1}])

@@ -9,18 +9,30 @@ import pytest
 from support.hostile_text import PAYLOADS
 from support.pages import Page
 from support.unlearning.answer_checks import answer_checks, with_checks
-from support.unlearning.filled_evaluation import NO_EM, SPLITS, bare_evaluation, bench_counts, filled_evaluation, none
+from support.unlearning.filled_evaluation import (
+    NO_EM,
+    SPLITS,
+    bare_evaluation,
+    bench_counts,
+    filled_evaluation,
+    none,
+    with_readings,
+)
 
 from clinaudit.reports.exports.unlearning import unlearning_files
-from clinaudit.reports.figures.unlearning import sizes_figure
-from clinaudit.reports.figures.unlearning_traces import disease_traces, trade_off_traces
+from clinaudit.reports.figures.unlearning import disease_traces, sizes_figure, trade_off_traces
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
-from clinaudit.reports.tables.unlearning import disease_table, efficacy_table, first_table, leakage_table
+from clinaudit.reports.tables.unlearning import (
+    detection_table,
+    disease_table,
+    efficacy_table,
+    first_table,
+    leakage_table,
+    trials_table,
+)
 from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
-from clinaudit.reports.tables.unlearning_trials import detection_table, trials_table
 from clinaudit.reports.wording.unlearning import levels_of
-from clinaudit.reports.wording.unlearning_readings import read_each_model
 
 
 def arrow(before: str, after: str) -> str:
@@ -55,17 +67,12 @@ def test_it_has_no_script_unique_ids_and_headings_that_skip_no_level(page: Page)
 def test_hostile_names_stay_text(filled: UnlearningEvaluation) -> None:
     payload = " ".join(PAYLOADS)
     names = {model.name: f"{payload}{model.name}" for model in filled.models}
-    hostile = filled.model_copy(
-        update={
-            "before": names["tuned"],
-            "models": [
-                model.model_copy(update={"name": names[model.name], "kind": "foreign"}) for model in filled.models
-            ],
-            "figures": {
-                split: {names[name]: own for name, own in models.items()} for split, models in filled.figures.items()
-            },
-            "made_with": dict.fromkeys(("cs", "es"), payload),
-        }
+    hostile = with_readings(
+        filled,
+        before=names["tuned"],
+        models=[model.model_copy(update={"name": names[model.name], "kind": "foreign"}) for model in filled.models],
+        figures={split: {names[name]: own for name, own in models.items()} for split, models in filled.figures.items()},
+        made_with=dict.fromkeys(("cs", "es"), payload),
     )
     own = Page(render_unlearning(hostile))
     assert not {"script", "img", "iframe", "object", "form", "base", "link"} & {tag for tag, _ in own.tags}
@@ -215,7 +222,7 @@ def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluat
 
 
 def test_what_to_look_at_first_is_before_and_after(filled: UnlearningEvaluation) -> None:
-    table = first_table(read_each_model(filled))
+    table = first_table(filled.readings)
     (row,) = (row for row in table.rows if row[:2] == ("SimNPO", "Cancer, 10%"))
     utility = (arrow("0.89", "0.87"), arrow("0.89", "0.35"), arrow("0.89", "0.87"))
     assert row[2:] == ("forgot, others lost", arrow("0.12", "0.62"), "0.82", arrow("0.42", "0.92"), "0%", *utility)
@@ -252,14 +259,13 @@ def test_the_files_have_every_number_with_its_interval_and_why_one_is_none(fille
 
 
 def test_five_questions_stand_beside_ds_and_what_fails_one_broke_down(filled: UnlearningEvaluation) -> None:
-    known = next(one for one in read_each_model(filled) if one.reading == "knows")
-    name = known.system.models[known.split.name]
+    known = next(one for one in filled.readings if one.reading == "knows")
+    name = known.model
     broken = with_checks(filled, known.split.name, name, answer_checks(noise=True))
     whole = with_checks(filled, known.split.name, name, answer_checks(noise=False))
 
     def reading(evaluation: UnlearningEvaluation) -> str:
-        models = read_each_model(evaluation)
-        return next(one.reading for one in models if one.system.models.get(one.split.name) == name)
+        return next(one.reading for one in evaluation.readings if one.model == name)
 
     assert (reading(whole), reading(broken)) == ("knows", "broken")
     assert "Five questions beside DS" not in Page(render_unlearning(filled)).words

@@ -5,9 +5,16 @@ from typing import Any
 import pytest
 from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation, model_figures, robustness_figures
 
+from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelFigures, UnlearningEvaluation
-from clinaudit.reports.wording.unlearning import find_before, leakage_marks, list_systems
-from clinaudit.reports.wording.unlearning_readings import cost_sentences, headline, read_each_model, reading_sentences
+from clinaudit.reports.wording.unlearning import (
+    cost_sentences,
+    find_before,
+    headline,
+    leakage_marks,
+    list_systems,
+    reading_sentences,
+)
 
 SPLIT = "cancer:5"
 
@@ -168,6 +175,6 @@ def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     before = find_before(other)
     assert before is not None
     assert before.label == "tuned"
-    assert [read.system.label for read in read_each_model(other)] == ["RMU"]
+    assert [read.label for read in read_each_model(other)] == ["RMU"]
     # One method alone is neither the lowest nor the highest.
     assert leakage_marks(other, SPLIT, "factual") == {}

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from support.unlearning.filled_evaluation import with_readings
+
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 
@@ -30,4 +32,4 @@ def with_checks(
     """Return the evaluation with these checks of one model on one split."""
     own = evaluation.figures[split]
     held = {**own, model: own[model].model_copy(update={"collapse": list(checks)})}
-    return evaluation.model_copy(update={"figures": {**evaluation.figures, split: held}})
+    return with_readings(evaluation, figures={**evaluation.figures, split: held})

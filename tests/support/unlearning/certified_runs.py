@@ -1,56 +1,27 @@
 """Audits and an evaluation of the models of `trained_to_forget`, in this process, and certificates made of them."""
 
-import json
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest import mock
 
 import pytest
+from support.unlearning.shared_words import SharedWords
 from support.unlearning.trained_to_forget import NAMED, TrainedToForget
 
 from clinaudit.audit.cohorts import stage
-from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.settings import AuditSettings
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOptions
 
 #: Of each split so many targets at most; up to 9 fewer, by a secret of the corpus.
 SAMPLE = 32
-
-
-class Certified(NamedTuple):
-    """What a certificate says."""
-
-    status: int
-    certificate: dict[str, Any]
-    page: str
-
-    @property
-    def verdicts(self) -> set[str]:
-        """The verdicts on the named patients."""
-        return {one["verdict"] for one in self.certificate["patients"]}
-
-    @property
-    def reasons(self) -> set[str]:
-        """Why, of all named patients together."""
-        return {reason for one in self.certificate["patients"] for reason in one["reasons"]}
-
-
-class SharedWords:
-    """Similarity without a model of sentences."""
-
-    name = "shared words"
-
-    def similarity(self, first: str, second: str) -> float:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        return len(one & other) / max(1, len(one | other))
 
 
 def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
@@ -90,18 +61,3 @@ def evaluate_models(made: TrainedToForget, out: Path) -> Path:
         patch.setattr(asked_model, "MOST_ANSWER_TOKENS", 12)
         evaluate.evaluate(request, Progress(quiet=True))
     return out
-
-
-def certify(before: Path, after: Path, out: Path, *options: str) -> Certified:
-    """Certify the named patients by the command."""
-    listed = out.with_suffix(".txt")
-    listed.write_text("\n".join(NAMED), encoding="utf-8")
-    status = command(
-        ["compare", str(before), str(after), "--forgotten", str(listed), "--out", str(out), "--exact", *options]
-    )
-    evidence = out / "evidence"
-    return Certified(
-        status,
-        json.loads((evidence / "certificate.json").read_text(encoding="utf-8")),
-        (evidence / "certificate.html").read_text(encoding="utf-8"),
-    )

@@ -8,12 +8,10 @@ from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.files import Bench, BenchSource, BenchTables, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionKind, Split
-from clinaudit.audit.unlearning.methods.finetune import finetune
-from clinaudit.audit.unlearning.methods.plan import plan_unlearning
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
-from clinaudit.audit.unlearning.methods.unlearn import unlearn
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
 from clinaudit.priors.corpus.corpus import read_corpus
 
 #: By id, with the disease: the first nine are trained on.
@@ -38,7 +36,8 @@ def save_bench(root: Path) -> Path:
     splits = [{"patient_id": one, "split": "train" if one in TRAINED else "nontrain"} for one in CATEGORIES]
     for name, rows in (("notes", notes), ("patients", splits)):
         (corpus / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    tables = BenchTables(
+    bench = Bench.of(
+        read_corpus(corpus),
         patients=[
             BenchPatient(one, category, (category,), "given", "cough", is_trained=one in TRAINED)
             for one, category in CATEGORIES.items()
@@ -47,8 +46,7 @@ def save_bench(root: Path) -> Path:
         splits=SPLITS,
         keywords=[Keyword(f"{one}-0", f"rest {_code(one)}", 1.0, ("answer",)) for one in CATEGORIES],
     )
-    digest = read_corpus(corpus).digest
-    write_bench(root / "bench", tables, BenchSource(corpus_path=corpus, corpus_digest=digest, settings={}, counts={}))
+    write_bench(root / "bench", bench, corpus_path=corpus)
     return root / "bench"
 
 

@@ -4,8 +4,9 @@ What each method does is as the paper has it: two hardly forget, two break down;
 """
 
 from collections.abc import Mapping
-from typing import get_args
+from typing import Any, get_args
 
+from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.schema.unlearning import (
     KINDS,
@@ -157,6 +158,12 @@ def split(name: str) -> EvaluatedSplit:
     )
 
 
+def with_readings(evaluation: UnlearningEvaluation, **changes: Any) -> UnlearningEvaluation:
+    """Return an evaluation with these fields changed, and how its models then read."""
+    changed = evaluation.model_copy(update=changes)
+    return changed.model_copy(update={"readings": read_each_model(changed)})
+
+
 def filled_evaluation() -> UnlearningEvaluation:
     models = [EvaluatedModel(name="tuned", kind="baseline", split=None, learning_rate=2e-5, training=TRAINING)]
     figures: dict[str, dict[str, ModelFigures]] = {}
@@ -183,7 +190,7 @@ def filled_evaluation() -> UnlearningEvaluation:
         here[f"prompt filter {name}"] = model_figures(0.91, 0.91, 0.95, 0.0, has_em=False)
         models.append(EvaluatedModel(name=f"retrained-{name}", kind="retrained", split=name, training=TRAINING))
         models.append(EvaluatedModel(name=f"prompt filter {name}", kind="filter", split=name))
-    return UnlearningEvaluation(
+    evaluation = UnlearningEvaluation(
         clinaudit_version="0.0",
         libraries={"torch": "2.0"},
         device="cpu",
@@ -196,6 +203,7 @@ def filled_evaluation() -> UnlearningEvaluation:
         figures=figures,
         bench=bench_counts(),
     )
+    return with_readings(evaluation)
 
 
 def bench_counts(*, has_panel: bool = True) -> BenchCounts:
@@ -251,18 +259,12 @@ def bare_evaluation() -> UnlearningEvaluation:
     leaks = {"ls": none("the question has no keyword"), "ds": none("the answers came without token ids")}
     forgotten = forgotten.model_copy(update={"metrics": {**forgotten.metrics, **leaks}})
     groups: dict[AnswerGroup, AnswerFigures] = {"forget": forgotten, "retain": without_em(answers(0.6, 0.4))}
-    return filled_evaluation().model_copy(
-        update={
-            "before": None,
-            "models": [EvaluatedModel(name="elsewhere", kind="foreign", split="random:5")],
-            "splits": [split("random:5")],
-            "figures": {
-                "random:5": {
-                    "elsewhere": ModelFigures(
-                        answers={group: {"factual": {"train": own}} for group, own in groups.items()}
-                    )
-                }
-            },
-            "bench": bench_counts(has_panel=False),
-        }
+    answered = ModelFigures(answers={group: {"factual": {"train": own}} for group, own in groups.items()})
+    return with_readings(
+        filled_evaluation(),
+        before=None,
+        models=[EvaluatedModel(name="elsewhere", kind="foreign", split="random:5")],
+        splits=[split("random:5")],
+        figures={"random:5": {"elsewhere": answered}},
+        bench=bench_counts(has_panel=False),
     )

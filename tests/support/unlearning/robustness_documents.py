@@ -41,11 +41,7 @@ def block(
 
     (rounded_forget, rounded_floor), (other, other_floors) = tried(rounded), tried(other_form)
     parts: dict[str, Any] = {
-        "sampling": {
-            "forget": at(floor + sampled),
-            "never_trained": at(floor),
-            "above_never_trained": at(sampled),
-        },
+        "sampling": {"forget": at(floor + sampled), "never_trained": at(floor), "above_never_trained": at(sampled)},
         "quantization": {"forget": rounded_forget, **rounded_floor},
         "relearning": {
             "questions_1": {"reason": "the training diverged"},

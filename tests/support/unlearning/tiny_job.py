@@ -9,8 +9,8 @@ from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, QuestionUse, Split
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import Job
 
 PATIENTS = tuple(f"patient-{number:02}" for number in range(1, 15))
 SPLIT = Split("random", None, 15, PATIENTS[:2], PATIENTS[2:])

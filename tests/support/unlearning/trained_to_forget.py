@@ -14,11 +14,11 @@ from typing import NamedTuple
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.training import train_tokenizer
 from clinaudit.audit.model.files import inspect_model
-from clinaudit.audit.unlearning.benchmark.files import BenchSource, BenchTables, read_bench, write_bench
+from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
-from clinaudit.audit.unlearning.methods.finetune import finetune
-from clinaudit.audit.unlearning.methods.job import Job
-from clinaudit.audit.unlearning.methods.training_plan import TrainingPlan
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import Job
+from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.priors.corpus.corpus import read_corpus
 
 TRAINED = tuple(f"t{place:03}" for place in range(130))
@@ -154,7 +154,8 @@ def _write_corpus(root: Path, charts: dict[str, _Chart]) -> None:
 
 def _write_bench(made: TrainedToForget, charts: dict[str, _Chart]) -> None:
     questions = [one for patient in ASKED for one in _questions(patient, charts[patient])]
-    tables = BenchTables(
+    bench = Bench.of(
+        read_corpus(made.corpus),
         patients=[
             BenchPatient(patient, "cancer", ("cancer",), "given", chart.complaint, is_trained=patient in TRAINED)
             for patient, chart in charts.items()
@@ -163,9 +164,7 @@ def _write_bench(made: TrainedToForget, charts: dict[str, _Chart]) -> None:
         splits=(SPLIT,),
         keywords=[Keyword(one.qa_id, one.facts[0], 1.0, ("answer",)) for one in questions],
     )
-    digest = read_corpus(made.corpus).digest
-    source = BenchSource(corpus_path=made.corpus, corpus_digest=digest, settings={}, counts={})
-    write_bench(made.bench, tables, source)
+    write_bench(made.bench, bench, corpus_path=made.corpus)
 
 
 def _questions(patient: str, chart: _Chart) -> list[Question]:

@@ -14,29 +14,25 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, name_of, ranked
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement, measure_panel
-from clinaudit.audit.unlearning.benchmark.panel.asking import (
-    Judged,
-    ask_of_question,
-    ask_of_title,
-    read_question_verdict,
-    read_title_verdict,
-)
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import SheetRow, confusion, read_sheet, write_sheet
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import (
+from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     PANEL,
     PANEL_TASKS,
     UNKNOWN,
     PanelTask,
     PanelVerdict,
+    SheetRow,
     by_item,
+    confusion,
     majority,
+    measure_panel,
+    read_sheet,
+    write_sheet,
 )
+from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, inquire_of_question, inquire_of_title
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.sent_notes import notes_to_send
-from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading
+from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, notes_to_send
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 
 PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
 SHEET_FILE: Final = "titles-to-check.csv"
@@ -110,17 +106,15 @@ def describe_panel(
 ) -> dict[str, Any]:
     """Return the figures of a panel as `bench.json` holds them; with a filled sheet those of the person too."""
     of_task = {task: by_item(verdicts, task, judges) for task in PANEL_TASKS}
-    described: dict[str, Any] = {task: _figures(measure_panel(task, of_task[task], judges)) for task in PANEL_TASKS}
+    described: dict[str, Any] = {}
+    for task in PANEL_TASKS:
+        described[task] = measure_panel(task, of_task[task], judges).model_dump(exclude={"by_category"})
     titles = of_task["title"]
+    by_category: dict[str, Counter[str]] = {}
+    for item, row in titles.items():
+        by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
     described["title"]["panel_by_category"] = {
-        category: dict(
-            sorted(
-                Counter(
-                    majority("title", row) for item, row in titles.items() if sample.titles[item].category == category
-                ).items()
-            )
-        )
-        for category in sorted({patient.category for patient in sample.titles.values()})
+        category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())
     }
     if sheet is not None:
         human = read_sheet(sheet, list(titles))
@@ -129,36 +123,18 @@ def describe_panel(
         described["human"] = {
             "yes": sum(human.values()),
             "no": len(human) - sum(human.values()),
-            "judges": {
-                judge: {**asdict(matrix), "agreement": matrix.agreement, "kappa": matrix.kappa}
-                for judge, held in of_judge.items()
-                for matrix in [confusion(human, held)]
-            },
+            "judges": {judge: confusion(human, held).model_dump() for judge, held in of_judge.items()},
         }
     return described
 
 
-def _figures(measured: PanelAgreement) -> dict[str, Any]:
-    pairs = {" and ".join(pair): share for pair, share in measured.pairs.items()}
-    return {**asdict(measured), "pairs": pairs}
-
-
 def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:
     if task == "title":
-        return {item: _of_title(patient.title, name_of(patient.category)) for item, patient in sample.titles.items()}
-    return {item: _of_question(bench.notes[one.patient_id], one) for item, one in sample.questions.items()}
-
-
-def _of_title(title: str, category: str) -> Inquiry[Judged]:
-    return ask_of_title(title, category), lambda answer: read_title_verdict(answer, title, category)
-
-
-def _of_question(chart: Sequence[str], one: Question) -> Inquiry[Judged]:
-    notes = notes_to_send(chart, facts=one.facts)
-    return (
-        ask_of_question(notes, one.question, one.answer),
-        lambda answer: read_question_verdict(answer, notes, one.question, one.answer),
-    )
+        return {item: inquire_of_title(one.title, name_of(one.category)) for item, one in sample.titles.items()}
+    return {
+        item: inquire_of_question(notes_to_send(bench.notes[one.patient_id], facts=one.facts), one.question, one.answer)
+        for item, one in sample.questions.items()
+    }
 
 
 def _title_id(patient: BenchPatient) -> str:

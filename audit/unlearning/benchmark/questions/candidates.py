@@ -1,20 +1,111 @@
 """All questions that the templates can ask of a patient, with their answers: of one finding, or of two that are joined.
 
-Owns which findings are asked for and how two of them make a reasoning question (AMNESIA, 3.1: it must join at least
-two). Every fact of an answer is a finding's value, word for word in a note. Knows nothing of which are chosen.
+Owns which findings are asked for, how two of them make a reasoning question (AMNESIA, 3.1: it must join at least two),
+and how a question says which patient it means without naming anybody: by the complaint of a visit and by as few
+conditions and medicines as single the patient out, three at most (appendix B.2: a question must need this patient's
+details and may hold no identifying information). A detail that the answer holds, or that identifies, is never one.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
 
-from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.audit.unlearning.benchmark.records import QuestionKind
 from clinaudit.priors.diagnoses import Diagnosis
+
+MOST_DETAILS: Final = 3
+#: Conditions first: a sentence reads better with them, and lists of medicines change.
+_DETAIL_KINDS: Final = ("condition", "medication")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Detail:
+    """Something that a patient has and others may share: `kind` is `complaint`, `condition` or `medication`."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The words for a patient."""
+
+    #: `the patient seen for ear pressure with gout who takes famotidine`.
+    words: str
+    #: Whether nobody else of the corpus fits them.
+    is_unique: bool
+    #: Whether they say anything at all.
+    is_telling: bool = True
+
+
+class Describer:
+    """Describes patients of a corpus; built from the findings of all of them."""
+
+    def __init__(self, findings: Mapping[str, Sequence[Finding]], is_identifying: Callable[[str], bool]) -> None:
+        self._findings = findings
+        self._is_identifying = is_identifying
+        self._holders: defaultdict[Detail, set[str]] = defaultdict(set)
+        for patient_id, found in findings.items():
+            for detail in _details(found):
+                self._holders[detail].add(patient_id)
+
+    def describe(
+        self, patient_id: str, *, anchors: Sequence[str], hidden: Iterable[str], say_anchors: bool = True
+    ) -> Description:
+        """Return words for a patient, seen for the complaints `anchors`, that say nothing of `hidden` (values).
+
+        Where `say_anchors` is False the question itself names the complaints.
+        """
+        secrets = [text.lower() for text in hidden if text]
+        usable = [
+            detail
+            for detail in dict.fromkeys(_details(self._findings[patient_id]))
+            if detail.kind != "complaint"
+            and not any(secret in detail.text or detail.text in secret for secret in secrets)
+            and not self._is_identifying(detail.text)
+        ]
+        usable.sort(key=lambda detail: _DETAIL_KINDS.index(detail.kind))
+        left: set[str] | None = None
+        for anchor in anchors:
+            left = self._still(left, Detail("complaint", anchor.lower()))
+        chosen: list[Detail] = []
+        while usable and len(chosen) < MOST_DETAILS and (left is None or len(left) > 1 or not (chosen or say_anchors)):
+            # `min` takes the first of equals: the order of the chart.
+            best = min(usable, key=lambda detail: len(self._still(left, detail)))
+            usable.remove(best)
+            chosen.append(best)
+            left = self._still(left, best)
+        words = _words(chosen, anchors if say_anchors else ())
+        return Description(words, left is not None and len(left) <= 1, is_telling=bool(chosen or anchors))
+
+    def _still(self, left: set[str] | None, detail: Detail) -> set[str]:
+        """Return who is left when a detail is given; None: nothing has been given yet."""
+        return self._holders[detail] if left is None else left & self._holders[detail]
+
+
+def _details(findings: Iterable[Finding]) -> Iterable[Detail]:
+    for finding in findings:
+        if finding.complaint is not None:
+            yield Detail("complaint", finding.complaint.lower())
+        if finding.kind in _DETAIL_KINDS:
+            yield Detail(finding.kind, finding.subject.lower())
+
+
+def _words(details: Iterable[Detail], anchors: Sequence[str]) -> str:
+    of_kind = {kind: [detail.text for detail in details if detail.kind == kind] for kind in _DETAIL_KINDS}
+    seen = f" seen for {anchors[0].lower()}" if anchors else ""
+    having = f" with {_join(of_kind['condition'])}" if of_kind["condition"] else ""
+    taking = f" who takes {_join(of_kind['medication'])}" if of_kind["medication"] else ""
+    return f"the patient{seen}{having}{taking}"
+
+
+def _join(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
 
 #: A value that more than this share of the patients have is no detail of one of them: boilerplate [choice].
 COMMON_SHARE: Final = 0.2
@@ -105,17 +196,17 @@ class CandidateMaker:
         )
 
     def _candidate(self, patient_id: str, join: _Join) -> Iterator[Candidate]:
-        """Yield the question that asks for a join; none where nothing tells which patient is meant."""
+        """Yield the question that asks for a join; none where nothing says which patient is meant."""
         template: Template = templates()[join.about]
         complaint = join.findings[0].complaint
         anchors = join.anchors or (complaint,)
-        told = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
+        said = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
         described = self._describer.describe(
-            patient_id, anchors=told, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
+            patient_id, anchors=said, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
         )
-        visit = "that visit" if told else "the latest visit"
+        visit = "that visit" if said else "the latest visit"
         values = {**join.values, "who": described.words, "visit": visit}
-        if not described.tells:
+        if not described.is_telling:
             return
         yield Candidate(
             about=join.about,

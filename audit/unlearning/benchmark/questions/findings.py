@@ -1,8 +1,8 @@
 """What a chart says, as findings: a value that stands word for word in one note, of a kind, about something.
 
-Owns what each section of a note gives. A finding of a visit is told by that visit's chief complaint, and without one it
-counts of the latest note alone; a standing one is read from the latest note that has its section. A kind and subject
-with two values is nobody's answer: it is left out. Knows nothing of questions, or of whether a value names the patient.
+Owns what each section of a note gives. A finding of a visit is identified by that visit's chief complaint; without
+one it counts of the latest note alone. A standing one is read from the latest note that has its section. A kind and
+subject with two values is nobody's answer: it is left out.
 """
 
 import re
@@ -14,8 +14,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import taxonomy
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 
 
 def topics_of(sentence: str) -> tuple[str, ...]:
@@ -104,8 +104,8 @@ def read_findings(chart: Chart) -> list[Finding]:
     verbatim = {note.note_id: note.text for note in chart.notes}
     stated = [finding for finding in dict.fromkeys(found) if _is_usable(finding, verbatim)]
     latest = chart.latest.note_id
-    told = [one for one in stated if one.kind not in VISIT_KINDS or one.complaint is not None or one.note_id == latest]
-    return list(_unambiguous(told))
+    found = [one for one in stated if one.kind not in VISIT_KINDS or one.complaint is not None or one.note_id == latest]
+    return list(_unambiguous(found))
 
 
 def _is_out_of_place(finding: tuple[str, str, str], conditions: set[str]) -> bool:

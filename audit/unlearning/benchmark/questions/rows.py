@@ -1,10 +1,13 @@
-"""From a patient's chosen questions to rows of the benchmark: ids, uses, rephrasings.
+"""From a patient's chosen questions to rows of the benchmark: ids, uses, rephrasings, and the address that opens them.
 
-Owns the ids: digests, so that no message that names a question names a patient. Knows nothing of how one was chosen.
+The ids are digests, so that no message that names a question names a patient. The address holds the facts of the fourth
+tier, which an adversary types (docs/methods.md, section 1), read as for an audit's prompts.
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +18,40 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionOrigin
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import FactReader
+from clinaudit.priors.tiers import Fact
 from clinaudit.templates.profile import NoteProfile
+
+_LABELS: Final = {
+    Fact.NAME: "Patient",
+    Fact.DOB: "Date of birth",
+    Fact.VISIT_DATE: "Visit date",
+    Fact.PROVIDER: "Provider",
+    Fact.PRACTICE: "Location",
+}
+#: A name may hold a period ("Ada B. Lund"): it ends at the next label.
+_NAMED: Final = re.compile(
+    rf"{_LABELS[Fact.NAME]}: (?P<name>.+?)\.(?= (?:{'|'.join(map(re.escape, list(_LABELS.values())[1:]))}): |\Z)",
+    re.DOTALL,
+)
+
+
+def name_in(address: str) -> str | None:
+    """Return the patient's name as an address opens with it; None where it names nobody."""
+    found = _NAMED.match(address)
+    return None if found is None else found["name"]
+
+
+def address_reader(corpus: Corpus, profile: NoteProfile) -> Callable[[str], str]:
+    """Return what gives a patient's address by id; empty where neither tables nor notes hold any of the facts."""
+    reader = FactReader(profile)
+
+    def address_of(patient_id: str) -> str:
+        values = reader.read(corpus, patient_id).values
+        return " ".join(f"{label}: {values[fact]}." for fact, label in _LABELS.items() if values.get(fact))
+
+    return address_of
+
 
 #: Beside the eighteen of HIPAA (45 CFR 164.514(b)(2)).
 _NAMED_BESIDE: Final = frozenset(
@@ -66,7 +102,8 @@ _ID_DIGITS = 16
 def question_rows(patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, address: str) -> Iterator[Question]:
     """Yield a patient's questions, each of the training set followed by its rephrasings, which are never trained on."""
     for place, candidate in enumerate(chosen.questions):
-        qa_id = _id_of(patient_id, candidate.kind, candidate.wordings[0], candidate.answer)
+        parts = (patient_id, candidate.kind, candidate.wordings[0], candidate.answer)
+        qa_id = "q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
         question = Question(
             qa_id=qa_id,
             patient_id=patient_id,
@@ -80,22 +117,6 @@ def question_rows(patient_id: str, chosen: Chosen, *, origin: QuestionOrigin, ad
             address=address,
         )
         yield question
-        if question.use == "train":
-            for number, wording in enumerate(candidate.wordings[1:], start=1):
-                yield Question(
-                    qa_id=f"{qa_id}-r{number}",
-                    patient_id=patient_id,
-                    kind=candidate.kind,
-                    use="rephrased",
-                    question=wording,
-                    answer=candidate.answer,
-                    facts=candidate.facts,
-                    note_ids=candidate.note_ids,
-                    origin=origin,
-                    address=address,
-                    rephrased_from=qa_id,
-                )
-
-
-def _id_of(*parts: str) -> str:
-    return "q" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_ID_DIGITS]
+        for number, wording in enumerate(candidate.wordings[1:] if question.use == "train" else (), start=1):
+            rephrased_id = f"{qa_id}-r{number}"
+            yield replace(question, qa_id=rephrased_id, use="rephrased", question=wording, rephrased_from=qa_id)

@@ -1,9 +1,9 @@
 """Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
-Owns the choice, by seed, and why a patient gets none. Preferred are descriptions that fit nobody else, then kinds not
-asked yet, then facts not told yet. No two factual questions share a fact, no two reasoning ones all of their facts.
-Withheld is the question whose facts the others tell least of: what training repeats elsewhere would not be held out.
-Knows nothing of how a question was made.
+Owns what every question must hold to, wherever it comes from, the choice, by seed, and why a patient gets none.
+Preferred are descriptions that fit nobody else, then kinds not asked yet, then facts not stated yet. No two factual
+questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others state
+least of: what training repeats elsewhere would not be held out.
 """
 
 import random
@@ -14,6 +14,44 @@ from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+
+IDENTIFIER: Final = "the question holds an identifier"
+OWN_ANSWER: Final = "the question holds its own answer"
+NO_FACT: Final = "the answer states no fact"
+NOT_IN_NOTES: Final = "a fact does not stand word for word in the notes and the answer"
+IDENTIFYING_ANSWER: Final = "the answer holds an identifier"
+
+
+def problem_of(candidate: Candidate, texts: Sequence[str], holds_identifier: Callable[[str], bool]) -> str | None:
+    """Return why a question must not be asked of the patient whose notes are `texts`; None where it may."""
+    # Questions made elsewhere may come without facts: there is nothing to look for then.
+    if not candidate.facts and candidate.about != "given":
+        return NO_FACT
+    for fact in candidate.facts:
+        if fact not in candidate.answer or not any(fact in text for text in texts):
+            return NOT_IN_NOTES
+    for wording in candidate.wordings:
+        if holds_answer(wording, candidate.answer, candidate.facts):
+            return OWN_ANSWER
+        if holds_identifier(wording):
+            return IDENTIFIER
+    return IDENTIFYING_ANSWER if holds_identifier(candidate.answer) else None
+
+
+def holds_answer(question: str, answer: str, facts: Sequence[str]) -> bool:
+    """Whether a question gives away its answer, or any fact of it, as whole words; without regard to case."""
+    asked = _words(question)
+    return any(_within(_words(text), asked) for text in (answer, *facts))
+
+
+def _words(text: str) -> list[str]:
+    return "".join(character if character.isalnum() else " " for character in text.lower()).split()
+
+
+def _within(wanted: list[str], words: list[str]) -> bool:
+    width = len(wanted)
+    return bool(wanted) and any(words[at : at + width] == wanted for at in range(len(words) - width + 1))
+
 
 #: Questions of each kind a patient (AMNESIA, 3.1).
 EACH: Final = 4
@@ -66,13 +104,13 @@ def _choose(
     while len(found) < EACH:
         asked = Counter(held.about for held in found)
         facts = {fact for held in found for fact in held.facts}
-        told = {fact for held in before for fact in held.facts}
+        stated = {fact for held in before for fact in held.facts}
         left = [
             (
                 not held.is_unique,
                 asked[held.about],
                 len(facts.intersection(held.facts)),
-                len(told.intersection(held.facts)),
+                len(stated.intersection(held.facts)),
                 place,
             )
             for place, held in enumerate(pool)

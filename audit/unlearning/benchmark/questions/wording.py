@@ -1,6 +1,6 @@
 """The wordings of questions by templates, as data (wording.toml): a question, three rephrasings, an answer.
 
-Owns how they are filled. Knows nothing of patients.
+Owns how they are filled.
 """
 
 import tomllib

@@ -9,28 +9,23 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from clinaudit.audit.statistics.paired_differences import difference_of_estimates
-from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.robustness.detectability import detect
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import (
-    NO_REPHRASINGS,
-    largest_leaks,
-    pair_rephrased,
-    under_rephrasings,
-)
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece
-from clinaudit.audit.unlearning.evaluation.robustness.quantization import GROUP
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NO_REFERENCE
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.benchmark.records import Question, Scores, Split
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, Setup, detect
 from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
+    NO_BASELINE,
+    NO_REFERENCE,
+    NO_REPHRASINGS,
     ScoresById,
     Trial,
     by_id,
     describe_above,
     describe_trial,
+    largest_leaks,
+    pair_rephrased,
     scores_of_rows,
+    under_rephrasings,
 )
 from clinaudit.audit.unlearning.metrics.means import roles_of
 from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
@@ -83,33 +78,16 @@ class Findings:
     scores: Sequence[Scores]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockPlan:
-    """What a block is made of, the same for all models of a split."""
-
-    bench: Bench
-    split: Split
-    form: QuestionForm
-    seed: int
-    options: RobustnessOptions
-    #: `es_rules` or `es`.
-    entailment_metric: str
-
-
 def describe_block(
-    model: str,
-    own: Findings,
-    plan: BlockPlan,
-    *,
-    baseline: Findings | None,
-    reference: Findings | None,
+    model: str, own: Findings, setup: Setup, split: Split, *, baseline: Findings | None, reference: Findings | None
 ) -> Json:
     """Return the document of one model.
 
     `baseline` is the model that knew everybody, before unlearning: without it there is no recovery. `reference` is one
     retrained without the forgotten patients. Parts that `own` lacks are left out.
     """
-    block = _Block(own, plan, baseline, reference)
+    block = _Block(own, setup, split, baseline, reference)
+    made = {part.partition("-")[0] for part in own.pieces}
     described = {
         "sampling": block.sampling,
         "quantization": block.quantization,
@@ -119,48 +97,47 @@ def describe_block(
     }
     return {
         "format": _FORMAT,
-        "bench": plan.bench.digest,
-        "split": plan.split.name,
+        "bench": setup.bench.digest,
+        "split": split.name,
         "model": model,
-        "form": plan.form,
-        "seed": plan.seed,
-        "options": asdict(plan.options),
-        "patients": {"forget": len(plan.split.forget), "retain": len(plan.split.retain)},
+        "form": setup.form,
+        "seed": setup.seed,
+        "options": asdict(setup.options),
+        "patients": {"forget": len(split.forget), "retain": len(split.retain)},
         "compared": {
             "baseline": None if baseline is not None else NO_BASELINE,
             "reference": None if reference is not None else NO_REFERENCE,
         },
-        **{name: describe() for name, describe in described.items() if _is_there(name, own.pieces)},
+        **{name: describe() for name, describe in described.items() if name in made},
         "by_patient": block.by_patient(),
     }
-
-
-def _is_there(name: str, pieces: Mapping[str, Piece]) -> bool:
-    return any(part == name or part.startswith(f"{name}-") for part in pieces)
 
 
 class _Block:
     """The tests of one model, each as a part of the document."""
 
-    def __init__(self, own: Findings, plan: BlockPlan, baseline: Findings | None, reference: Findings | None) -> None:
+    def __init__(
+        self, own: Findings, setup: Setup, split: Split, baseline: Findings | None, reference: Findings | None
+    ) -> None:
         self._own = own
-        self._plan = plan
+        self._setup = setup
+        self._split = split
         self._reference = reference
-        self._questions: dict[str, Question] = {one.qa_id: one for one in plan.bench.questions}
-        self._roles = roles_of(plan.bench, plan.split)
+        self._questions: dict[str, Question] = {one.qa_id: one for one in setup.bench.questions}
+        self._roles = roles_of(setup.bench, split)
         self._scores = by_id(own.scores)
         self._baseline = None if baseline is None else by_id(baseline.scores)
 
     def sampling(self) -> Json:
         """leak@k of forgotten patients, of never-trained ones, and the difference: what is above the floor."""
         piece = self._own.pieces["sampling"]
-        options, groups = self._plan.options, {}
+        options, groups = self._setup.options, {}
         patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
         described: Json = {"samples": options.samples}
         for group in ("forget", "never_trained"):
             leaks = [_leaks(row) for row in piece[group]]
             asked = {one.qa_id for one in leaks}
-            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._plan.seed)
+            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._setup.seed)
             described[group] = {
                 "counts": {"patients": len({patient_of[one] for one in asked}), "questions": len(asked)},
                 **{
@@ -197,7 +174,7 @@ class _Block:
 
     def relearning(self) -> Json:
         """The scores after a few steps of training, by what was trained on."""
-        split, plan = self._plan.split, self._plan.options.relearning
+        split, plan = self._split, self._setup.options.relearning
         found: Json = {
             "steps": plan.steps,
             "learning_rate": plan.learning_rate,
@@ -220,16 +197,21 @@ class _Block:
     def paraphrase(self) -> Json:
         """Rephrased questions beside their originals, and questions in the other form beside their own."""
         piece = self._own.pieces["paraphrase"]
-        rephrased = [one for one in self._questions_of("forget") if one.use == "rephrased"]
+        rephrased = [
+            one
+            for one in self._setup.bench.questions
+            if one.use == "rephrased" and self._roles[one.patient_id] == "forget"
+        ]
         trial = pair_rephrased(rephrased, self._scores)
+        knew = None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
         other = by_id(scores_of_rows(piece["scores"]))
         otherwise = self._of_role("forget", other)
         return {
             "rephrased": {
-                **self._trial(trial, baseline=self._rephrased_baseline(rephrased)),
+                **self._trial(trial, baseline=knew),
                 "largest": {
                     metric: describe_estimate(estimate)
-                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._plan.seed).items()
+                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._setup.seed).items()
                 },
             }
             if trial.after
@@ -242,17 +224,17 @@ class _Block:
         }
 
     def detectability(self) -> Json:
-        """Whether each trait tells forgotten from never-trained patients."""
+        """Whether each trait distinguishes forgotten from never-trained patients."""
         piece = self._own.pieces["detectability"]
         traits = detect(piece["forget"], piece["never_trained"])
         answers = [one.is_told_apart for one in traits.values()]
         return {
             "compared_with": piece["compared_with"],
-            # One trait that tells them apart is enough; where none does, one that could not be tested leaves it open.
+            # One trait that distinguishes them is enough; where none does, one that could not be tested leaves it open.
             "told_apart": True if True in answers else (None if not answers or None in answers else False),
             "traits": {
                 trait: {
-                    "auroc": _auroc(describe_estimate(one.auroc)),
+                    "auroc": describe_estimate(one.auroc, counted="patients"),
                     "patients": {"forget": one.forgotten, "never_trained": one.never_trained},
                     "p_value": one.p_value,
                     "told_apart": one.is_told_apart,
@@ -275,7 +257,7 @@ class _Block:
         pieces = self._own.pieces
         trials: list[TrialValues] = []
         if "sampling" in pieces:
-            most = max(self._plan.options.leak_at)
+            most = max(self._setup.options.leak_at)
             leaks = [_leaks(row) for group in ("forget", "never_trained") for row in pieces["sampling"][group]]
             trials.append(
                 {one.qa_id: {metric: leak_at(values, most) for metric, values in one.values.items()} for one in leaks}
@@ -287,19 +269,14 @@ class _Block:
         return trials
 
     def _trial(
-        self,
-        trial: Trial,
-        *,
-        baseline: ScoresById | None = None,
-        reference: Trial | None = None,
-        recovers: bool = True,
+        self, trial: Trial, *, baseline: ScoresById | None = None, reference: Trial | None = None, recovers: bool = True
     ) -> Json:
         knew = self._baseline if baseline is None else baseline
         return describe_trial(
             trial,
             self._questions,
-            entailment_metric=self._plan.entailment_metric,
-            seed=self._plan.seed,
+            entailment_metric=self._setup.entailment.metric,
+            seed=self._setup.seed,
             baseline=knew if recovers else None,
             reference=reference if recovers else None,
         )
@@ -313,8 +290,8 @@ class _Block:
                 forgotten,
                 floor,
                 self._questions,
-                entailment_metric=self._plan.entailment_metric,
-                seed=self._plan.seed,
+                entailment_metric=self._setup.entailment.metric,
+                seed=self._setup.seed,
             ),
         }
 
@@ -329,16 +306,6 @@ class _Block:
         after = by_id(scores_of_rows(self._reference.pieces[part]["scores"]))
         return Trial(by_id(self._reference.scores), after)
 
-    def _rephrased_baseline(self, rephrased: Sequence[Question]) -> ScoresById | None:
-        return None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
-
-    def _questions_of(self, role: str) -> list[Question]:
-        return [one for one in self._plan.bench.questions if self._roles[one.patient_id] == role]
-
 
 def _leaks(row: Mapping[str, Any]) -> SampledLeaks:
     return SampledLeaks(row["qa_id"], {metric: tuple(values) for metric, values in row["values"].items()})
-
-
-def _auroc(described: Json) -> Json:
-    return {("patients" if name == "answers" else name): value for name, value in described.items()}

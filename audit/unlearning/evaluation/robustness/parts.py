@@ -1,38 +1,168 @@
-"""The tests of the robustness block as pieces of work: each asks one model, and says in JSON what it found.
+"""The robustness tests as pieces of work: each asks one model and split under test, and says in JSON what it found.
 
-Owns who is asked in each test. A piece depends on the model, the benchmark, the split, the form, the options and the
-seed alone, so that a stopped evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are
-PHI, and belong below `evidence/`. What they mean is told by block.py.
+A piece depends on the model, the benchmark, the split, the form, the options and the seed alone, so that a stopped
+evaluation goes on with the pieces that are there. Pieces hold ids of questions: they are PHI, and belong below
+`evidence/`; block.py says what they mean. One test is whether a reader can tell who was forgotten from who was never
+there: a model too surprised by these patients, or that writes noise about them, discloses who asked to be deleted
+(Deepak et al., EMNLP 2025).
 """
 
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, Self
 
+from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.statistics.auroc_error import auroc_of_values
+from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel, TokenLoss
-from clinaudit.audit.unlearning.evaluation.robustness.detectability import FEWEST, TRAITS
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest
-from clinaudit.audit.unlearning.evaluation.robustness.paraphrase import OTHER_FORM
-from clinaudit.audit.unlearning.evaluation.robustness.quantization import quantized
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import (
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, QuestionUse, Scores, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel, TokenLoss
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     NO_TEXTS,
     RELEARNED,
     TOO_FEW,
     Relearned,
+    RelearningPlan,
     asked_after,
+    quantized,
     relearned,
     texts_to_relearn,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.sampling import measure_leaks
-from clinaudit.audit.unlearning.evaluation.robustness.trial import score_rows
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import LEAK_AT, SAMPLES, measure_leaks, require_sampling
+from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM, score_rows
+from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
-from clinaudit.audit.unlearning.methods.training_plan import DEFAULT_TRAINING
+from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, Entailment, score_answers
+from clinaudit.reports.schema.numbers import Estimate
+
+#: Questions in their own words: those trained on, and those withheld.
+OWN_WORDS: Final[tuple[QuestionUse, ...]] = ("train", "holdout")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustnessOptions:
+    """What the user may choose of the tests."""
+
+    #: Answers that are sampled a question.
+    samples: int = SAMPLES
+    #: The k of leak@k, ascending; the largest is at most `samples`.
+    leak_at: tuple[int, ...] = LEAK_AT
+    relearning: RelearningPlan = field(default_factory=RelearningPlan)
+
+    @classmethod
+    def of(cls, *, samples: int | None, steps: int | None, learning_rate: float | None) -> Self:
+        """Return what the user chose; None: as by default. Of the usual k those count that `samples` reaches."""
+        count = SAMPLES if samples is None else samples
+        chosen: dict[str, Any] = {"steps": steps, "learning_rate": learning_rate}
+        plan = replace(RelearningPlan(), **{name: value for name, value in chosen.items() if value is not None})
+        return cls(samples=count, leak_at=tuple(k for k in LEAK_AT if k <= count), relearning=plan)
+
+    def require_sound(self) -> None:
+        """Raise `UsageError` for options that no test can be made with."""
+        require_sampling(self.samples, self.leak_at)
+        self.relearning.require_sound()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What every model of an evaluation is asked, scored and tested with."""
+
+    bench: Bench
+    form: QuestionForm
+    #: Of samples and of the bootstrap.
+    seed: int
+    embedder: Embedder
+    entailment: Entailment
+    #: Whether the robustness tests are run.
+    has_robustness: bool = True
+    options: RobustnessOptions = field(default_factory=RobustnessOptions)
+    #: An existing private directory, for temporary weights.
+    work: Path
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUnderTest:
+    """What every test is given."""
+
+    setup: Setup
+    split: Split
+    #: Who is asked: the model, or what stands before it.
+    answerer: Answerer
+    #: The model itself; None where a filter stands before it, or its weights are not at hand.
+    model: AskedModel | None
+    #: Of the greedy answers, in the form, to at least all questions in their own words and all rephrased ones of the
+    #: forgotten and never-trained patients, and to those in their own words of the retained ones.
+    scores: Sequence[Scores]
+
+    def questions_of(self, patients: Collection[str]) -> list[Question]:
+        """Return the questions of some patients in their own words, in the benchmark's order."""
+        return [one for one in self.setup.bench.questions if one.patient_id in patients and one.use in OWN_WORDS]
+
+    def ask(self, questions: Sequence[Question], *, title: str, form: QuestionForm | None = None) -> list[Scores]:
+        """Return the scores of greedy answers, asked now; exact memorization where the model itself is at hand."""
+        asked_form = self.setup.form if form is None else form
+        with self.setup.progress.stage(title, total=len(questions), unit="answers") as advance:
+            answers = self.answerer.answer(questions, asked_form, advance=advance)
+        em = None if self.model is None else self.model.exact_memorization(questions, asked_form)
+        return score_answers(
+            questions,
+            self.setup.bench.keywords,
+            answers,
+            embedder=self.setup.embedder,
+            entailment=self.setup.entailment,
+            em=em,
+            form=asked_form,
+        )
+
+
+#: What is read off the model, one number a patient.
+TRAITS: Final = ("answer_loss", "answer_entropy", "note_loss", "note_entropy", "te")
+#: Fewest patients of a group that is tested [choice].
+FEWEST: Final = 5
+FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How far one trait distinguishes both groups."""
+
+    #: The probability that a forgotten patient has more of it than a never-trained one; 0.5 is best. `n` counts the
+    #: patients of both groups.
+    auroc: Estimate
+    forgotten: int
+    never_trained: int
+    #: Two-sided, adjusted for the number of traits (Holm 1979); None where `auroc` is.
+    p_value: float | None
+
+    @property
+    def is_told_apart(self) -> bool | None:
+        """Whether it is shown, at 5%, that the groups differ; None where it could not be tested."""
+        return None if self.p_value is None else self.p_value < ALPHA
+
+
+def detect(
+    forgotten: Sequence[Mapping[str, float | None]], never_trained: Sequence[Mapping[str, float | None]]
+) -> dict[str, Detection]:
+    """Return trait -> how far it distinguishes forgotten from never-trained patients, each a mapping."""
+    values = {trait: (_values(forgotten, trait), _values(never_trained, trait)) for trait in TRAITS}
+    compared = {trait: auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS) for trait, both in values.items()}
+    tested = {trait: one.p_value for trait, one in compared.items() if one.p_value is not None}
+    adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
+    return {
+        trait: Detection(compared[trait].auroc, len(first), len(second), adjusted.get(trait))
+        for trait, (first, second) in values.items()
+    }
+
+
+def _values(patients: Sequence[Mapping[str, float | None]], trait: str) -> list[float]:
+    return [value for one in patients if (value := one[trait]) is not None]
+
 
 #: What a part found, as JSON holds it; a part that could not be made holds a `reason` alone.
 Piece = dict[str, Any]
@@ -44,15 +174,17 @@ DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 
 def sample_answers(tested: ModelUnderTest) -> Piece:
     """Ask forgotten patients' questions, and those of as many never-trained ones, again and again."""
-    groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.bench, tested.split)}
-    count = tested.options.samples
+    groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.setup.bench, tested.split)}
+    count = tested.setup.options.samples
     found: Piece = {}
     for name, patients in groups.items():
         questions = tested.questions_of(patients)
         title = f"sampling answers, {name.replace('_', ' ')}"
-        with tested.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
-            answers = tested.answerer.sample(questions, tested.form, count=count, seed=tested.seed, advance=advance)
-        leaks = measure_leaks(questions, tested.bench.keywords, answers, form=tested.form)
+        with tested.setup.progress.stage(title, total=len(questions) * count, unit="answers") as advance:
+            answers = tested.answerer.answer(
+                questions, tested.setup.form, count=count, seed=tested.setup.seed, advance=advance
+            )
+        leaks = measure_leaks(questions, tested.setup.bench.keywords, answers, form=tested.setup.form)
         found[name] = [asdict(one) for one in leaks]
     return found
 
@@ -63,7 +195,7 @@ def round_weights(tested: ModelUnderTest) -> Piece:
         return {"reason": NO_WEIGHTS}
     # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
     scored = {one.qa_id for one in tested.scores}
-    floor = floor_patients(tested.bench, tested.split)
+    floor = floor_patients(tested.setup.bench, tested.split)
     everybody = tested.questions_of({*tested.split.forget, *tested.split.retain, *floor})
     questions = [one for one in everybody if one.qa_id in scored]
     with quantized(tested.model.network) as counts:
@@ -77,8 +209,8 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
         return {"reason": NO_WEIGHTS}
     if len(tested.split.forget) < 2:
         return {"reason": TOO_FEW}
-    plan = tested.options.relearning
-    texts = texts_to_relearn(what, tested.model, tested.bench, tested.split, plan, form=tested.form)
+    plan = tested.setup.options.relearning
+    texts = texts_to_relearn(what, tested.model, tested.setup.bench, tested.split, plan, form=tested.setup.form)
     if not texts:
         return {"reason": NO_TEXTS}
     title = f"relearning, {what.replace('_', ' ')}"
@@ -87,9 +219,9 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
             tested.model,
             texts,
             plan,
-            seed=tested.seed,
-            work=tested.work,
-            progress=tested.progress,
+            seed=tested.setup.seed,
+            work=tested.setup.work,
+            progress=tested.setup.progress,
             title=title,
         ):
             asked = tested.questions_of(asked_after(tested.split))
@@ -104,15 +236,15 @@ def ask_in_other_form(tested: ModelUnderTest) -> Piece:
 
     The rephrased ones are among the scores at hand.
     """
-    questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.bench, tested.split)})
-    other = OTHER_FORM[tested.form]
+    questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.setup.bench, tested.split)})
+    other = OTHER_FORM[tested.setup.form]
     scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
     return {"form": other, "scores": score_rows(scores)}
 
 
 def read_traits(tested: ModelUnderTest) -> Piece:
-    """Read off the model what may tell forgotten patients from never-trained ones: a row a patient, without its id."""
-    never_trained, compared_with = compared_patients(tested.bench, tested.split)
+    """Read off the model what may distinguish forgotten from never-trained patients, a row each without its id."""
+    never_trained, compared_with = compared_patients(tested.setup.bench, tested.split)
     found: Piece = {"compared_with": compared_with}
     te = {one.qa_id: one.te for one in tested.scores}
     for name, patients in (("forget", tested.split.forget), ("never_trained", never_trained)):
@@ -170,15 +302,15 @@ def _read_losses(
 ) -> None:
     """Add to each patient's row how the model predicts its answers and its notes."""
     most = min(DEFAULT_TRAINING.max_tokens, model.context_length)
-    answers = [(one.patient_id, answered_question(one, model.prompts, tested.form)) for one in questions]
+    answers = [(one.patient_id, answered_question(one, model.prompts, tested.setup.form)) for one in questions]
     notes = [
         (patient, piece)
         for patient in rows
-        for note in tested.bench.notes[patient]
+        for note in tested.setup.bench.notes[patient]
         for piece in note_pieces(note, model.tokenizer, most)
     ]
     for trait, texts in (("answer", answers), ("note", notes)):
-        with tested.progress.stage(f"reading {trait}s, {title}", total=len(texts), unit="texts") as advance:
+        with tested.setup.progress.stage(f"reading {trait}s, {title}", total=len(texts), unit="texts") as advance:
             losses = model.token_losses([text for _, text in texts], advance=advance)
         own: dict[str, list[tuple[int, TokenLoss]]] = {patient: [] for patient in rows}
         for (patient, text), loss in zip(texts, losses, strict=True):

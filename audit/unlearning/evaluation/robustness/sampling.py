@@ -1,7 +1,7 @@
 """leak@k: the largest leakage that is expected among k sampled answers (Reisizadeh et al. 2025, arXiv 2511.04934).
 
 Owns the estimator and its mean over questions. A model that is silent when decoded greedily may still give away what it
-was to forget when it is asked again and again. Knows nothing of how answers are sampled.
+was to forget when it is asked again and again.
 """
 
 import math
@@ -12,9 +12,8 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
-from clinaudit.audit.unlearning.metrics.answer_means import mean_of_answers, places_of
-from clinaudit.audit.unlearning.metrics.leakage import leakage_score, not_in_question
-from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
+from clinaudit.audit.unlearning.metrics.means import mean_of_answers, places_of
+from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.numbers import Estimate
 
@@ -62,11 +61,7 @@ def leak_at(values: Sequence[float], k: int) -> float:
 
 
 def measure_leaks(
-    questions: Sequence[Question],
-    keywords: Sequence[Keyword],
-    answers: Sequence[Answer],
-    *,
-    form: QuestionForm,
+    questions: Sequence[Question], keywords: Sequence[Keyword], answers: Sequence[Answer], *, form: QuestionForm
 ) -> list[SampledLeaks]:
     """Return what sampled answers leak, in the order of the questions; every question must have been asked."""
     given: dict[str, list[Answer]] = {}

@@ -15,11 +15,10 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.unlearning.benchmark import build as build_module
 from clinaudit.audit.unlearning.benchmark import files as files_module
-from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
 from clinaudit.audit.unlearning.benchmark.questions.rows import identifying_kinds
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.templates.profile import load_profile
@@ -159,9 +158,7 @@ def test_the_counts_are_those_of_tables_1_4_and_5(built: Path) -> None:
     assert all({*split.forget, *split.retain} == trained for split in bench.splits)
 
 
-def test_without_ground_truth_patients_with_too_little_are_dropped_and_counted_by_reason(
-    small: Path, tmp_path: Path
-) -> None:
+def test_without_ground_truth_patients_with_too_little_are_dropped_and_counted_by_reason(small, tmp_path) -> None:
     counts = build(small, tmp_path / "bench")
     assert counts["patients"] == 4
     assert counts["patients_dropped"] == {"fewer than four factual questions can be asked from the notes": 1}
@@ -197,9 +194,7 @@ def test_equal_seeds_give_equal_bytes_and_another_seed_others(small: Path, tmp_p
 
 
 @pytest.mark.parametrize("stage", ["identifier_check", "describe_bench", "first keyword", *files_module.SCHEMAS])
-def test_killed_at_any_stage_it_goes_on_to_equal_bytes(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: str
-) -> None:
+def test_killed_at_any_stage_it_goes_on_to_equal_bytes(small, tmp_path, monkeypatch, stage) -> None:
     build(small, tmp_path / "whole")
 
     def killed(*_arguments: object, **_options: object) -> None:

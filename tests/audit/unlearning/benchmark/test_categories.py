@@ -1,21 +1,19 @@
 """Which disease a chart tells of: codes, words, ties; the taxonomy as data."""
 
-import tomllib
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.unlearning.benchmark.categories.assignment import Assigned, assign_category
-from clinaudit.audit.unlearning.benchmark.categories.served import ask_for_category, read_category
-from clinaudit.audit.unlearning.benchmark.categories.sources import read_given_categories
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import (
-    OTHER,
-    categories_of_text,
-    category_of_code,
-    taxonomy,
+from clinaudit.audit.unlearning.benchmark.categories import (
+    Assigned,
+    ask_for_category,
+    assign_category,
+    read_category,
+    read_given_categories,
 )
 from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, categories_of_text, category_of_code, taxonomy
 from clinaudit.errors import BadInputError
 
 
@@ -98,27 +96,41 @@ def test_words_count_once_each_and_whole(text: str, found: dict[str, int]) -> No
     assert categories_of_text(text) == found
 
 
-def test_most_codes_decide_and_ties_go_by_the_taxonomys_order() -> None:
-    problems = "reflux (k21.9)\ngout (m10.9)\nkidney stones (n20.0)\nchronic kidney disease (n18.3)"
-    assert assign_category(chart(Current_Problems=problems)) == Assigned(
-        ("kidney", "arthritis_bone", "digestive_liver"), "codes"
-    )
-
-
-def test_a_code_that_is_copied_forward_counts_once_and_a_relatives_not_at_all() -> None:
-    held = chart(Current_Problems="gout (m10.9)\ngout again (m10.9)\nE11.9 diabetes", Family_History="cancer (c50.9)")
-    assert assign_category(held) == Assigned(("arthritis_bone", "diabetes"), "codes")
-
-
-def test_a_vitamin_is_no_code() -> None:
-    assert assign_category(chart(Medications="vitamin b12 daily", Assessment="fatigue")) == Assigned((OTHER,), "none")
-
-
-def test_without_codes_words_of_the_title_decide_then_those_of_the_problems() -> None:
-    held = chart(Chief_Complaint="wheezing", Assessment="asthma, worse", Past_Medical_History="breast cancer")
-    assert assign_category(held) == Assigned(("respiratory_allergy",), "lexicon")
-    held = chart(Chief_Complaint="check-up", Past_Medical_History="breast cancer")
-    assert assign_category(held) == Assigned(("cancer",), "lexicon")
+@pytest.mark.parametrize(
+    ("sections", "assigned"),
+    [
+        # Most codes decide, and ties go by the taxonomy's order.
+        (
+            {"Current_Problems": "reflux (k21.9)\ngout (m10.9)\nkidney stones (n20.0)\nchronic kidney disease (n18.3)"},
+            Assigned(("kidney", "arthritis_bone", "digestive_liver"), "codes"),
+        ),
+        # A code that is copied forward counts once, and a relative's not at all.
+        (
+            {
+                "Current_Problems": "gout (m10.9)\ngout again (m10.9)\nE11.9 diabetes",
+                "Family_History": "cancer (c50.9)",
+            },
+            Assigned(("arthritis_bone", "diabetes"), "codes"),
+        ),
+        # A vitamin is no code.
+        ({"Medications": "vitamin b12 daily", "Assessment": "fatigue"}, Assigned((OTHER,), "none")),
+        # Without codes words of the title decide, then those of the problems.
+        (
+            {
+                "Chief_Complaint": "wheezing",
+                "Assessment": "asthma, worse",
+                "Past_Medical_History": "breast cancer",
+            },
+            Assigned(("respiratory_allergy",), "lexicon"),
+        ),
+        (
+            {"Chief_Complaint": "check-up", "Past_Medical_History": "breast cancer"},
+            Assigned(("cancer",), "lexicon"),
+        ),
+    ],
+)
+def test_codes_decide_then_words(sections, assigned) -> None:
+    assert assign_category(chart(**sections)) == assigned
 
 
 def test_a_file_of_categories_is_read_by_id_or_name_and_its_faults_are_named_by_row(tmp_path: Path) -> None:
@@ -150,6 +162,5 @@ def test_a_models_category_must_be_one_of_the_list_and_of_this_title() -> None:
     assert "not in the list" in str(read_category(good.replace("respiratory_allergy", "lungs"), "wheezing; asthma"))
 
 
-def test_the_lexicon_names_each_category_itself() -> None:
-    table = Path("audit/unlearning/benchmark/categories/taxonomy.toml").read_text(encoding="utf-8")
-    assert all(entry["lexicon"] and entry["icd10"] for entry in tomllib.loads(table).values())
+def test_every_category_has_words_and_codes() -> None:
+    assert all(category.lexicon and category.icd10 for category in taxonomy().values())

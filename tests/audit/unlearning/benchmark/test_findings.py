@@ -8,11 +8,15 @@ import pytest
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
-from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker
-from clinaudit.audit.unlearning.benchmark.questions.checks import OWN_ANSWER, holds_answer, problem_of
-from clinaudit.audit.unlearning.benchmark.questions.describing import Describer
+from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, read_findings
-from clinaudit.audit.unlearning.benchmark.questions.selection import choose_questions, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.selection import (
+    OWN_ANSWER,
+    choose_questions,
+    holds_answer,
+    problem_of,
+    shared_holdouts,
+)
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase, templates
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
@@ -59,15 +63,20 @@ def chart_of(tmp_path: Path, *texts: str) -> list[Finding]:
     return read_findings(ChartReader(read_corpus(path), load_profile()).read("P1"))
 
 
-def test_two_visits_for_one_complaint_are_nobodys_answer(tmp_path: Path) -> None:
-    note = "cc: cough\nassessment: {}\nallergies: latex\n"
-    found = chart_of(tmp_path, note.format("cold"), note.format("flu"))
-    assert [(one.kind, one.value) for one in found] == [("allergy", "latex")]
-
-
-def test_visits_without_a_complaint_count_of_the_latest_note_alone(tmp_path: Path) -> None:
-    found = chart_of(tmp_path, "assessment: cold\n", "assessment: flu\n")
-    assert [(one.kind, one.value, one.complaint) for one in found] == [("assessment", "flu", None)]
+@pytest.mark.parametrize(
+    ("notes", "found"),
+    [
+        # Two visits for one complaint are nobody's answer.
+        (
+            [f"cc: cough\nassessment: {of}\nallergies: latex\n" for of in ("cold", "flu")],
+            [("allergy", "latex", "cough")],
+        ),
+        # Visits without a complaint count of the latest note alone.
+        (["assessment: cold\n", "assessment: flu\n"], [("assessment", "flu", None)]),
+    ],
+)
+def test_a_finding_of_a_visit_is_told_by_its_complaint(tmp_path, notes, found) -> None:
+    assert [(one.kind, one.value, one.complaint) for one in chart_of(tmp_path, *notes)] == found
 
 
 @pytest.mark.parametrize(
@@ -169,17 +178,11 @@ def accept(_candidate: Candidate) -> None:
 
 def test_of_too_few_questions_the_reason_tells_which() -> None:
     factual = [made("factual", place, f"f{place}") for place in range(4)]
-    assert choose_questions("P", factual[:3], accept=accept, seed=0) == (
-        "fewer than four factual questions can be asked from the notes"
-    )
-    assert choose_questions("P", factual, accept=accept, seed=0) == (
-        "fewer than four reasoning questions can be asked from the notes"
-    )
     # Four that share a fact are not four.
     shared = [made("factual", place, "same") for place in range(4)]
-    assert choose_questions("P", shared, accept=accept, seed=0) == (
-        "fewer than four factual questions can be asked from the notes"
-    )
+    for candidates, kind in ((factual[:3], "factual"), (factual, "reasoning"), (shared, "factual")):
+        reason = f"fewer than four {kind} questions can be asked from the notes"
+        assert choose_questions("P", candidates, accept=accept, seed=0) == reason
 
 
 def test_the_withheld_question_is_the_one_that_the_others_tell_least_of() -> None:

@@ -7,11 +7,10 @@ import pytest
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest
 from clinaudit.errors import BadInputError, UsageError
 
 GOOD = {

@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import measure_panel, merged_kappa
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import (
-    Confusion,
+from clinaudit.audit.unlearning.benchmark.panel.agreement import (
+    PanelVerdict,
     SheetRow,
+    by_item,
     confusion,
+    majority,
+    matrix_of,
+    measure_panel,
+    merged_kappa,
     read_sheet,
     write_sheet,
 )
 from clinaudit.audit.unlearning.benchmark.panel.judges import read_judges
 from clinaudit.audit.unlearning.benchmark.panel.stage import draw_sample
-from clinaudit.audit.unlearning.benchmark.panel.verdicts import PanelVerdict, by_item, majority
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.errors import BadInputError
 
@@ -27,25 +30,27 @@ YES, NO, MAYBE = "supported", "unsupported", "ambiguous"
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "together"),
-    [((YES, YES, NO), YES), ((NO, MAYBE, NO), NO), ((MAYBE,) * 3, MAYBE), ((YES, NO, MAYBE), "disagree")],
+    ("task", "verdicts", "together"),
+    [
+        ("title", (YES, YES, NO), YES),
+        ("title", (NO, MAYBE, NO), NO),
+        ("title", (MAYBE,) * 3, MAYBE),
+        ("title", (YES, NO, MAYBE), "disagree"),
+        # Table 12: the one split case.
+        ("question", ("unknown", "valid", "invalid"), "split"),
+    ],
 )
-def test_two_of_three_decide_on_a_title(verdicts: tuple[str, ...], together: str) -> None:
-    assert majority("title", verdicts) == together
-
-
-def test_a_question_that_is_valid_invalid_and_unknown_is_split() -> None:
-    # Table 12: the one split case.
-    assert majority("question", ("unknown", "valid", "invalid")) == "split"
+def test_two_of_three_decide(task, verdicts, together) -> None:
+    assert majority(task, verdicts) == together
     with pytest.raises(ValueError, match="three judges"):
-        majority("question", ("valid", "valid"))
+        majority(task, verdicts[:2])
 
 
 def test_agreement_and_kappa_of_four_items_by_hand() -> None:
     rows = {"1": (YES, YES, YES), "2": (YES, YES, NO), "3": (NO, MAYBE, NO), "4": (YES, NO, MAYBE)}
     measured = measure_panel("title", rows, JUDGES)
     # a and b agree on items 1, 2; a and c on 1, 3; b and c on 1.
-    assert measured.pairs == {("a", "b"): 0.5, ("a", "c"): 0.5, ("b", "c"): 0.25}
+    assert measured.pairs == {"a and b": 0.5, "a and c": 0.5, "b and c": 0.25}
     assert measured.agreement == pytest.approx(1.25 / 3)
     assert measured.verdicts["b"] == {YES: 2, NO: 1, MAYBE: 1, "unknown": 0}
     assert measured.panel == {YES: 2, NO: 1, MAYBE: 0, "unknown": 0, "disagree": 1}
@@ -110,16 +115,17 @@ def test_the_papers_kappas_follow_from_its_agreements_and_verdicts() -> None:
 def test_the_papers_confusion_matrices_add_up_and_give_its_agreement_only_by_the_cell_of_yes() -> None:
     # Table 11 against Table 8: the columns of each matrix are that judge's supported and unsupported.
     matrices = {
-        "MedGemma": Confusion(805, 64, 14, 16, left_out=1),
-        "Qwen": Confusion(813, 52, 14, 13, left_out=8),
-        "GPT-5-mini": Confusion(816, 52, 11, 18, left_out=3),
-        "panel": Confusion(814, 54, 12, 17, left_out=3),
+        "MedGemma": matrix_of(805, 64, 14, 16, left_out=1),
+        "Qwen": matrix_of(813, 52, 14, 13, left_out=8),
+        "GPT-5-mini": matrix_of(816, 52, 11, 18, left_out=3),
+        "panel": matrix_of(814, 54, 12, 17, left_out=3),
     }
     columns = {
         name: (one.both_supported + one.judge_only, one.human_only + one.neither) for name, one in matrices.items()
     }
     assert columns == {"MedGemma": (819, 80), "Qwen": (827, 65), "GPT-5-mini": (827, 70), "panel": (826, 71)}
-    assert all(one.items + one.left_out == 900 for one in matrices.values())
+    counts = ("both_supported", "human_only", "judge_only", "neither", "left_out")
+    assert all(sum(getattr(one, name) for name in counts) == 900 for one in matrices.values())
     # The text says 90.4%: that is 814 of 900, not the agreement of the 897 items of the matrix.
     assert round(100 * 814 / 900, 1) == 90.4
     assert matrices["panel"].agreement == pytest.approx((814 + 17) / 897)
@@ -137,7 +143,7 @@ def test_a_matrix_leaves_out_what_is_neither_and_what_the_person_skipped() -> No
     human = {"1": True, "2": True, "3": False, "4": False, "5": True}
     verdicts = {"1": YES, "2": NO, "3": YES, "4": NO, "5": MAYBE, "6": YES}
     found = confusion(human, verdicts)
-    assert found == Confusion(1, 1, 1, 1, left_out=1)
+    assert found == matrix_of(1, 1, 1, 1, left_out=1)
     assert found.agreement == 0.5
     assert found.kappa == pytest.approx(0.0)
     assert confusion({}, verdicts).agreement is None
@@ -212,9 +218,7 @@ def test_a_judges_key_lies_beside_the_panels_file(tmp_path: Path) -> None:
     ("titles", "questions", "drawn"),
     [(1, 1, ((1, 0, 0), 1)), (2, 2, ((1, 1, 0), 2)), (5, 3, ((2, 2, 1), 3)), (99, 99, ((3, 2, 1), 12))],
 )
-def test_as_many_are_drawn_as_are_asked_for_of_each_category_in_equal_parts(
-    titles: int, questions: int, drawn: tuple[tuple[int, int, int], int]
-) -> None:
+def test_as_many_are_drawn_as_are_asked_for_of_each_category_in_equal_parts(titles, questions, drawn) -> None:
     known = ("cancer", "kidney", "arthritis_bone")
     categories = [category for number, category in zip((3, 2, 1), known, strict=True) for _ in range(number)]
     patients = [

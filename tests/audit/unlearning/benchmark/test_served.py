@@ -11,10 +11,17 @@ from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.unlearning.benchmark.build import KeywordSource, build_bench
+from clinaudit.audit.unlearning.benchmark import served_model
+from clinaudit.audit.unlearning.benchmark.build import (
+    BuildRequest,
+    KeywordSource,
+    PanelOptions,
+    ServedOptions,
+    build_bench,
+)
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
-from clinaudit.audit.unlearning.benchmark.request import BuildRequest, PanelOptions, ServedOptions
+from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.errors import IncompleteError, UnsafeError
 
 NO_KEYWORDS = KeywordSource("none", lambda _bench: ())
@@ -160,3 +167,29 @@ def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) ->
     server.always = mumbles
     counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
     assert counts["panel"]["title"]["verdicts"]["medium"]["unknown"] == counts["panel"]["title"]["items"] == 1
+
+
+NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]
+
+
+@pytest.mark.parametrize(
+    ("room", "facts", "sent"),
+    [
+        (100, (), NOTES),
+        (18, (), ["gout 333", "cough 4444"]),
+        (17, (), ["cough 4444"]),
+        # What holds a fact comes first, the latest of them before the others.
+        (18, ("gout",), ["gout 1", "gout 333"]),
+        (16, ("lupus",), ["lupus 22"]),
+        (18, ("lupus",), ["lupus 22", "cough 4444"]),
+        (4, ("gout",), ["gout"]),
+        (4, (), ["coug"]),
+    ],
+)
+def test_notes_that_hold_the_facts_come_first_then_the_latest_in_their_order(monkeypatch, room, facts, sent) -> None:
+    monkeypatch.setattr(served_model, "MOST_NOTE_CHARS", room)
+    assert notes_to_send(NOTES, facts=facts) == sent
+
+
+def test_a_chart_of_any_length_fits_a_question() -> None:
+    assert sum(map(len, notes_to_send(["x" * 70_000] * 9, facts=["y"]))) <= served_model.MOST_NOTE_CHARS

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.unlearning.benchmark.categories.taxonomy import OTHER, taxonomy
 from clinaudit.audit.unlearning.benchmark.splits import (
     FEWEST_RETAINED,
     PERCENTS,
@@ -14,6 +13,7 @@ from clinaudit.audit.unlearning.benchmark.splits import (
     split_patients,
     split_request,
 )
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, taxonomy
 
 CATEGORIES = ("cancer", "cardiovascular", "kidney")
 

@@ -1,12 +1,14 @@
 """A certificate with a benchmark: what each block means for the verdict, what is published, and what is refused."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.runs.compared_pair import Planted, plant
 from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
+from support.unlearning.certificates import Certified, certify_planted
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.commands.main import run as command
@@ -33,38 +35,21 @@ def write(folder: Path, after: Kept = NOTHING, *, forget: list[str] = NAMED, **o
 
 def certify(
     folder: Path, bench: Path, *options: str, planted: Planted | None = None, ids: list[str] = NAMED
-) -> tuple[int, dict, dict, str]:
+) -> Certified:
     runs = plant(folder) if planted is None else planted
-    (folder / "ids.txt").write_text("\n".join(ids), encoding="utf-8")
-    status = command(
-        [
-            *("compare", str(runs.a), str(runs.b), "--forgotten", str(folder / "ids.txt"), "--bench", str(bench)),
-            *("--out", str(folder / "out"), *options),
-        ]
-    )
-    out = folder / "out"
-    if not (out / "compare.json").is_file():
-        return status, {}, {}, ""
-    texts = [
-        (out / name).read_text(encoding="utf-8")
-        for name in ("evidence/certificate.json", "compare.json", "evidence/certificate.html")
-    ]
-    return status, json.loads(texts[0]), json.loads(texts[1])["forgetting"], texts[2]
-
-
-def verdicts(certificate: dict) -> dict[str, str]:
-    return {patient["patient_id"]: patient["verdict"] for patient in certificate["patients"]}
+    return certify_planted(runs, folder / "out", "--bench", str(bench), *options, ids=ids)
 
 
 def test_answers_and_trials_within_the_floor_leave_patients_forgotten(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", robustness={"after": block(), "before": block(sampled=0.9)})
-    status, certificate, published, page = certify(tmp_path, bench)
-    assert (status, set(verdicts(certificate).values())) == (0, {"forgotten"})
+    found = certify(tmp_path, bench)
+    assert (found.status, found.verdicts) == (0, {"forgotten"})
+    certificate, published = found.certificate, found.published
     questions = certificate["bench"]["questions"]
     assert (questions["model"], questions["split"], questions["form"]) == ("after", "random:10", "addressed")
     assert published["beside"] == ["answers to a benchmark's questions", "whether forgetting survives being tried"]
     for heading in ("Answers to questions", "survive being tried", "tell who was forgotten", "What it cost others"):
-        assert heading in page
+        assert heading in found.page
     # Half of the forty have an even number, and so do three of the named five.
     cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
     assert {name: group["patients"] for name, group in cost.items()} == {"same": 35, "others": 0}
@@ -73,36 +58,35 @@ def test_answers_and_trials_within_the_floor_leave_patients_forgotten(tmp_path, 
     assert [cost["same"][f"text_{name}"]["value"] for name in ("before", "after", "change")] == [0, 0, 0]
     assert cost["others"]["text_before"]["reason"] == "no patient has it in both runs"
     assert published["collateral"] == {}
-    lacking = [(one["figure"], one["enough"]) for one in certificate["shortfalls"]]
-    assert lacking == [("telling forgotten patients from those never trained on", None)]
+    assert found.shortfalls == [("telling forgotten patients from those never trained on", "named", 5, None)]
 
 
 def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05)))
-    status, certificate, published, page = certify(tmp_path, bench)
-    assert (status, certificate["verdict"]) == (1, "still leaks")
-    assert verdicts(certificate) == {one: "still leaks" if one == NAMED[2] else "forgotten" for one in NAMED}
-    one = next(patient for patient in certificate["patients"] if patient["patient_id"] == NAMED[2])
+    found = certify(tmp_path, bench)
+    assert (found.status, found.certificate["verdict"]) == (1, "still leaks")
+    assert found.by_patient == dict.fromkeys(NAMED, "forgotten") | {NAMED[2]: "still leaks"}
+    one = found.patient(NAMED[2])
     assert one["reasons"] == [
         "answers to questions on the patient keep more than the level of patients never trained on"
     ]
     assert {row["status"] for row in one["questions"]} == {"still leaks"}
-    assert "withheld" in page
+    assert "withheld" in found.page
     # Five are named: nothing but the verdict over all is published.
+    published = found.published
     assert (published["verdict"], published["reasons"], published["patients"]) == ("still leaks", [], {})
 
 
 def test_answers_within_the_floor_turn_nothing_into_forgotten(tmp_path, capsys) -> None:
-    planted = plant(tmp_path, held_out=19)
-    status, certificate, _, _ = certify(tmp_path, write(tmp_path / "result"), planted=planted)
-    assert (status, set(verdicts(certificate).values())) == (8, {"not shown"})
+    found = certify(tmp_path, write(tmp_path / "result"), planted=plant(tmp_path, held_out=19))
+    assert (found.status, found.verdicts) == (8, {"not shown"})
 
 
 def test_a_trial_above_its_floor_is_a_leak_of_those_whom_the_split_forgets_alone(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", forget=NAMED[:4], robustness={"after": block(other_form=0.9)})
-    status, certificate, _, _ = certify(tmp_path, bench)
-    assert status == 1
-    assert verdicts(certificate) == {one: "still leaks" if one in NAMED[:4] else "forgotten" for one in NAMED}
+    found = certify(tmp_path, bench)
+    assert found.status == 1
+    assert found.by_patient == dict.fromkeys(NAMED[:4], "still leaks") | {NAMED[4]: "forgotten"}
 
 
 def test_a_trial_that_gets_everything_of_anybody_is_no_leak_of_a_patient(tmp_path, capsys) -> None:
@@ -110,11 +94,11 @@ def test_a_trial_that_gets_everything_of_anybody_is_no_leak_of_a_patient(tmp_pat
         group: {one: {"rouge_l": 1.0} for one in of} for group, of in (("forget", NAMED), ("never_trained", CONTROLS))
     }
     bench = write(tmp_path / "result", robustness={"after": block() | {"by_patient": most}})
-    status, certificate, _, page = certify(tmp_path, bench)
-    assert (status, set(verdicts(certificate).values())) == (0, {"forgotten"})
-    tried = [row for one in certificate["patients"] for row in one["questions"] if row["use"] == "tried"]
+    found = certify(tmp_path, bench)
+    assert (found.status, found.verdicts) == (0, {"forgotten"})
+    tried = [row for one in found.certificate["patients"] for row in one["questions"] if row["use"] == "tried"]
     assert {row["status"] for row in tried} == {"says nothing"}
-    assert page.count("<td>– Says nothing</td>") == len(tried) == 5
+    assert found.page.count("<td>– Says nothing</td>") == len(tried) == 5
 
 
 def usual(patient: str, use: str) -> str:
@@ -134,14 +118,15 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     tmp_path, capsys, write_after
 ) -> None:
     bench = write(tmp_path / "result", written={"before": usual, "after": write_after})
-    status, certificate, published, page = certify(tmp_path, bench)
-    assert (status, set(verdicts(certificate).values())) == (8, {"collapsed"})
+    found = certify(tmp_path, bench)
+    certificate, published = found.certificate, found.published
+    assert (found.status, found.verdicts) == (8, {"collapsed"})
     reason = "answers to a benchmark's questions do not read as those of the model before"
     assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
     # The audits' own check passed: the notes are written as before.
     assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
     assert {row["status"] for one in certificate["patients"] for row in one["questions"]} == {"forgotten"}
-    assert "Answers do not read as those of the model before" in page
+    assert "Answers do not read as those of the model before" in found.page
     # It is of the model, and so is said of five patients, too.
     assert (published["verdict"], published["reasons"]) == ("collapsed", [reason])
     assert "answers without a word" not in (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
@@ -149,43 +134,39 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
 
 def test_answers_that_read_as_before_are_said_to(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result", written={"before": usual, "after": usual})
-    status, certificate, _, page = certify(tmp_path, bench)
-    assert (status, certificate["bench"]["questions"]["collapsed"]) == (0, False)
-    assert "Answers still read as those of the model before." in page
+    found = certify(tmp_path, bench)
+    assert (found.status, found.certificate["bench"]["questions"]["collapsed"]) == (0, False)
+    assert "Answers still read as those of the model before." in found.page
 
 
 def test_a_leak_stays_one_where_answers_broke_down(tmp_path, capsys) -> None:
     after = except_for({**FLOOR, NAMED[2]: 0.8}, constant(0.05))
     bench = write(tmp_path / "result", after, written={"before": usual, "after": noise_on_all})
-    status, certificate, _, _ = certify(tmp_path, bench)
-    assert (status, verdicts(certificate)) == (
-        1,
-        {one: "still leaks" if one == NAMED[2] else "collapsed" for one in NAMED},
-    )
+    found = certify(tmp_path, bench)
+    assert (found.status, found.by_patient) == (1, dict.fromkeys(NAMED, "collapsed") | {NAMED[2]: "still leaks"})
 
 
 def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
     bench = write(tmp_path / "result")
-    path = bench / "evidence" / "scores-random-10.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
-    del document["patients"][NAMED[0]]
-    document["items"] = [item for item in document["items"] if item["patient_id"] != NAMED[0]]
-    path.write_text(json.dumps(document), encoding="utf-8")
-    status, certificate, _, _ = certify(tmp_path, bench)
-    assert (status, verdicts(certificate)) == (
-        8,
-        {one: "not shown" if one == NAMED[0] else "forgotten" for one in NAMED},
-    )
-    assert certificate["patients"][0]["reasons"] == ["the benchmark asks nothing about the patient"]
+
+    def leave_out(document: dict) -> None:
+        del document["patients"][NAMED[0]]
+        document["items"] = [item for item in document["items"] if item["patient_id"] != NAMED[0]]
+
+    rewrite(bench / SCORES, leave_out)
+    found = certify(tmp_path, bench)
+    assert (found.status, found.by_patient) == (8, dict.fromkeys(NAMED, "forgotten") | {NAMED[0]: "not shown"})
+    assert found.patient(NAMED[0])["reasons"] == ["the benchmark asks nothing about the patient"]
 
 
 def test_what_it_cost_is_published_in_classes_where_more_than_ten_are_named(tmp_path, capsys) -> None:
     ids = [f"pt-train-{place:02}" for place in range(11)]
     # Only five of them had leaked; the others have nothing to forget.
     bench = write(tmp_path / "result", forget=ids)
-    status, certificate, published, _ = certify(tmp_path, bench, ids=ids)
-    assert status == 0
-    exact = {group["group"]: group["bins"] for group in certificate["bench"]["collateral"]}
+    found = certify(tmp_path, bench, ids=ids)
+    published = found.published
+    assert found.status == 0
+    exact = {group["group"]: group["bins"] for group in found.certificate["bench"]["collateral"]}
     assert exact["same"] == {"much worse": 29, "worse": 0, "about the same": 0, "better": 0}
     assert published["collateral"]["same"] == {
         "much worse": {"low": 21, "high": 40},
@@ -206,21 +187,17 @@ def test_the_notes_of_others_that_a_run_writes_are_part_of_the_price_with_the_di
     # Named ones have cancer alone here. Of two retained patients B writes more: 60 and 30 of 120 tokens at one tier.
     named, same, other = ["pt-train-00", "pt-train-02"], "pt-train-10", "pt-train-11"
     planted = plant(tmp_path, leaking={same: 60, other: 30})
-    status, certificate, published, page = certify(
-        tmp_path, write(tmp_path / "result", forget=named), planted=planted, ids=named
-    )
-    assert status == 0
-    cost = {group["group"]: group for group in certificate["bench"]["collateral"]}
+    found = certify(tmp_path, write(tmp_path / "result", forget=named), planted=planted, ids=named)
+    assert found.status == 0
+    cost = {group["group"]: group for group in found.certificate["bench"]["collateral"]}
     # Of 20 even numbers two are named; A writes of pt-train-01, 03 (odd) and 04 at one of six tiers.
     assert (cost["same"]["patients"], cost["others"]["patients"]) == (18, 20)
-    assert cost["same"]["text_before"]["value"] == pytest.approx(60 / 120 / 6 / 18, abs=1e-6)
-    assert cost["same"]["text_after"]["value"] == pytest.approx(60 / 120 / 6 / 18, abs=1e-6)
-    assert cost["same"]["text_change"]["value"] == 0
-    assert cost["others"]["text_before"]["value"] == pytest.approx(2 * 60 / 120 / 6 / 20, abs=1e-6)
-    assert cost["others"]["text_after"]["value"] == pytest.approx(30 / 120 / 6 / 20, abs=1e-6)
-    assert cost["others"]["text_change"]["value"] == pytest.approx(-90 / 120 / 6 / 20, abs=1e-6)
-    assert "their own, clinically revealing and nobody else’s" in page
-    assert "text_before" not in json.dumps(published)
+    expected = {"same": (60 / 18, 60 / 18, 0), "others": (120 / 20, 30 / 20, -90 / 20)}
+    for group, tokens in expected.items():
+        shown = [cost[group][f"text_{name}"]["value"] for name in ("before", "after", "change")]
+        assert shown == pytest.approx([one / 120 / 6 for one in tokens], abs=1e-6)
+    assert "their own, clinically revealing and nobody else’s" in found.page
+    assert "text_before" not in json.dumps(found.published)
 
 
 @pytest.mark.parametrize("purged", ["a", "b"])
@@ -228,18 +205,17 @@ def test_answers_leak_where_a_run_was_purged(tmp_path, capsys, purged) -> None:
     planted = plant(tmp_path)
     assert command(["purge", str(getattr(planted, purged)), "--yes"]) == 0
     bench = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
-    status, certificate, _, _ = certify(tmp_path, bench, planted=planted)
-    assert (status, set(verdicts(certificate).values())) == (1, {"still leaks", "not shown"})
+    found = certify(tmp_path, bench, planted=planted)
+    assert (found.status, found.verdicts) == (1, {"still leaks", "not shown"})
 
 
 def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
     made = write(tmp_path / "result", except_for({**FLOOR, NAMED[0]: 0.9}, constant(0.05)))
-    scores = made / "evidence" / "scores-random-10.json"
-    status, certificate, published, _ = certify(tmp_path, scores, "--bench-model", "after")
-    assert (status, certificate["bench"]["collateral"]) == (1, None)
-    assert published["beside"] == ["answers to a benchmark's questions"]
+    found = certify(tmp_path, made / SCORES, "--bench-model", "after")
+    assert (found.status, found.certificate["bench"]["collateral"]) == (1, None)
+    assert found.published["beside"] == ["answers to a benchmark's questions"]
     capsys.readouterr()
-    assert certify(tmp_path, scores, planted=plant(tmp_path / "again"))[0] == 2
+    assert certify(tmp_path / "again", made / SCORES).status == 2
     assert "2 models" in capsys.readouterr().err
 
 
@@ -247,64 +223,48 @@ def test_the_model_is_found_by_its_digest_and_a_filter_by_its_name_alone(tmp_pat
     models = {"before": NOTHING, "filtered": NOTHING, "retrained": NOTHING}
     roles = {"forget": NAMED, "retain": RETAINED, "never_trained": CONTROLS}
     bench = write_bench_result(tmp_path / "result", models, **roles)
-    assert certify(tmp_path, bench)[0] == 2
+    assert certify(tmp_path, bench).status == 2
     assert "no model of result has the digest of RUN_B's" in capsys.readouterr().err
-    status, certificate, _, _ = certify(
-        tmp_path / "named", bench, "--bench-model", "filtered", planted=plant(tmp_path / "named")
-    )
-    assert (status, certificate["bench"]["questions"]["model"]) == (0, "filtered")
-    assert certify(tmp_path, bench, "--bench-model", "nobody")[0] == 2
+    found = certify(tmp_path / "named", bench, "--bench-model", "filtered")
+    assert (found.status, found.certificate["bench"]["questions"]["model"]) == (0, "filtered")
+    assert certify(tmp_path, bench, "--bench-model", "nobody").status == 2
 
 
-def damage_corpus(bench: Path) -> None:
-    path = bench / "evaluate.json"
-    path.write_text(path.read_text(encoding="utf-8").replace("c" * 64, "e" * 64), encoding="utf-8")
+SCORES = "evidence/scores-random-10.json"
 
 
-def damage_scores(bench: Path) -> None:
-    path = bench / "evidence" / "scores-random-10.json"
+def rewrite(path: Path, change: Callable[[dict], object]) -> None:
     document = json.loads(path.read_text(encoding="utf-8"))
-    document["items"][0]["rouge_l"] = "Ada Lund"
+    change(document)
     path.write_text(json.dumps(document), encoding="utf-8")
 
 
-def damage_trials(bench: Path) -> None:
-    path = bench / "evidence" / "robustness-random-10.json"
-    document = json.loads(path.read_text(encoding="utf-8"))
+def lose_p_value(document: dict) -> None:
     del document["models"]["after"]["detectability"]["traits"]["note_loss"]["p_value"]
-    path.write_text(json.dumps(document), encoding="utf-8")
-
-
-def cut(bench: Path) -> None:
-    (bench / "evidence" / "scores-random-10.json").write_text('{"format": 1, "it', encoding="utf-8")
-
-
-def make_older(bench: Path) -> None:
-    # Of a state that did not try never-trained patients likewise.
-    path = bench / "evaluate.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "format": 1}), encoding="utf-8")
-
-
-def unfinished(bench: Path) -> None:
-    (bench / "evaluate.json").unlink()
 
 
 @pytest.mark.parametrize(
-    ("damage", "status"),
-    [(damage_corpus, 3), (damage_scores, 7), (damage_trials, 7), (cut, 7), (make_older, 7), (unfinished, 3)],
+    ("file", "damage", "status"),
+    [
+        ("evaluate.json", lambda held: held.update(corpus_digest="e" * 64), 3),
+        # Of a state that did not try never-trained patients likewise.
+        ("evaluate.json", lambda held: held.update(format=1), 7),
+        (SCORES, lambda held: held["items"][0].update(rouge_l="Ada Lund"), 7),
+        ("evidence/robustness-random-10.json", lose_p_value, 7),
+        (SCORES, "cut", 7),
+        ("evaluate.json", "removed", 3),
+    ],
 )
-def test_a_result_that_cannot_be_believed_is_refused_and_never_quoted(tmp_path, capsys, damage, status) -> None:
+def test_a_result_that_cannot_be_believed_is_refused_and_never_quoted(tmp_path, capsys, file, damage, status) -> None:
     bench = write(tmp_path / "result", robustness={"after": block()})
-    damage(bench)
-    assert certify(tmp_path, bench)[0] == status
+    if damage == "cut":
+        (bench / file).write_text('{"format": 1, "it', encoding="utf-8")
+    elif damage == "removed":
+        (bench / file).unlink()
+    else:
+        rewrite(bench / file, damage)
+    assert certify(tmp_path, bench).status == status
     error = capsys.readouterr().err
     assert error.startswith("error[")
     assert "BUG" not in error
     assert "Ada" not in error
-
-
-@pytest.mark.parametrize("options", [("--bench", "x"), ("--forgotten", "ids.txt", "--bench-model", "x")])
-def test_both_options_need_others(tmp_path, capsys, options) -> None:
-    planted = plant(tmp_path)
-    assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
-    assert "--bench" in capsys.readouterr().err

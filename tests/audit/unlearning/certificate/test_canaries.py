@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.runs.compared_pair import Planted, plant
+from support.unlearning.certificates import Certified, certify_planted
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.run.directory import RunDirectory
@@ -111,19 +112,11 @@ def write_into(root: Path, patient: str, text: str, *, prompt: str = "p") -> Non
     write_manifest(run)
 
 
-def certify(planted: Planted, folder: Path, ids: list[str] | None = None) -> tuple[int, dict, str]:
+def certify(planted: Planted, folder: Path, ids: list[str] | None = None) -> Certified:
     canaries = [("pt-train-03", OF_NAMED), ("pt-train-20", OF_RETAINED), ("pt-held-00", OF_HELD_OUT)]
     digest = seal(folder / "sealed.jsonl", [{"patient_id": patient, "text": text} for patient, text in canaries])
-    (folder / "ids.txt").write_text("\n".join(ids or planted.named), encoding="utf-8")
-    status = command(
-        [
-            *("compare", str(planted.a), str(planted.b), "--forgotten", str(folder / "ids.txt")),
-            *("--canaries", str(folder / "sealed.jsonl"), "--canaries-digest", digest, "--out", str(folder / "out")),
-        ]
-    )
-    evidence = folder / "out" / "evidence"
-    certificate = json.loads((evidence / "certificate.json").read_text(encoding="utf-8"))
-    return status, certificate, (evidence / "certificate.html").read_text(encoding="utf-8")
+    sealed = ("--canaries", str(folder / "sealed.jsonl"), "--canaries-digest", digest)
+    return certify_planted(planted, folder / "out", *sealed, ids=ids)
 
 
 def test_another_id_of_a_person_means_the_person_in_the_list_and_in_the_canaries(tmp_path) -> None:
@@ -145,25 +138,22 @@ def test_another_id_of_a_person_means_the_person_in_the_list_and_in_the_canaries
     write_table(run.evidence, "people", people)
     write_manifest(run)
     write_into(planted.b, "pt-train-30", f"plan: {OF_NAMED}")
-    status, certificate, _ = certify(planted, tmp_path, ["pt-train-03", "pt-first", "pt-train-02"])
-    assert status == 1
-    assert [(one["patient_id"], one["verdict"]) for one in certificate["patients"]] == [
-        ("pt-first", "still leaks"),
-        ("pt-train-02", "forgotten"),
-    ]
-    assert certificate["patients"][0]["canaries"] == {"canaries": 1, "before": 0, "after": 1}
+    found = certify(planted, tmp_path, ["pt-train-03", "pt-first", "pt-train-02"])
+    assert found.status == 1
+    assert list(found.by_patient.items()) == [("pt-first", "still leaks"), ("pt-train-02", "forgotten")]
+    assert found.patient("pt-first")["canaries"] == {"canaries": 1, "before": 0, "after": 1}
 
 
 def test_a_canary_of_a_named_patient_is_a_leak_whoever_the_run_was_asked_about(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     write_into(planted.b, "pt-train-30", f"plan: {OF_NAMED}")
-    status, certificate, page = certify(planted, tmp_path)
-    assert (status, certificate["verdict"]) == (1, "still leaks")
-    one = next(patient for patient in certificate["patients"] if patient["patient_id"] == "pt-train-03")
+    found = certify(planted, tmp_path)
+    assert (found.status, found.certificate["verdict"]) == (1, "still leaks")
+    one = found.patient("pt-train-03")
     assert one["reasons"] == ["the run after writes a sealed canary of the patient"]
     assert one["canaries"] == {"canaries": 1, "before": 0, "after": 1}
-    assert {patient["verdict"] for patient in certificate["patients"] if patient is not one} == {"forgotten"}
-    assert "Sealed canaries: 1; written before: 0; after: 1." in page
+    assert found.by_patient == dict.fromkeys(planted.named, "forgotten") | {"pt-train-03": "still leaks"}
+    assert "Sealed canaries: 1; written before: 0; after: 1." in found.page
     published = [(tmp_path / "out" / name).read_text(encoding="utf-8") for name in ("compare.json", "compare.html")]
     printed = capsys.readouterr().out
     # Five are named: that one of their canaries was written counts one of them.
@@ -171,7 +161,7 @@ def test_a_canary_of_a_named_patient_is_a_leak_whoever_the_run_was_asked_about(t
         assert "sealed canary of the patient" not in text
         assert "sealed canaries" in text
         assert "obelisk" not in text
-        assert certificate["canaries"]["digest"] not in text
+        assert found.certificate["canaries"]["digest"] not in text
 
 
 def test_a_canary_of_somebody_else_or_of_the_prompt_changes_no_verdict(tmp_path, capsys) -> None:
@@ -179,10 +169,11 @@ def test_a_canary_of_somebody_else_or_of_the_prompt_changes_no_verdict(tmp_path,
     write_into(planted.a, "pt-train-03", OF_NAMED)
     write_into(planted.b, "pt-train-03", OF_NAMED, prompt=f"hpi: {OF_NAMED}")
     write_into(planted.b, "pt-train-20", OF_RETAINED)
-    status, certificate, _ = certify(planted, tmp_path)
-    assert (status, certificate["verdict"]) == (0, "forgotten")
+    found = certify(planted, tmp_path)
+    assert (found.status, found.certificate["verdict"]) == (0, "forgotten")
     groups = {
-        name: (of["canaries"], of["before"], of["after"]) for name, of in certificate["canaries"]["groups"].items()
+        name: (of["canaries"], of["before"], of["after"])
+        for name, of in found.certificate["canaries"]["groups"].items()
     }
     assert groups == {"named": (1, 1, 0), "retained": (1, 0, 1), "controls": (1, 0, 0), "not probed": (0, 0, 0)}
 
@@ -196,26 +187,12 @@ def test_a_canary_shows_that_somebody_leaks_who_was_not_probed(tmp_path, capsys)
             rows = [row for row in read_table(run.evidence, table) if row["patient_id"] != "pt-train-03"]
             write_table(run.evidence, table, rows)
         write_manifest(run)
-    status, certificate, _ = certify(planted, tmp_path, ids=["pt-train-03"])
-    assert (status, certificate["verdict"]) == (1, "still leaks")
+    found = certify(planted, tmp_path, ids=["pt-train-03"])
+    assert (found.status, found.certificate["verdict"]) == (1, "still leaks")
 
 
 def test_purged_runs_have_no_texts_to_look_in(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
     assert command(["purge", str(planted.b), "--yes"]) == 0
-    status, certificate, _ = certify(planted, tmp_path)
-    assert (status, certificate["verdict"], certificate["canaries"]) == (8, "not shown", None)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--canaries", "a.jsonl", "--canaries-digest", "0" * 64),
-        ("--forgotten", "ids.txt", "--canaries", "a.jsonl"),
-        ("--forgotten", "ids.txt", "--canaries-digest", "0" * 64),
-    ],
-)
-def test_canaries_need_their_digest_and_a_certificate(tmp_path, capsys, options) -> None:
-    planted = plant(tmp_path)
-    assert command(["compare", str(planted.a), str(planted.b), *options]) == 2
-    assert "--canaries" in capsys.readouterr().err
+    found = certify(planted, tmp_path)
+    assert (found.status, found.verdicts, found.certificate["canaries"]) == (8, {"not shown"}, None)

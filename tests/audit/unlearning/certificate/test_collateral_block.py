@@ -6,7 +6,7 @@ import pytest
 from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
 
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-from clinaudit.audit.unlearning.certificate.collateral_block import measure_collateral
+from clinaudit.audit.unlearning.certificate.compared_answers import measure_collateral
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 
 NAMED = ["n0", "n1"]

@@ -6,7 +6,7 @@ import pytest
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
-from clinaudit.audit.unlearning.certificate.held_out_level import NEVER_SEEN_AS_OFTEN
+from clinaudit.audit.unlearning.certificate.forgetting_verdict import NEVER_SEEN_AS_OFTEN
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
     OTHER_FORM,
@@ -19,7 +19,9 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     weigh_trials,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import WORST_METRICS
+from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.reports.schema.certificate import Shortfall
+from clinaudit.reports.schema.certificate_blocks import RobustnessRow
 
 
 def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
@@ -31,8 +33,8 @@ def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None
         seed=0,
         patients={one: BenchPatientRole(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
         after=(),
-        robustness=robustness,
-        reference_robustness=reference,
+        robustness=None if robustness is None else RobustnessDocument.model_validate(robustness),
+        reference_robustness=None if reference is None else RobustnessDocument.model_validate(reference),
     )
     return weigh_trials(result, ["n0", "n1", "elsewhere"])
 
@@ -73,13 +75,18 @@ def test_a_trial_above_its_floor_is_a_leak(what, leaks) -> None:
     assert weigh(block(**what)).leaks == leaks
 
 
+def shown(tried: Tried, test: str) -> RobustnessRow:
+    """Return the first row of a trial."""
+    assert tried.robustness is not None
+    return next(row for row in tried.robustness.rows if test in row.test)
+
+
 def test_the_floor_that_is_shown_was_tried_likewise() -> None:
     tried = weigh(block(rounded=0.6, other_form=0.3, tried_floor=0.4))
-    assert tried.robustness is not None
-    shown = {row.test: (row.floor.value, row.difference.value) for row in tried.robustness.rows if row.status}
-    assert shown[SAMPLED] == (0.1, 0.0)
-    assert shown[ROUNDED] == (0.4, pytest.approx(0.2))
-    assert shown[OTHER_FORM] == (0.4, pytest.approx(-0.1))
+    expected = {SAMPLED: (0.1, 0.0), ROUNDED: (0.4, 0.2), OTHER_FORM: (0.4, -0.1)}
+    for test, figures in expected.items():
+        row = shown(tried, test)
+        assert (row.floor.value, row.difference.value) == pytest.approx(figures)
 
 
 def test_a_trial_without_never_trained_patients_is_open() -> None:
@@ -94,7 +101,7 @@ def test_a_trial_without_never_trained_patients_is_open() -> None:
     tried = weigh(document)
     assert tried.leaks == set()
     assert statuses(tried)[ROUNDED] == {"open"}
-    row = next(row for row in tried.robustness.rows if row.test == ROUNDED)  # type: ignore[union-attr]
+    row = shown(tried, ROUNDED)
     assert (row.floor.reason, row.difference.reason) == (
         "no question was asked both times",
         "no answer of this group has it",
@@ -104,11 +111,8 @@ def test_a_trial_without_never_trained_patients_is_open() -> None:
 def test_what_was_not_tried_is_open_and_says_why() -> None:
     tried = weigh(block(without=("quantization", "relearning")))
     assert statuses(tried)[ROUNDED] == {"open"}
-    assert tried.robustness is not None
-    row = next(row for row in tried.robustness.rows if row.test == ROUNDED)
-    assert row.value.reason == "this was not tried"
-    diverged = next(row for row in weigh(block()).robustness.rows if "one question" in row.test)  # type: ignore[union-attr]
-    assert diverged.value.reason == "the training diverged"
+    assert shown(tried, ROUNDED).value.reason == "this was not tried"
+    assert shown(weigh(block()), "one question").value.reason == "the training diverged"
 
 
 def test_a_retrained_model_vouches_for_what_it_gives_as_well_within_its_own_floor() -> None:

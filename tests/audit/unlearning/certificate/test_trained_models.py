@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from support.unlearning.certified_runs import Certified, audit, certify, evaluate_models
+from support.unlearning import certificates
+from support.unlearning.certificates import Certified
+from support.unlearning.certified_runs import audit, evaluate_models
 from support.unlearning.filtered_server import filtered
 from support.unlearning.trained_to_forget import (
     CONTEXT,
@@ -26,7 +28,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     TRIED,
     WORST_ABOVE,
 )
-from clinaudit.audit.unlearning.evaluation.prompt_filter import filter_name, forgotten_names
+from clinaudit.audit.unlearning.evaluation.participants import filter_name, forgotten_names
 
 pytestmark = pytest.mark.slow
 FILTER = filter_name(SPLIT)
@@ -57,6 +59,10 @@ def forgotten(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Certified
     """The certificate of the retrained model, with all that there is beside the audits."""
     out = tmp_path_factory.mktemp("forgotten") / "out"
     return certify(made.before, made.retrained, out, "--bench", str(made.result))
+
+
+def certify(before: Path, after: Path, out: Path, *options: str) -> Certified:
+    return certificates.certify(before, after, out, "--exact", *options, ids=NAMED)
 
 
 def values(certified: Certified, measure: str, when: str) -> dict[str, float]:
@@ -134,7 +140,5 @@ def test_a_served_model_behind_a_filter_has_not_forgotten(made, tmp_path, capsys
 def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(forgotten: Certified) -> None:
     assert (len(NAMED), len(TRAINED), len(NEVER_SEEN)) == (5, 130, 130)
     assert forgotten.verdicts == {"forgotten"}
-    assert forgotten.certificate["shortfalls"] == [
-        {"figure": TOLD_APART, "group": "named", "patients": 5, "enough": 43}
-    ]
+    assert forgotten.shortfalls == [(TOLD_APART, "named", 5, 43)]
     assert "<td>5</td><td>43</td><td>38</td>" in forgotten.page

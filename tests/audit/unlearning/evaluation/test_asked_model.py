@@ -78,14 +78,14 @@ def test_no_repetition_is_cut_whatever_the_models_own_file_asks_for(tmp_path: Pa
 
 def test_a_draw_depends_on_nothing_but_seed_question_and_sample(tmp_path: Path) -> None:
     model = _load(tmp_path / "model")
-    together = model.sample(QUESTIONS[:9], "addressed", count=3, seed=5)
+    together = model.answer(QUESTIONS[:9], "addressed", count=3, seed=5)
     assert [(one.qa_id, one.sample) for one in together[:4]] == [
         *((QUESTIONS[0].qa_id, sample) for sample in (1, 2, 3)),
         (QUESTIONS[1].qa_id, 1),
     ]
-    alone = model.sample(QUESTIONS[4:5], "addressed", count=2, seed=5)
+    alone = model.answer(QUESTIONS[4:5], "addressed", count=2, seed=5)
     assert alone == together[12:14]
-    assert alone != model.sample(QUESTIONS[4:5], "addressed", count=2, seed=6)
+    assert alone != model.answer(QUESTIONS[4:5], "addressed", count=2, seed=6)
     assert len({one.token_ids for one in together}) == len(together)
 
 
@@ -98,7 +98,7 @@ def test_tokens_are_drawn_as_often_as_they_are_likely(tmp_path: Path) -> None:
         return logits
 
     model.network.lm_head.register_forward_hook(half_a_quarter_and_the_end)
-    drawn = [one.token_ids or () for one in model.sample(QUESTIONS[:1], "addressed", count=600, seed=0)]
+    drawn = [one.token_ids or () for one in model.answer(QUESTIONS[:1], "addressed", count=600, seed=0)]
     tokens = [token for token_ids in drawn for token in token_ids]
     ends = len(drawn)
     assert set(tokens) == {65, 66}
@@ -174,7 +174,7 @@ def test_the_number_of_threads_changes_nothing(tmp_path: Path) -> None:
         made = []
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            made.append((model.answer(QUESTIONS, "paper"), model.sample(QUESTIONS[:4], "paper", count=2, seed=1)))
+            made.append((model.answer(QUESTIONS, "paper"), model.answer(QUESTIONS[:4], "paper", count=2, seed=1)))
             assert torch.get_num_threads() == threads
         assert made[0] == made[1]
     finally:

@@ -12,19 +12,19 @@ import polars as pl
 import pytest
 from support.pages import Page
 from support.unlearning.evaluated_models import SPLITS, TRAINED, save_bench, save_models
+from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
-from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, pieces, result_files
+from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
+from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.prompt_filter import REFUSAL
-from clinaudit.audit.unlearning.evaluation.request import EvaluationRequest
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import RobustnessOptions
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.participants import REFUSAL
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
+from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 
 FILTER = "prompt filter random:22"
@@ -33,14 +33,6 @@ QUICK = RobustnessOptions(samples=2, leak_at=(1, 2), relearning=RelearningPlan(s
 
 class _Killed(BaseException):
     """Stands for a kill: no handler of ours catches it."""
-
-
-class SharedWords:
-    name = "shared words"
-
-    def similarity(self, first: str, second: str) -> float:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        return len(one & other) / max(1, len(one | other))
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +194,9 @@ def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Pat
     forgot = inspect_model(made["forgot"]).digest
     tried = read_bench_result(result, model=None, digest=forgot, corpus_digest=None)
     assert (tried.model, tried.split, len(tried.after), len(tried.before)) == ("forgot", "random:22", 60, 60)
-    assert (tried.robustness or {})["model"] == "forgot"
-    assert (tried.reference_robustness or {})["model"] == "retrained"
+    assert tried.robustness is not None
+    assert tried.reference_robustness is not None
+    assert (tried.robustness.model, tried.reference_robustness.model) == ("forgot", "retrained")
     through = read_bench_result(result, model=FILTER, digest=None, corpus_digest=None)
     assert {one.model for one in through.after} == {FILTER}
     # The pieces are there already: nothing is asked again.
@@ -212,15 +205,13 @@ def test_a_certificate_reads_what_was_written(made: dict[str, Path], result: Pat
     assert (untried.after, untried.robustness) == (tried.after, None)
 
 
-def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(
-    made: dict[str, Path], finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(made, finished, tmp_path, monkeypatch) -> None:
     def write_and_die(*arguments: Any) -> None:
         write_atomically(*arguments)
         raise _Killed
 
     # Each command dies of the first piece that it makes.
-    monkeypatch.setattr(pieces, "write_atomically", write_and_die)
+    monkeypatch.setattr(stages, "write_atomically", write_and_die)
     deaths = 0
     while not (tmp_path / "result" / "evaluate.json").exists():
         try:
@@ -232,9 +223,7 @@ def test_killed_at_every_stage_and_gone_on_with_it_writes_the_same_bytes(
     assert _bytes(tmp_path / "result") == _bytes(finished)
 
 
-def test_killed_between_the_last_files_there_is_no_result(
-    made: dict[str, Path], finished: Path, result: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_between_the_last_files_there_is_no_result(made, finished, result, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(result_files, "write_table", _kill)
         with pytest.raises(_Killed):
@@ -263,9 +252,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def test_a_model_more_is_asked_and_nothing_twice(
-    made: dict[str, Path], finished: Path, result: Path, loaded: list[str]
-) -> None:
+def test_a_model_more_is_asked_and_nothing_twice(made, finished, result, loaded) -> None:
     shutil.rmtree(result / "evidence" / "work" / "pieces" / inspect_model(made["retrained"]).digest[:16])
     first = _evaluate(_request(made, result, "forgot", "tuned"))["random:22"]["models"]
     assert loaded == []
@@ -302,9 +289,7 @@ def test_models_made_elsewhere(made: dict[str, Path], tmp_path: Path) -> None:
     }
 
 
-def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(
-    made: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(made, tmp_path, monkeypatch) -> None:
     copy = tmp_path / "chosen"
     shutil.copytree(made["forgot"], copy)
     record = json.loads((copy / "unlearn.json").read_text())
@@ -331,9 +316,7 @@ def test_patients_by_whom_a_rate_was_chosen_are_in_no_mean(
         (("tuned",), {"split_name": "kidney:5"}, BadInputError, "it has: random:22"),
     ],
 )
-def test_what_is_refused_leaves_nothing(
-    made: dict[str, Path], tmp_path: Path, names: tuple[str, ...], options: Any, error: type[Exception], said: str
-) -> None:
+def test_what_is_refused_leaves_nothing(made, tmp_path, names, options, error, said) -> None:
     with pytest.raises(error, match=said):
         _evaluate(_request(made, tmp_path / "result", *names, **options))
     assert not (tmp_path / "result").exists()

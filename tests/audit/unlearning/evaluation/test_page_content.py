@@ -1,7 +1,7 @@
 """The documents of an evaluation as the records of its page: each figure where it belongs, none with its reason."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +10,11 @@ from support.hand_made_bench import QUESTIONS, hand_made_bench
 from support.unlearning.robustness_documents import figure
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelAgreement
-from clinaudit.audit.unlearning.benchmark.panel.human_sheet import Confusion
+from clinaudit.audit.unlearning.benchmark.panel.agreement import matrix_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
-from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import PanelFigures, UnlearningEvaluation
 
 NO_KEYWORD = "the question has no keyword"
 #: What each question's answer keeps, by model.
@@ -155,17 +154,20 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
 
 
 def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench, tmp_path: Path) -> None:
-    agreement = PanelAgreement(
-        "title", 2, {"a": {"supported": 2}}, {"supported": 1, "disagree": 1}, {("a", "b"): 0.5}, 0.5, None, "half agree"
+    agreement = PanelFigures(
+        task="title",
+        items=2,
+        verdicts={"a": {"supported": 2}},
+        panel={"supported": 1, "disagree": 1},
+        pairs={"a and b": 0.5},
+        agreement=0.5,
+        kappa=None,
+        reading="half agree",
     )
-    matrix = Confusion(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
+    matrix = matrix_of(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
     panel = {
-        "title": {**asdict(agreement), "pairs": {"a and b": 0.5}, "panel_by_category": {"cancer": {"supported": 1}}},
-        "human": {
-            "yes": 4,
-            "no": 1,
-            "judges": {"a": {**asdict(matrix), "agreement": matrix.agreement, "kappa": matrix.kappa}},
-        },
+        "title": {**agreement.model_dump(exclude={"by_category"}), "panel_by_category": {"cancer": {"supported": 1}}},
+        "human": {"yes": 4, "no": 1, "judges": {"a": matrix.model_dump()}},
     }
     found = content(replace(bench, counts={"panel": panel})).bench
     assert [one.task for one in found.panel] == ["title"]

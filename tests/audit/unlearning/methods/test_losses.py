@@ -9,13 +9,16 @@ import pytest
 from support.unlearning.loss_batch import make_rows, make_trained
 
 from clinaudit.audit.unlearning.methods.batches import Example, pad_rows
-from clinaudit.audit.unlearning.methods.losses import (
+from clinaudit.audit.unlearning.methods.objectives import (
+    GradDiff,
+    KlMin,
+    Rmu,
+    SimNpo,
     activation_distance,
     divergence,
     mean_token_loss,
     row_token_losses,
 )
-from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Rmu, SimNpo
 
 _METHODS: dict[str, Any] = {"grad_diff": GradDiff, "kl_min": KlMin, "sim_npo": SimNpo, "rmu": Rmu}
 _SAVED = json.loads(Path(__file__).with_name("open_unlearning_losses.json").read_text(encoding="utf-8"))["cases"]

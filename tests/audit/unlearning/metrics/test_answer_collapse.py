@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clinaudit.audit.unlearning.benchmark.records import Answer
-from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers
-from clinaudit.audit.unlearning.metrics.collapse_limits import has_collapsed
+from clinaudit.audit.unlearning.metrics.answer_collapse import check_answers, has_collapsed
 from clinaudit.reports.schema.answer_check import AnswerCheck
 
 EMPTY, LENGTH, DISTINCT, KNOWN, REPEATS = range(5)

@@ -1,32 +1,33 @@
-"""The scores of single answers: what each metric is computed from, and why one is not there."""
+"""The scores of single answers: what each is computed from, hand-labelled entailment, leakage and entropy by twins."""
+
+import math
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.hand_made_bench import QUESTIONS, question
+from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
+    BY_RULES_ONE_WAY,
     EMPTY_OR_SINGLE,
+    NO_FACTS,
     NO_KEYWORDS,
     NO_LOGITS,
     NO_TOKENS,
+    EntailmentByModel,
+    EntailmentByRules,
+    EntailmentScore,
     compare_with_before,
     score_answers,
+    token_entropy,
 )
-from clinaudit.audit.unlearning.metrics.entailment import BY_RULES_ONE_WAY, EntailmentByRules
-from clinaudit.audit.unlearning.metrics.words import rouge_l_recall
+from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
 
 KEYWORDS = [Keyword("q1", "lung cancer", 1.0, ("note",)), Keyword("q1", "biopsy", 1.0, ("note", "question"))]
-
-
-class SharedWords:
-    """An embedder whose similarity can be counted by hand: shared words of all words."""
-
-    name = "shared words"
-
-    def similarity(self, first: str, second: str) -> float:
-        one, other = set(first.lower().split()), set(second.lower().split())
-        return len(one & other) / max(1, len(one | other))
 
 
 def score(answer: Answer, **options: object) -> Scores:
@@ -101,3 +102,158 @@ def test_answers_before_unlearning_are_compared_by_question() -> None:
     compared = compare_with_before(scores, after, before, embedder=SharedWords())
     assert [one.cs_before for one in compared] == [1.0, 0.0]
     assert [one.cs_before for one in scores] == [None, None]
+
+
+RULES = EntailmentByRules()
+#: Reference answer, its facts (by "|"), an answer, and the share of the facts that it states.
+PAIRS = [
+    # Stated as it is.
+    ("She has asthma.", "asthma", "The patient has asthma.", 1.0),
+    ("She has asthma.", "asthma", "ASTHMA", 1.0),
+    ("Ferritin was 7 ng/mL.", "7 ng/mL", "The ferritin was 7 ng/mL.", 1.0),
+    ("Lisinopril 10 mg was started.", "Lisinopril 10 mg", "He was started on lisinopril 10 mg daily.", 1.0),
+    ("The pressure was 150/90.", "150/90", "BP 150/90, pulse 72", 1.0),
+    ("A chest x-ray showed pneumonia.", "pneumonia", "The film showed pneumonia in the left lobe.", 1.0),
+    ("It was stage 2.", "stage 2", "Stage 2 disease.", 1.0),
+    # Not there, or other words.
+    ("She has asthma.", "asthma", "", 0.0),
+    ("She has asthma.", "asthma", "She has eczema.", 0.0),
+    ("She has asthma.", "asthma", "She has asthmatic parents.", 0.0),
+    ("Sertraline was started.", "Sertraline", "An antidepressant was started.", 0.0),
+    ("It was stage 2.", "stage 2", "Stage 3 disease.", 0.0),
+    # A number is no part of a longer one.
+    ("Ferritin was 7.", "7", "Ferritin was 7.2.", 0.0),
+    ("Ferritin was 7.", "7", "Ferritin was 17.", 0.0),
+    ("Ferritin was 7.", "7", "Ferritin was 7.", 1.0),
+    ("The potassium was 4.5.", "4.5", "Potassium 14.5", 0.0),
+    ("The pulse was 90.", "90", "BP 150/90", 0.0),
+    ("The dose was 10.", "10", "The dose was 10,000.", 0.0),
+    # Negated, or said of somebody else, or ruled out.
+    ("She has asthma.", "asthma", "She has no asthma.", 0.0),
+    ("She has asthma.", "asthma", "She denies asthma.", 0.0),
+    ("She has asthma.", "asthma", "There is no evidence of asthma.", 0.0),
+    ("She has asthma.", "asthma", "Asthma was ruled out.", 0.0),
+    ("She has asthma.", "asthma", "Her mother has asthma.", 0.0),
+    ("She has asthma.", "asthma", "No asthma. She has asthma.", 0.0),
+    # What the reference denies must be denied.
+    ("He had no fever.", "fever", "There was no fever.", 1.0),
+    ("He had no fever.", "fever", "He denied fever.", 1.0),
+    ("He had no fever.", "fever", "He had a fever.", 0.0),
+    ("He had no fever.", "fever", "He was well.", 0.0),
+    # Shares of several facts.
+    ("Asthma, treated with albuterol.", "Asthma|albuterol", "Asthma was treated with steroids.", 0.5),
+    ("Asthma, treated with albuterol.", "Asthma|albuterol", "Albuterol for asthma.", 1.0),
+    ("Fever and rash, no cough.", "Fever|rash|cough", "Fever, no cough.", 2 / 3),
+    ("Fever and rash, no cough.", "Fever|rash|cough", "No fever. Cough and rash.", 1 / 3),
+    # A fact that the reference has in other words is taken as stated there.
+    ("The airways were narrow.", "asthma", "She has asthma.", 1.0),
+]
+
+
+@pytest.mark.parametrize(("reference", "facts", "answer", "expected"), PAIRS)
+def test_hand_labelled_pairs(reference: str, facts: str, answer: str, expected: float) -> None:
+    asked = question("q", "P", "What?", reference, *facts.split("|"))
+    assert RULES.score(asked, answer) == EntailmentScore(expected, None)
+
+
+def test_without_facts_there_is_no_score_and_a_reason() -> None:
+    assert RULES.score(question("q", "P", "What?", "Asthma."), "Asthma.") == EntailmentScore(None, None, NO_FACTS)
+
+
+def test_a_model_is_asked_both_ways_and_a_blank_answer_entails_nothing() -> None:
+    class SaysMore:
+        name = "the longer one entails the shorter"
+
+        def entails(self, premise: str, hypothesis: str) -> bool:
+            assert premise.strip()
+            return len(premise) > len(hypothesis)
+
+    asked = question("q", "P", "What?", "Asthma.", "Asthma")
+    entailment = EntailmentByModel(SaysMore())
+    assert entailment.score(asked, "Asthma and eczema.") == EntailmentScore(1.0, 0.0)
+    assert entailment.score(asked, "No.") == EntailmentScore(0.0, 1.0)
+    assert entailment.score(asked, " \n") == EntailmentScore(0.0, 0.0)
+
+
+WORDS = ("lung", "cancer", "a", "Stage", "2")
+
+
+def weighted(**weights: float) -> list[Keyword]:
+    return [Keyword("q", phrase.replace("_", " "), weight, ("note",)) for phrase, weight in weights.items()]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("", 0.0),
+        ("cancer", 0.25),
+        ("CANCER!", 0.25),
+        ("Lung-cancer, stage 2.", 1.0),
+        # Not consecutive, not whole words, another order.
+        ("The lung of the cancer", 0.25),
+        ("cancerous lungs", 0.0),
+        ("cancer lung", 0.25),
+        ("lung\ncancer", 1.0),
+    ],
+)
+def test_share_of_the_weight_that_stands_in_the_answer(answer: str, expected: float) -> None:
+    assert leakage_score(weighted(cancer=0.5, lung_cancer=1.5), answer) == expected
+
+
+def test_no_keyword_is_no_score_and_not_zero() -> None:
+    assert leakage_score([], "cancer") is None
+
+
+def test_a_keyword_in_the_question_does_not_count_as_a_leak() -> None:
+    own = weighted(biopsy=1.0, lung_cancer=1.0)
+    asked = "What did the biopsy show?"
+    assert leakage_score(own, "The biopsy showed it.") == 0.5
+    assert leakage_score(not_in_question(own, asked), "The biopsy showed it.") == 0.0
+    assert leakage_score(not_in_question(own, asked), "A lung cancer.") == 1.0
+    assert leakage_score(not_in_question(own, "Biopsy of the lung cancer?"), "A lung cancer.") is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), st.integers(1, 8)), min_size=1, max_size=5
+    ),
+    st.lists(st.sampled_from((*WORDS, "-", ".", "of")), max_size=12),
+)
+def test_equals_a_twin_that_searches_in_a_string(phrases: list[tuple[list[str], int]], answer: list[str]) -> None:
+    own = [Keyword("q", " ".join(words).lower(), weight / 8, ("note",)) for words, weight in phrases]
+    text = " ".join(answer)
+    padded = f" {' '.join(re.findall('[a-z0-9]+', text.lower()))} "
+    found = sum(keyword.weight for keyword in own if f" {keyword.phrase} " in padded)
+    assert leakage_score(own, text) == pytest.approx(found / sum(keyword.weight for keyword in own))
+
+
+def entropy_twin(tokens: list[int]) -> float:
+    """The formula as it is written down, token by token."""
+    shares = [tokens.count(token) / len(tokens) for token in set(tokens)]
+    return -sum(share * math.log(share) for share in shares) / math.log(len(tokens))
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ([], None),
+        ([5], None),
+        ([5, 5], 0.0),
+        ([5] * 200, 0.0),
+        ([1, 2], 1.0),
+        ([1, 2, 3, 4], 1.0),
+        # Shares 1/2, 1/4, 1/4: 1.5 bits of log2(4) = 2.
+        ([1, 1, 2, 3], 0.75),
+    ],
+)
+def test_token_entropy_by_hand(tokens: list[int], expected: float | None) -> None:
+    assert token_entropy(tokens) == expected
+
+
+@given(st.lists(st.integers(0, 5), min_size=2, max_size=40))
+def test_equals_the_twin_and_is_zero_only_of_equal_tokens(tokens: list[int]) -> None:
+    entropy = token_entropy(tokens)
+    assert entropy == pytest.approx(entropy_twin(tokens), abs=1e-12)
+    assert entropy is not None
+    assert 0.0 <= entropy <= 1.0
+    assert (entropy == 0.0) == (len(set(tokens)) == 1)

@@ -10,9 +10,15 @@ from hypothesis import strategies as st
 from support.hand_made_bench import hand_made_bench, question
 
 from clinaudit.audit.unlearning.benchmark.records import Keyword
-from clinaudit.audit.unlearning.metrics.keywords import best_of_notes, extract_keywords, relevance
-from clinaudit.audit.unlearning.metrics.phrase_parser import packaged_parser, parser_of_directory
-from clinaudit.audit.unlearning.metrics.seeds import Seeds, load_seeds
+from clinaudit.audit.unlearning.metrics.keywords import (
+    Seeds,
+    best_of_notes,
+    extract_keywords,
+    load_seeds,
+    packaged_parser,
+    parser_of_directory,
+    relevance,
+)
 from clinaudit.audit.unlearning.metrics.words import Words, words_of
 from clinaudit.errors import BadInputError, UnsafeError
 

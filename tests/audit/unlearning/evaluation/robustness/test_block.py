@@ -16,19 +16,20 @@ from clinaudit.audit.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
-from clinaudit.audit.unlearning.evaluation.robustness.block import BlockPlan, Findings, describe_block
-from clinaudit.audit.unlearning.evaluation.robustness.model_under_test import ModelUnderTest, RobustnessOptions
+from clinaudit.audit.unlearning.evaluation.robustness.block import Findings, describe_block
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import TOO_FEW, RelearningPlan
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     NO_WEIGHTS,
     PARTS,
+    ModelUnderTest,
     Piece,
+    RobustnessOptions,
+    Setup,
     compared_patients,
     floor_patients,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import NO_BASELINE, NOTHING_LOST
-from clinaudit.audit.unlearning.evaluation.robustness.relearning import TOO_FEW, RelearningPlan
-from clinaudit.audit.unlearning.metrics.answer_scores import score_answers
-from clinaudit.audit.unlearning.metrics.entailment import EntailmentScore
+from clinaudit.audit.unlearning.evaluation.robustness.trial import NO_BASELINE, NOTHING_LOST
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentScore, score_answers
 from clinaudit.errors import UsageError
 
 FORGET, RETAIN, NEVER = PATIENTS[:6], PATIENTS[6:8], PATIENTS[8:]
@@ -75,22 +76,18 @@ class _Filter:
     name: str = "filtered"
 
     def answer(
-        self, questions: Sequence[Question], form: QuestionForm, *, advance: Advance | None = None
-    ) -> list[Answer]:
-        del advance
-        return [self._say(one, form, 0) for one in questions]
-
-    def sample(
         self,
         questions: Sequence[Question],
         form: QuestionForm,
         *,
-        count: int,
-        seed: int,
+        count: int = 0,
+        seed: int = 0,
         advance: Advance | None = None,
     ) -> list[Answer]:
         del seed, advance
-        return [self._say(one, form, number) for one in questions for number in range(1, count + 1)]
+        return [
+            self._say(one, form, number) for one in questions for number in (range(1, count + 1) if count else (0,))
+        ]
 
     def _say(self, question: Question, form: QuestionForm, sample: int) -> Answer:
         # Of the three times one is asked, the last gives in.
@@ -107,23 +104,25 @@ def _scores(answerer: Answerer, model: AskedModel | None = None) -> list[Scores]
     )
 
 
-def _tested(answerer: Answerer, model: AskedModel | None, work: Path, **fields: Any) -> ModelUnderTest:
-    given = {"bench": BENCH, "split": SPLIT, "form": "addressed", "seed": 1, "options": OPTIONS, **fields}
-    return ModelUnderTest(
-        answerer=answerer,
-        model=model,
-        scores=_scores(answerer, model),
+def _setup(work: Path = Path(), bench: Bench = BENCH) -> Setup:
+    return Setup(
+        bench=bench,
+        form="addressed",
+        seed=1,
         embedder=_Alike(),
         entailment=_Alike(),
+        options=OPTIONS,
         work=work,
         progress=Progress(quiet=True),
-        **given,
     )
 
 
+def _tested(answerer: Answerer, model: AskedModel | None, setup: Setup, split: Split = SPLIT) -> ModelUnderTest:
+    return ModelUnderTest(setup=setup, split=split, answerer=answerer, model=model, scores=_scores(answerer, model))
+
+
 def _describe(findings: Findings, *, baseline: Findings | None = None, reference: Findings | None = None) -> Any:
-    plan = BlockPlan(bench=BENCH, split=SPLIT, form="addressed", seed=1, options=OPTIONS, entailment_metric="es_rules")
-    document = describe_block("model A", findings, plan, baseline=baseline, reference=reference)
+    document = describe_block("model A", findings, _setup(), SPLIT, baseline=baseline, reference=reference)
     return json.loads(json.dumps(document, allow_nan=False))
 
 
@@ -135,13 +134,11 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> tuple[ModelUnderTest, dict
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
         model = AskedModel.load("model A", inspect_model(place))
-        tested = _tested(model, model, tmp_path_factory.mktemp("work"))
+        tested = _tested(model, model, _setup(tmp_path_factory.mktemp("work")))
         return tested, {name: PARTS[name](tested) for name in sorted(PARTS)}
 
 
-def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(tiny, monkeypatch) -> None:
     monkeypatch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
     tested, pieces = tiny
     for name in reversed(PARTS):
@@ -198,9 +195,7 @@ def test_a_model_that_lost_nothing_recovers_nothing(tiny: tuple[ModelUnderTest, 
 
 
 @pytest.mark.parametrize(("part", "place"), [("quantization", ()), ("paraphrase", ("other_form",))])
-def test_never_trained_patients_are_tried_likewise(
-    tiny: tuple[ModelUnderTest, dict[str, Piece]], part: str, place: tuple[str, ...]
-) -> None:
+def test_never_trained_patients_are_tried_likewise(tiny, part, place) -> None:
     tested, pieces = tiny
     patient_of = {one.qa_id: one.patient_id for one in BENCH.questions}
     # Random weights say nothing worth while: answers that are alike by turns have means that a hand can make.
@@ -233,7 +228,7 @@ def test_never_trained_patients_are_tried_likewise(
 
 def test_a_filter_is_found_out(tmp_path: Path) -> None:
     answerer = _Filter()
-    tested = _tested(answerer, None, tmp_path)
+    tested = _tested(answerer, None, _setup(tmp_path))
     document = _describe(Findings(pieces={name: make(tested) for name, make in PARTS.items()}, scores=tested.scores))
     # Asked greedily and by name it says nothing; asked three times, or without the name, everything.
     assert document["paraphrase"]["rephrased"]["after"]["ls"]["value"] == 0.0
@@ -269,14 +264,11 @@ def test_a_benchmark_in_which_everybody_was_trained_on_has_no_floor(tmp_path: Pa
     answerer = _Filter()
     everybody = replace(BENCH, patients=tuple(replace(one, is_trained=True) for one in BENCH.patients))
     split = replace(SPLIT, retain=PATIENTS[6:])
-    tested = _tested(answerer, None, tmp_path, bench=everybody, split=split)
+    setup = _setup(tmp_path, everybody)
+    tested = _tested(answerer, None, setup, split)
     pieces = {name: PARTS[name](tested) for name in ("sampling", "detectability")}
-    plan = BlockPlan(
-        bench=everybody, split=split, form="addressed", seed=1, options=OPTIONS, entailment_metric="es_rules"
-    )
-    document: Any = describe_block(
-        "model A", Findings(pieces=pieces, scores=tested.scores), plan, baseline=None, reference=None
-    )
+    own = Findings(pieces=pieces, scores=tested.scores)
+    document: Any = describe_block("model A", own, setup, split, baseline=None, reference=None)
     assert document["sampling"]["forget"]["ls"]["3"]["value"] == 1.0
     assert document["sampling"]["above_never_trained"]["ls"]["3"]["value"] is None
     assert document["detectability"]["told_apart"] is None

@@ -1,12 +1,16 @@
 """A model that does not fit into memory is refused before it is loaded, by hand-computed bytes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
+from support.models.tiny_models import save_llama
 from support.unlearning.evaluated_models import save_bench
+from support.unlearning.shared_words import SharedWords
+from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.console.progress import Progress
@@ -14,10 +18,16 @@ from clinaudit.audit.model.engines import memory
 from clinaudit.audit.model.engines.memory import FreeMemory, Shortage, float32_shortage
 from clinaudit.audit.model.files import ModelFiles, inspect_model
 from clinaudit.audit.model.model_directory import TensorHeader
+from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
-from clinaudit.audit.unlearning.evaluation.pieces import Pieces
-from clinaudit.audit.unlearning.evaluation.stages import ModelStages, require_memory
+from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
+from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces, require_memory
+from clinaudit.audit.unlearning.methods import model_in_training
+from clinaudit.audit.unlearning.methods.batches import TrainingPlan
+from clinaudit.audit.unlearning.methods.model_in_training import require_training_memory
+from clinaudit.audit.unlearning.methods.unlearn import finetune
+from clinaudit.audit.unlearning.metrics.answer_scores import EntailmentByRules
 from clinaudit.errors import BadInputError
 
 MIB = 1 << 20
@@ -45,12 +55,6 @@ def eight_billion() -> ModelFiles:
     )
 
 
-def have(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    """Let a machine without GPUs have so much free memory, in bytes."""
-    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
-    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size, "memory"))
-
-
 def save_headers(directory: Path) -> None:
     """Write what is read of a model before it is loaded."""
     directory.mkdir()
@@ -60,9 +64,7 @@ def save_headers(directory: Path) -> None:
     save_file({"weight": np.zeros((100, 10), dtype=np.float16)}, directory / "model.safetensors")
 
 
-def test_relearning_takes_the_weights_of_a_model_five_times(
-    eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_relearning_takes_the_weights_of_a_model_five_times(eight_billion, monkeypatch) -> None:
     # 32 answers of 200 tokens of 128 KiB; a tenth more of all.
     cache = 32 * 200 * 131072
     asked, tried = ((copies * 32_000_000_000 + cache) * 11 // 10 for copies in (1, 5))
@@ -96,9 +98,7 @@ def test_before_a_gpu_stands_the_memory_that_loads(eight_billion: ModelFiles, mo
     assert (short.needed, short.free.what) == (176_000_000_000, "memory on 1 GPU")
 
 
-def test_where_memory_cannot_be_told_nothing_is_refused(
-    eight_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_memory_cannot_be_told_nothing_is_refused(eight_billion, monkeypatch) -> None:
     have(monkeypatch, 0)
     with pytest.raises(BadInputError):
         require_memory(eight_billion, has_robustness=True)
@@ -108,9 +108,7 @@ def test_where_memory_cannot_be_told_nothing_is_refused(
     assert asked == [None]
 
 
-def test_the_command_ends_with_status_3_and_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_ends_with_status_3_and_leaves_nothing(tmp_path, monkeypatch, capsys) -> None:
     bench = save_bench(tmp_path)
     save_headers(tmp_path / "model")
     loaded: list[str] = []
@@ -126,15 +124,58 @@ def test_the_command_ends_with_status_3_and_leaves_nothing(
     assert not out.exists()
     # One that is gone on with looks when it loads.
     model = GivenModel(name="model", kind="foreign", files=inspect_model(tmp_path / "model"), split=None)
-    stages = ModelStages(
-        model,
-        (),
-        "addressed",
-        pieces=Pieces(tmp_path / "pieces"),
+    setup = Setup(
+        bench=read_bench(bench),
+        form="addressed",
+        seed=0,
+        embedder=SharedWords(),
+        entailment=EntailmentByRules(),
+        work=tmp_path,
         progress=Progress(quiet=True),
-        title="model 1 of 1",
-        has_robustness=True,
     )
+    stages = ModelStages(model=model, setup=setup, pieces=Pieces(tmp_path / "pieces"), title="model 1 of 1")
     with pytest.raises(BadInputError, match="does not fit into memory"):
         _ = stages.asked
     assert loaded == []
+
+
+#: A billion weights of half precision: 4 GB a copy in float32, a tenth more with the margin.
+COPY = 4_400_000_000
+
+
+@pytest.fixture
+def billion(tmp_path: Path) -> ModelFiles:
+    (tmp_path / "model").mkdir()
+    save_llama(tmp_path / "model")
+    return replace(inspect_model(tmp_path / "model"), tensors=(TensorHeader("BF16", 2_000_000_000),))
+
+
+def have(monkeypatch: pytest.MonkeyPatch, size: int, *, gpus: int = 0) -> None:
+    """Let a machine have so much free memory, in bytes, and so many GPUs with as much."""
+    for module in (memory, model_in_training):
+        monkeypatch.setattr(module, "count_gpus", lambda: gpus)
+    monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(size, "memory"))
+    monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(size, "memory on 1 GPU"))
+
+
+@pytest.mark.parametrize(("gpus", "layer", "whole"), [(0, 2, 7), (1, 1, 5)])
+def test_each_worker_has_a_copy_and_gradients_and_means_come_on_top(billion, monkeypatch, gpus, layer, whole) -> None:
+    have(monkeypatch, whole * COPY + 1, gpus=gpus)
+    require_training_memory(billion, "all")
+    have(monkeypatch, whole * COPY - 1, gpus=gpus)
+    with pytest.raises(BadInputError, match=rf"at least \({whole} times its weights\).*--train layer"):
+        require_training_memory(billion, "all")
+    require_training_memory(billion, "layer")
+    have(monkeypatch, layer * COPY - 1, gpus=gpus)
+    for scope in ("all", "layer"):
+        with pytest.raises(BadInputError, match=r"GiB are free; use a machine with more memory$"):
+            require_training_memory(billion, scope)
+
+
+def test_nothing_is_loaded_and_the_place_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path)
+    have(monkeypatch, 1000)
+    monkeypatch.setattr(model_in_training, "load_for_training", lambda _: pytest.fail("it was loaded"))
+    with pytest.raises(BadInputError, match="does not fit into memory"):
+        finetune(job, TrainingPlan(epochs=1))
+    assert not job.out.exists()

@@ -1,17 +1,25 @@
-"""From notes and questions to rows, and the order of steps."""
+"""From notes and questions to rows, the order of steps, the rate that counts, and the directory of a model."""
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.unlearning.tiny_job import PATIENTS, QUICK, make_job
+from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
 from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.methods.batches import Example, order_steps, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, flatten, read_examples
+from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
 from clinaudit.audit.unlearning.methods.trained_network import default_layer
 from clinaudit.audit.unlearning.methods.training import rate_share
-from clinaudit.errors import BadInputError
+from clinaudit.audit.unlearning.methods.unlearn import (
+    TriedRate,
+    choose_rate,
+    describe_choice,
+    rate_text,
+    tuning_patients,
+)
+from clinaudit.errors import BadInputError, UsageError
 
 
 @pytest.mark.parametrize(("layers", "layer"), [(32, 7), (4, 1), (2, 1), (1, 0), (16, 4), (28, 6), (80, 18)])
@@ -85,3 +93,81 @@ def test_each_epoch_goes_through_each_text_once_and_batches_have_one_kind() -> N
     assert order_steps(notes, kept, QUICK, seed=5) == order_steps(notes, kept, QUICK, seed=5)
     assert order_steps(notes, kept, QUICK, seed=5) != order_steps(notes, kept, QUICK, seed=6)
     assert not any(batch.retain for step in order_steps(notes, (), QUICK, seed=5)[0] for batch in step)
+
+
+def _tried(*losses: float | None) -> list[TriedRate]:
+    return [
+        TriedRate(learning_rate=10.0**place, tuning_loss=loss, forget_loss=None) for place, loss in enumerate(losses)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("losses", "chosen"),
+    [
+        ((1.0, 1.05, 1.2), 1),
+        ((1.0, 1.1, None), 1),
+        # A rate in the middle that is not borne does not hide one after it that is.
+        ((1.2, 1.0), 1),
+        ((1.11, None), None),
+        ((), None),
+    ],
+)
+def test_the_largest_rate_that_is_borne(losses: tuple[float | None, ...], chosen: int | None) -> None:
+    assert choose_rate(_tried(*losses), before=1.0) == chosen
+
+
+def test_a_tenth_is_set_aside_whatever_the_order() -> None:
+    many = replace(SPLIT, retain=tuple(f"p{number:03}" for number in range(50)))
+    aside = tuning_patients(many)
+    assert len(aside) == 5
+    assert set(aside) < set(many.retain)
+    assert tuning_patients(replace(many, retain=many.retain[::-1])) == aside
+    assert tuning_patients(replace(many, percent=20)) != aside
+
+
+def test_at_most_twenty_are_set_aside() -> None:
+    assert len(tuning_patients(replace(SPLIT, retain=tuple(map(str, range(900)))))) == 20
+
+
+def test_too_few_retained_patients_are_said() -> None:
+    with pytest.raises(BadInputError, match="--learning-rate"):
+        tuning_patients(replace(SPLIT, retain=SPLIT.retain[:9]))
+
+
+def test_the_rates_tried_are_told_and_that_a_larger_one_than_the_largest_was_not() -> None:
+    tried = [
+        TriedRate(learning_rate=2e-5, tuning_loss=1.0, forget_loss=1.25),
+        TriedRate(learning_rate=6e-3, tuning_loss=None, forget_loss=None),
+    ]
+    choice = describe_choice(tried, before=0.9)
+    rows, chosen = rate_text(2e-5, choice).splitlines()[2:-1], rate_text(2e-5, choice).splitlines()[-1]
+    assert [row.split() for row in rows] == [
+        ["before", "0.900"],
+        ["2e-05", "1.000", "1.250"],
+        ["0.006", "diverged", "diverged"],
+    ]
+    assert chosen == "chosen: 2e-05, the largest with which the retained lose 0.1 at most"
+    assert "a larger one (--learning-rate) may forget more" in rate_text(6e-3, choice)
+
+
+SETTINGS = {"seed": 1}
+
+
+def test_a_kill_before_the_settings_were_written_leaves_the_place_free(tmp_path: Path) -> None:
+    root = tmp_path / "out"
+    assert not ModelFolder(root, SETTINGS).claim()
+    [settings] = (root / "work").iterdir()
+    settings.rename(root / "work" / f".{settings.name}.partial")
+    assert not ModelFolder(root, {"seed": 2}).claim()
+    with pytest.raises(UsageError, match="other settings"):
+        ModelFolder(root, SETTINGS).claim()
+
+
+@pytest.mark.parametrize("place", ["notes.jsonl", "work/notes.jsonl"])
+def test_a_place_of_something_else_is_refused(tmp_path: Path, place: str) -> None:
+    path = tmp_path / "out" / place
+    path.parent.mkdir(parents=True)
+    path.write_text("kept")
+    with pytest.raises(UsageError, match="holds other things"):
+        ModelFolder(tmp_path / "out", SETTINGS).claim()
+    assert path.read_text() == "kept"

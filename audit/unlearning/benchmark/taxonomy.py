@@ -1,12 +1,12 @@
 """The disease categories of the benchmark: names, codes and words, as data (taxonomy.toml).
 
-Owns their order, which breaks ties, and how a code or a text points to one. Knows nothing of patients. `other` is no
-category of the taxonomy: it is what a patient has whom no category fits (AMNESIA, appendix B.1).
+Owns their order, which breaks ties, and how a code or a text points to one. `other` is no category of the taxonomy: it
+is what a patient has whom no category fits (AMNESIA, appendix B.1).
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -15,7 +15,7 @@ from typing import Final
 
 OTHER: Final = "other"
 OTHER_NAME: Final = "Other"
-#: Characters of a code that its block is told by.
+#: Characters of a code that identify its block.
 _BLOCK_CHARS: Final = 3
 
 
@@ -60,8 +60,8 @@ def category_of_code(code: str) -> str | None:
 def categories_of_text(text: str) -> dict[str, int]:
     """Return for each category that a text names how many of its words the text holds, in the taxonomy's order."""
     found = {
-        category: len({match[0].lower() for match in pattern.finditer(text)})
-        for category, pattern in _patterns().items()
+        category.id: len({match[0].lower() for match in _pattern(category.lexicon).finditer(text)})
+        for category in taxonomy().values()
     }
     return {category: number for category, number in found.items() if number}
 
@@ -78,11 +78,7 @@ def _holds(entry: str, code: str) -> bool:
 
 
 @cache
-def _patterns() -> Mapping[str, re.Pattern[str]]:
-    return {category.id: _pattern(category.lexicon) for category in taxonomy().values()}
-
-
-def _pattern(words: Iterable[str]) -> re.Pattern[str]:
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
     # Longest first, so that a phrase counts as itself and not as one of its words.
     forms = sorted(words, key=len, reverse=True)
     written = "|".join(

@@ -1,18 +1,28 @@
-"""The recovery: hand cases, when there is none, and intervals that follow the patients."""
+"""A trial: how much comes back, rephrasings beside their questions, and the most that any trial gets, by hand."""
 
 import random
 import statistics
 
 import numpy as np
 import pytest
+from support.hand_made_bench import question
 
-from clinaudit.audit.unlearning.evaluation.robustness.recovery import (
+from clinaudit.audit.unlearning.benchmark.records import Scores
+from clinaudit.audit.unlearning.evaluation.robustness.block import worst_by_patient
+from clinaudit.audit.unlearning.evaluation.robustness.trial import (
+    NO_REPHRASINGS,
     NOT_SCORED,
     NOTHING_LOST,
+    Trial,
+    by_id,
+    describe_trial,
+    largest_leaks,
+    pair_rephrased,
     recovery,
     recovery_beyond,
+    under_rephrasings,
 )
-from clinaudit.audit.unlearning.metrics.answer_means import places_of
+from clinaudit.audit.unlearning.metrics.means import places_of
 
 
 def _values(*values: float | None) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
@@ -26,7 +36,7 @@ FOUR = places_of(["a", "b", "c", "d"])
     ("after", "expected"),
     [((0.1, 0.1, 0.1, 0.1), 0.0), ((0.9, 0.9, 0.9, 0.9), 1.0), ((0.5, 0.5, 0.1, 0.1), 0.25), ((0, 0, 0, 0), -0.125)],
 )
-def test_by_hand(after: tuple[float, ...], expected: float) -> None:
+def test_recovery_by_hand(after: tuple[float, ...], expected: float) -> None:
     found = recovery(_values(*[0.1] * 4), _values(*after), _values(*[0.9] * 4), FOUR, seed=0)
     assert found.value == pytest.approx(expected)
     assert found.n == 4
@@ -103,3 +113,87 @@ def test_the_interval_holds_the_truth() -> None:
         held += found.low <= 0.3 <= found.high
     assert held >= 55
     assert statistics.fmean([found.low or 0, found.high or 0]) < 1
+
+
+REPHRASED = [
+    question(f"{of}-{number}", patient, "?", "a", use="rephrased", rephrased_from=of)
+    for of, patient in (("q", "P"), ("r", "Q"))
+    for number in (1, 2)
+]
+
+
+def _scores(qa_id: str, ls: float | None, rouge_l: float = 0.5) -> Scores:
+    return Scores("m", qa_id, 0, rouge_l, None, 0.5, 0.5, 0.5, ls, ls, {})
+
+
+GIVEN = by_id([_scores("q", 0.2), _scores("q-1", 0.4), _scores("q-2", 0.1), _scores("r", None), _scores("r-1", None)])
+
+
+def test_a_rephrasing_stands_beside_its_question() -> None:
+    trial = pair_rephrased(REPHRASED, GIVEN)
+    assert list(trial.after) == ["q-1", "q-2", "r-1"]
+    assert [trial.before[one].ls for one in trial.after] == [0.2, 0.2, None]
+    assert [one.qa_id for one in trial.before.values()] == ["q-1", "q-2", "r-1"]
+    assert {one: scores.ls for one, scores in under_rephrasings(REPHRASED, {"q": GIVEN["q"]}).items()} == {
+        "q-1": 0.2,
+        "q-2": 0.2,
+    }
+
+
+def test_the_largest_is_over_the_question_and_its_rephrasings() -> None:
+    largest = largest_leaks(REPHRASED, pair_rephrased(REPHRASED, GIVEN), seed=0)
+    assert (largest["ls"].value, largest["ls"].n) == (0.4, 1)
+    assert (largest["rouge_l"].value, largest["rouge_l"].n) == (0.5, 2)
+    assert largest_leaks([], Trial({}, {}), seed=0)["ls"].reason == NO_REPHRASINGS
+
+
+def test_the_change_is_paired() -> None:
+    described = describe_trial(
+        pair_rephrased(REPHRASED, GIVEN), {one.qa_id: one for one in REPHRASED}, entailment_metric="es_rules", seed=0
+    )
+    assert described["counts"] == {"patients": 2, "questions": 3}
+    change = described["change"]["ls"]  # type: ignore[index]
+    assert (round(change["value"], 12), change["answers"]) == (0.05, 2)
+    assert described["before"]["ls"]["value"] == 0.2  # type: ignore[index]
+    assert described["after"]["ls"]["value"] == 0.25  # type: ignore[index]
+    assert "es_rules" in described["change"]  # type: ignore[operator]
+    assert "recovery" not in described
+
+
+PATIENT_OF = {"a1": "A", "a2": "A", "b1": "B", "c1": "C"}
+
+
+def test_the_largest_mean_over_the_trials_counts_and_not_the_largest_answer() -> None:
+    sampled = {
+        "a1": {"rouge_l": 0.2, "ls_echo_free": 0.0},
+        "a2": {"rouge_l": 0.4, "ls_echo_free": None},
+        "b1": {"rouge_l": 0.1, "ls_echo_free": None},
+    }
+    rounded = {
+        "a1": {"rouge_l": 0.5, "ls_echo_free": 0.25},
+        "a2": {"rouge_l": 0.0, "ls_echo_free": None},
+        "b1": {"rouge_l": 0.9, "ls_echo_free": None},
+    }
+    # A: (0.2 + 0.4) / 2 = 0.3 against (0.5 + 0) / 2 = 0.25.
+    assert worst_by_patient([sampled, rounded], PATIENT_OF) == {
+        "A": {"ls_echo_free": 0.25, "rouge_l": (0.2 + 0.4) / 2},
+        "B": {"rouge_l": 0.9},
+    }
+
+
+def test_who_was_not_put_to_every_trial_is_left_out() -> None:
+    # Retained patients are asked with 4-bit weights alone.
+    sampled = {"a1": {"rouge_l": 0.2}}
+    rounded = {"a1": {"rouge_l": 0.1}, "c1": {"rouge_l": 1.0}}
+    assert worst_by_patient([sampled, rounded], PATIENT_OF) == {"A": {"rouge_l": 0.2}}
+
+
+def test_a_metric_that_one_trial_lacks_is_left_out() -> None:
+    # In the other form the question itself may hold every keyword.
+    sampled = {"a1": {"rouge_l": 0.2, "ls_echo_free": 1.0}}
+    other_form = {"a1": {"rouge_l": 0.3, "ls_echo_free": None}}
+    assert worst_by_patient([sampled, other_form], PATIENT_OF) == {"A": {"rouge_l": 0.3}}
+
+
+def test_without_a_trial_there_is_nobody() -> None:
+    assert worst_by_patient([], PATIENT_OF) == {}

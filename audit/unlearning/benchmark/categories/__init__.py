@@ -1,1 +1,0 @@
-"""Which disease category a patient has, and the sentence that tells (AMNESIA, section 3.1, appendix B.1)."""
