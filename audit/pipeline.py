@@ -12,20 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from clinaudit.audit.assembly.included import choose_included, measure_included
+from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.cluster.ray_runner import open_runner
-from clinaudit.audit.cohorts.cohort import cohort_rows
-from clinaudit.audit.cohorts.missing_tiers import find_missing_tiers
-from clinaudit.audit.cohorts.stage import Targets, match_cohorts
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.generation.decoding import DriftCheck
-from clinaudit.audit.generation.own_repeats import find_own_repeats, measure_recitations
-from clinaudit.audit.generation.record import Generation, generation_rows
-from clinaudit.audit.generation.stage import (
+from clinaudit.audit.measures.cohorts.cohort import cohort_rows
+from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
+from clinaudit.audit.measures.cohorts.stage import Targets, match_cohorts
+from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
+from clinaudit.audit.measures.generation.decoding import DriftCheck
+from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
+from clinaudit.audit.measures.generation.record import Generation, generation_rows
+from clinaudit.audit.measures.generation.stage import (
     find_drift,
     generate,
     load_finished_generations,
@@ -33,14 +32,18 @@ from clinaudit.audit.generation.stage import (
     plan_priors,
     prior_rows,
 )
-from clinaudit.audit.included import choose_included, measure_included
-from clinaudit.audit.inputs import AuditInputs, load_inputs
-from clinaudit.audit.judge.annotation import Annotation, annotation_rows
-from clinaudit.audit.judge.labels import Labels, annotate_members, label_patients, label_rows, revealed_by_judge
-from clinaudit.audit.judge.ledger import Judgements, RunLedger, outcomes_of
-from clinaudit.audit.judge.scoring.confusion_matrix import confusion_matrix
-from clinaudit.audit.judge.selection import cache_answers
-from clinaudit.audit.judge.stage import (
+from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
+from clinaudit.audit.measures.judge.labels import (
+    Labels,
+    annotate_members,
+    label_patients,
+    label_rows,
+    revealed_by_judge,
+)
+from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, outcomes_of
+from clinaudit.audit.measures.judge.scoring.confusion_matrix import confusion_matrix
+from clinaudit.audit.measures.judge.selection import cache_answers
+from clinaudit.audit.measures.judge.stage import (
     ask_second_judge,
     check_judge,
     judge_generations,
@@ -49,23 +52,26 @@ from clinaudit.audit.judge.stage import (
     make_inquiries,
     with_run_answers,
 )
-from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.stage import measure_memorization
-from clinaudit.audit.model.token_cache import open_token_cache
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
+from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import find_identifiers
-from clinaudit.audit.population.description import long_note_rows, people_rows, take_census
-from clinaudit.audit.population.subgroups import describe_subgroups
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.publication.published_files import publish_run
-from clinaudit.audit.ranges.results import publish
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import write_table
-from clinaudit.audit.run.library_confinement import confine_libraries, take_libraries_offline
-from clinaudit.audit.run.manifest import refuse_purged, remove_manifest
-from clinaudit.audit.run.store import open_store
-from clinaudit.audit.served.answer_cache import open_answer_cache
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.results.gate.sample_size import decide_run
+from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import open_token_cache
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.library_confinement import confine_libraries, take_libraries_offline
+from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
+from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import by_view, view_of

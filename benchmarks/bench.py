@@ -23,10 +23,10 @@ import numpy as np
 from corpora import draw_regions, open_corpus, write_corpus
 from measuring import AnonymousPeak, in_child, median_seconds, processor
 
-from clinaudit.audit.memorization.matching import find_matches
-from clinaudit.audit.memorization.near_verbatim import find_near_matches
-from clinaudit.audit.memorization.specificity.patient_count import PART_BYTES, count_patients
-from clinaudit.audit.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.measures.memorization.matching import find_matches
+from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
+from clinaudit.audit.measures.memorization.specificity.patient_count import PART_BYTES, count_patients
+from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -145,7 +145,7 @@ def scan_with_ahocorasick_rs(folder: str, regions: int, size: int) -> dict[str, 
 
 def scan_with_windows(folder: str, regions: int, size: int, slice_size: int, threads: int) -> dict[str, Any]:
     """Ours, over `size` bytes; K on a slice as well, to be compared."""
-    from clinaudit.audit.memorization.specificity.window_index import build_indexes, count_in_range
+    from clinaudit.audit.measures.memorization.specificity.window_index import build_indexes, count_in_range
     from clinaudit.priors.corpus.note_texts import split_patients
 
     whole, part = open_corpus(Path(folder), size=size), open_corpus(Path(folder), size=slice_size)

@@ -16,16 +16,16 @@ from interval_coverage import ALPHA, PREVALENCE, SIZES, Scenario, scenarios
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.disclosure.arm_intervals import measure_arm
-from clinaudit.audit.disclosure.metrics import (
+from clinaudit.audit.measures.disclosure.arm_intervals import measure_arm
+from clinaudit.audit.measures.disclosure.metrics import (
     NOT_MENTIONED,
     OUTCOMES,
     POSITIVE,
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.disclosure.readings import ArmCounts
-from clinaudit.audit.disclosure.train_delta import ratio_p_value
+from clinaudit.audit.measures.disclosure.readings import ArmCounts
+from clinaudit.audit.measures.disclosure.train_delta import ratio_p_value
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value

@@ -35,17 +35,17 @@ from pathlib import Path
 
 import numpy as np
 
-from clinaudit.audit.choices import SHIPPED
-from clinaudit.audit.cohorts.balance import BalanceRow
-from clinaudit.audit.cohorts.cohort import CohortSummary, tally_cohort
-from clinaudit.audit.disclosure.readings import Reading
-from clinaudit.audit.disclosure.stage import tally_pair
-from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
-from clinaudit.audit.gate import evaluation
-from clinaudit.audit.gate.evaluation import Comparison
-from clinaudit.audit.gate.policy import ALPHA, LIMITS, Policy, load_policy
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.measures.cohorts.balance import BalanceRow
+from clinaudit.audit.measures.cohorts.cohort import CohortSummary, tally_cohort
+from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.stage import tally_pair
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.results.gate import evaluation
+from clinaudit.audit.results.gate.evaluation import Comparison
+from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy
+from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS

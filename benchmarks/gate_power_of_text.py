@@ -19,15 +19,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-from clinaudit.audit.gate.evaluation import decide
-from clinaudit.audit.gate.policy import Policy, load_policy
-from clinaudit.audit.gate.sample_size import clean_run
-from clinaudit.audit.memorization.summary import fraction_by_patient
+from clinaudit.audit.measures.memorization.summary import fraction_by_patient
 from clinaudit.audit.pii import summary
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
-from clinaudit.audit.ranges.identifiers import publish_identifiers
-from clinaudit.audit.ranges.memorization import publish_fraction
+from clinaudit.audit.results.gate.evaluation import decide
+from clinaudit.audit.results.gate.policy import Policy, load_policy
+from clinaudit.audit.results.gate.sample_size import clean_run
+from clinaudit.audit.results.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.memorization import publish_fraction
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import PublishedDecision

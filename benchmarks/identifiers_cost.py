@@ -21,17 +21,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.memorization.stage import measure_memorization
-from clinaudit.audit.model.files import digest_tokenizer
-from clinaudit.audit.model.token_cache import open_token_cache
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import write_table
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import digest_tokenizer
+from clinaudit.audit.runtime.model.token_cache import open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.templates.profile import load_profile

@@ -7,7 +7,7 @@ assignment.
     python benchmarks/matchers.py [--cases 1000] [--controls 27000] [--without-psmpy]
 
 Cases are invented: older, more often female and seen more often than controls. Libraries are imported and called once
-before the clock runs. An audit never gives psmpy so many controls (audit/cohorts/cohort.py samples the groups
+before the clock runs. An audit never gives psmpy so many controls (audit/measures/cohorts/cohort.py samples the groups
 first). At last a whole cohort is built by the optimal matcher, balance restored among all controls: 300 a cell of 700
 cases and 27,000 controls in each arm took 1.5 s and 237 MB in all, on two busy cores (37 s and 591 MB of one cohort
 before the swaps of a covariate were scored once a pair of values).
@@ -19,11 +19,11 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.choices import Matcher
-from clinaudit.audit.cohorts.balance import COVARIATES, standardized_mean_difference
-from clinaudit.audit.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.cohorts.matchers import MatchedPairs, match_pairs
+from clinaudit.audit.measures.cohorts.balance import COVARIATES, standardized_mean_difference
+from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
+from clinaudit.audit.measures.cohorts.matchers import MatchedPairs, match_pairs
+from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.reports.schema.record import ARMS
 
 

@@ -21,14 +21,14 @@ from typing import Final, Literal
 
 import numpy as np
 
-from clinaudit.audit.choices import SHIPPED
-from clinaudit.audit.gate.evaluation import decide
-from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
-from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
-from clinaudit.audit.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.measures.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
+from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
+from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.results.gate.evaluation import decide
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable

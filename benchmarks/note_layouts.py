@@ -27,8 +27,8 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.training import train_demo_model
+from clinaudit.audit.runtime.console.progress import Progress
 
 _PROFILE = r"""
 name = "{name}"

@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.memorization import stage
-from clinaudit.audit.memorization.other_patients.generated_windows import GeneratedWindows
-from clinaudit.audit.memorization.other_patients.holders import find_holders
-from clinaudit.audit.memorization.patient_text import OwnNotes
-from clinaudit.audit.model.files import digest_tokenizer
-from clinaudit.audit.model.token_cache import open_token_cache
-from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
+from clinaudit.audit.measures.memorization import stage
+from clinaudit.audit.measures.memorization.other_patients.generated_windows import GeneratedWindows
+from clinaudit.audit.measures.memorization.other_patients.holders import find_holders
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import digest_tokenizer
+from clinaudit.audit.runtime.model.token_cache import open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.note_texts import pack_notes

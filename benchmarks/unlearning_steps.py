@@ -18,7 +18,7 @@ from typing import get_args
 
 from unlearning_models import thin_bench, write_corpus, write_corpus_without
 
-from clinaudit.audit.choices import UnlearningMethod
+from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.methods.unlearn import RATE_GRID
 

@@ -45,17 +45,17 @@ from support.suppression_attack.verdict_search import (
     outcome_counts,
 )
 
-from clinaudit.audit.disclosure.readings import Reading
-from clinaudit.audit.disclosure.stage import tally_pair
-from clinaudit.audit.disclosure.train_delta import measure_disclosure
-from clinaudit.audit.gate.evaluation import Comparison, decide
-from clinaudit.audit.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
-from clinaudit.audit.gate.sample_size import clean_run
-from clinaudit.audit.publication import exact_outcomes
-from clinaudit.audit.ranges.identifiers import publish_identifiers
-from clinaudit.audit.ranges.results import publish
-from clinaudit.audit.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
-from clinaudit.audit.ranges.tests import find_test_ranges
+from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.stage import tally_pair
+from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
+from clinaudit.audit.results.gate.evaluation import Comparison, decide
+from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
+from clinaudit.audit.results.gate.sample_size import clean_run
+from clinaudit.audit.results.publication import exact_outcomes
+from clinaudit.audit.results.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
+from clinaudit.audit.results.ranges.tests import find_test_ranges
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import PublishedResults

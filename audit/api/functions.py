@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from clinaudit.audit.choices import MaskingPolicy
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, DetectionError, PromptMasker
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
 from clinaudit.audit.pii.relevance import needed_spans
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.results import PublishedResults
 
@@ -82,9 +82,9 @@ def load_results(run: str | Path) -> Results:
 
     The exact figures are in `run/evidence/results.json`, which is PHI.
     """
-    from clinaudit.audit.publication.published_files import REPORT, read_published
-    from clinaudit.audit.publication.run_verdict import require_told
-    from clinaudit.audit.run.manifest import require_finished_run, verify
+    from clinaudit.audit.results.publication.published_files import REPORT, read_published
+    from clinaudit.audit.results.publication.run_verdict import require_told
+    from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 
     finished = require_finished_run(Path(run))
     verify(finished, but=(REPORT,))
@@ -98,9 +98,9 @@ def check(corpus: str | Path, **options: Any) -> Check:
 
     Raises `BadInputError` where the corpus cannot be read.
     """
-    from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import problems_of, survey_text
+    from clinaudit.audit.results.gate.policy import MINIMUM_UNBROKEN_SHARE
 
     settings = AuditSettings.of(model="", corpus=corpus, out=".", **options)
     survey = survey_corpus(settings, Progress(quiet=settings.quiet))

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping
 from typing import Final
 
+from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
-from clinaudit.audit.inputs import AuditInputs
 from clinaudit.audit.preview.notes_fit import measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clinaudit.audit.cohorts.stage import Targets
-from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.judge.annotation import Annotation
-from clinaudit.audit.judge.labels import Labels
-from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.audit.memorization.stage import MemorizationResults
-from clinaudit.audit.population.description import NoteCensus
+from clinaudit.audit.measures.cohorts.stage import Targets
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.judge.annotation import Annotation
+from clinaudit.audit.measures.judge.labels import Labels
+from clinaudit.audit.measures.judge.ledger import Judgements
+from clinaudit.audit.measures.memorization.stage import MemorizationResults
+from clinaudit.audit.measures.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View

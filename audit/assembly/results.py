@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from clinaudit.audit.assembly.caveats import find_caveats, find_identity_caveats
+from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
-from clinaudit.audit.cohorts.cohort import tally_cohort
-from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.generation.stage import generation_id
-from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.judge.ledger import Judgements
-from clinaudit.audit.judge.scoring.judge_score import tally_judge
-from clinaudit.audit.population.description import describe_identifiability, describe_population
-from clinaudit.audit.population.follow_up import describe_follow_up
+from clinaudit.audit.measures.cohorts.cohort import tally_cohort
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.generation.stage import generation_id
+from clinaudit.audit.measures.judge.ledger import Judgements
+from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
+from clinaudit.audit.measures.population.description import describe_identifiability, describe_population
+from clinaudit.audit.measures.population.follow_up import describe_follow_up
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers

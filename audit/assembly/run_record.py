@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
 
-from clinaudit.audit.gate.policy import locate_policy
-from clinaudit.audit.inputs import AuditInputs
-from clinaudit.audit.model.engines.memory import count_gpus
-from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.publication.identity import kept_identity
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.audit.run.library_confinement import library_versions
+from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.results.gate.policy import locate_policy
+from clinaudit.audit.results.publication.identity import kept_identity
+from clinaudit.audit.runtime.model.engines.memory import count_gpus
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.library_confinement import library_versions
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior

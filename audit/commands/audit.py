@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from clinaudit.audit.commands.options import PATH, Command, GroupedCommand, not_empty, options_of, with_options
-from clinaudit.audit.console.streams import say
-from clinaudit.audit.settings import (
+from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.settings import (
     AnalyzeSettings,
     AuditSettings,
     JudgeOptions,
@@ -61,10 +61,10 @@ def audit(config: Path | None, **options: Any) -> int:
 def audit_and_say(settings: AuditSettings) -> int:
     """Audit, print the summary, and return the verdict's exit status."""
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.gate.rules import EXIT_STATUS
     from clinaudit.audit.pipeline import run_audit
-    from clinaudit.audit.publication.identity import kept_identity
-    from clinaudit.audit.run.directory import RunDirectory
+    from clinaudit.audit.results.gate.rules import EXIT_STATUS
+    from clinaudit.audit.results.publication.identity import kept_identity
+    from clinaudit.audit.runtime.run.directory import RunDirectory
     from clinaudit.reports.wording.escaped_text import shell_word
 
     results = run_audit(settings)
@@ -95,7 +95,7 @@ def analyze(**options: Any) -> int:
     Example:
       clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
     """
-    from clinaudit.audit.analyze_pipeline import analyze_file
+    from clinaudit.audit.assembly.analyze_pipeline import analyze_file
     from clinaudit.audit.commands.summary import say_summary
 
     settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
@@ -165,7 +165,7 @@ def ray_node(out: Path, head: bool, address: str | None, ip: str, port: int, **s
       clinaudit ray-node --head --out run/ --ip 10.0.0.1
       clinaudit ray-node --address 10.0.0.1:6379 --out /secure/node --ip 10.0.0.2
     """
-    from clinaudit.audit.cluster.ray_security import become_node, prepare_node
+    from clinaudit.audit.runtime.cluster.ray_security import become_node, prepare_node
 
     if head == (address is not None):
         raise click.UsageError("give either --head or --address")

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from clinaudit.audit.commands.options import PATH, options_of, policy_option, template_option
-from clinaudit.audit.console.streams import say, say_of_finished_work, warn
-from clinaudit.audit.settings import AuditSettings, PromptOptions
+from clinaudit.audit.runtime.console.streams import say, say_of_finished_work, warn
+from clinaudit.audit.runtime.settings import AuditSettings, PromptOptions
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
 if TYPE_CHECKING:
-    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.runtime.console.progress import Progress
 
 
 @click.command()
@@ -56,7 +56,7 @@ def check(
       clinaudit check corpus/ --template ours.toml --prompts prompts/
       clinaudit check corpus/ --policy strict
     """
-    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.runtime.console.progress import Progress
 
     if show is not None and prompts is not None:
         raise UsageError("--show and --prompts do not go together; give them one after the other")
@@ -84,12 +84,12 @@ def _show(settings: AuditSettings, patient_id: str) -> None:
 
 
 def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, progress: "Progress") -> None:
-    from clinaudit.audit.gate.needed_patients import needed_patients_text
-    from clinaudit.audit.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
     from clinaudit.audit.preview.profile_fit import Kind
     from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
+    from clinaudit.audit.results.gate.needed_patients import needed_patients_text
+    from clinaudit.audit.results.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:

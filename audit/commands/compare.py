@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.certificate import Trigger
 
 if TYPE_CHECKING:
-    from clinaudit.audit.comparison.run_pair import RunPair
+    from clinaudit.audit.results.comparison.run_pair import RunPair
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
 
 #: Options that say more of a certificate.
@@ -96,9 +96,9 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
       clinaudit compare before/ after/ --forgotten ids.txt --bench result/ --out comparison/
       clinaudit compare before/ after/ --forgotten ids.txt --canaries sealed.jsonl --canaries-digest 9f2c... --out c/
     """
-    from clinaudit.audit.comparison.comparison import compare_exactly, compare_runs, read_evidence
-    from clinaudit.audit.comparison.files import prepare_directory, write_comparison, write_exact_comparison
-    from clinaudit.audit.comparison.run_pair import open_pair, read_people, require_evidence
+    from clinaudit.audit.results.comparison.comparison import compare_exactly, compare_runs, read_evidence
+    from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
+    from clinaudit.audit.results.comparison.run_pair import open_pair, read_people, require_evidence
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
@@ -165,7 +165,7 @@ def _read_request(
     named: Sequence[str], pair: "RunPair", options: Mapping[str, Any], person_of: Mapping[str, str]
 ) -> "Request":
     """Read what the site gives beside the two runs."""
-    from clinaudit.audit.comparison.comparison import read_reference
+    from clinaudit.audit.results.comparison.comparison import read_reference
     from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
     from clinaudit.audit.unlearning.certificate.canaries import read_canaries
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request

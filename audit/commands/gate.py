@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from clinaudit.audit.choices import SHIPPED
 from clinaudit.audit.commands.options import PATH, policy_option
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.runtime.choices import SHIPPED
+from clinaudit.audit.runtime.console.streams import say
 
 if TYPE_CHECKING:
-    from clinaudit.audit.run.directory import RunDirectory
+    from clinaudit.audit.runtime.run.directory import RunDirectory
     from clinaudit.reports.schema.decision import PublishedDecision
 
 
@@ -43,10 +43,10 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
       clinaudit gate run/ --policy strict --exact
     """
     from clinaudit.audit.commands.summary import say_rules
-    from clinaudit.audit.gate.rules import EXIT_STATUS
-    from clinaudit.audit.publication.published_files import read_exact, read_published, read_record
-    from clinaudit.audit.publication.run_verdict import find_exact_verdict, find_verdict
-    from clinaudit.audit.run.manifest import require_finished_run, verify
+    from clinaudit.audit.results.gate.rules import EXIT_STATUS
+    from clinaudit.audit.results.publication.published_files import read_exact, read_published, read_record
+    from clinaudit.audit.results.publication.run_verdict import find_exact_verdict, find_verdict
+    from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
     from clinaudit.reports.exports.verdict_files import gate_json
 
     finished = require_finished_run(run_directory)
@@ -69,7 +69,7 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
 
 def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
     """Raise `UsageError` where no verdict may be written: exact figures stay in the evidence, others outside runs."""
-    from clinaudit.audit.run.manifest import is_run
+    from clinaudit.audit.runtime.run.manifest import is_run
     from clinaudit.errors import UsageError
 
     place = out.resolve()
@@ -83,10 +83,10 @@ def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
 
 
 def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exact: bool) -> None:
-    from clinaudit.audit.publication.published_files import write_verdict
-    from clinaudit.audit.run.directory import hold_lock_of_finished
-    from clinaudit.audit.run.durable_files import make_private_directory
-    from clinaudit.audit.run.manifest import is_purged, replace_files
+    from clinaudit.audit.results.publication.published_files import write_verdict
+    from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
+    from clinaudit.audit.runtime.run.durable_files import make_private_directory
+    from clinaudit.audit.runtime.run.manifest import is_purged, replace_files
     from clinaudit.errors import BadInputError
     from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 
@@ -126,7 +126,7 @@ def list_policies() -> int:
     Example:
       clinaudit policy list
     """
-    from clinaudit.audit.gate.policy import describe_shipped
+    from clinaudit.audit.results.gate.policy import describe_shipped
 
     say(describe_shipped())
     return 0
@@ -142,7 +142,7 @@ def show(name: str) -> int:
       clinaudit policy show strict
       clinaudit policy show default > ours.toml
     """
-    from clinaudit.audit.gate.policy import POLICIES_PATH
+    from clinaudit.audit.results.gate.policy import POLICIES_PATH
     from clinaudit.errors import BadInputError
 
     if name not in SHIPPED:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.priors.importers import Kind, System
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 
@@ -62,8 +62,8 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
       clinaudit import fhir bulk-export/ corpus/
       clinaudit import csv notes.csv corpus/ --columns columns.toml
     """
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.settings import read_settings
+    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.settings import read_settings
     from clinaudit.priors.diagnoses import load_panel
     from clinaudit.priors.importers.export import ImportRequest
     from clinaudit.priors.importers.importing import plan_import

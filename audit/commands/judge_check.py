@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from clinaudit.audit.commands.options import PATH, options_of, policy_option, with_options
-from clinaudit.audit.console.streams import say
-from clinaudit.audit.settings import JudgeOptions, read_settings
+from clinaudit.audit.runtime.console.streams import say
+from clinaudit.audit.runtime.settings import JudgeOptions, read_settings
 
 
 @click.command("judge-check")
@@ -43,13 +43,13 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.gate.judge_acceptance import why_not_accepted
-    from clinaudit.audit.gate.policy import load_policy
-    from clinaudit.audit.judge.scoring.judge_check import check_chosen_judge, describe_check
-    from clinaudit.audit.judge.scoring.judge_score import tally_judge
-    from clinaudit.audit.ranges.results import publish_judge
-    from clinaudit.audit.run.durable_files import remove_sqlite, require_writable, write_atomically
+    from clinaudit.audit.measures.judge.scoring.judge_check import check_chosen_judge, describe_check
+    from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
+    from clinaudit.audit.results.gate.judge_acceptance import why_not_accepted
+    from clinaudit.audit.results.gate.policy import load_policy
+    from clinaudit.audit.results.ranges.results import publish_judge
+    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
     from clinaudit.reports.terminal.judge import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text
 

@@ -25,7 +25,7 @@ from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.report import evidence, index, report
 from clinaudit.audit.commands.show import purge, show, verify
 from clinaudit.audit.commands.unlearn import unlearn
-from clinaudit.audit.console.streams import ends_in_order, warn
+from clinaudit.audit.runtime.console.streams import ends_in_order, warn
 from clinaudit.errors import ClinauditError, StorageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.version import VERSION

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, with_options
-from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.settings import ServedModelOptions
+from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.settings import ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -81,9 +81,9 @@ def mask(quiet: bool, **options: Any) -> int:
       clinaudit mask prompts.jsonl --out masked.jsonl --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
-    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.masking.masked_file import MaskOptions
     from clinaudit.audit.pii.masking.stage import run_mask
+    from clinaudit.audit.runtime.console.progress import Progress
 
     masked = run_mask(MaskOptions(**options), progress=Progress(quiet=quiet))
     say_of_finished_work("\n".join(map(harmless_text, _summary(masked, options))))
@@ -138,8 +138,8 @@ def unmask(answers: Path, map_file: Path, out: Path, quiet: bool) -> int:
       clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
       clinaudit unmask answers.jsonl --map masked.jsonl.evidence/map.sqlite --out read.jsonl
     """
-    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.masking.stage import unmask_file
+    from clinaudit.audit.runtime.console.progress import Progress
 
     done = unmask_file(answers, map_file, out, progress=Progress(quiet=quiet))
     lines = [f"{counted(done.rows, 'answer')} in {out} (PHI)"]

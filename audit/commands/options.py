@@ -10,8 +10,8 @@ import click
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from clinaudit.audit.choices import DEFAULT, SHIPPED
-from clinaudit.audit.settings import Options, ReadingOptions
+from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
+from clinaudit.audit.runtime.settings import Options, ReadingOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.identity import IDENTITY_FIELDS, identity_problem
@@ -140,7 +140,7 @@ def _identity(_context: click.Context, option: click.Parameter, value: str | Non
 
 
 def policy_option(*, default: str = DEFAULT) -> Callable[[Command], Command]:
-    """Return the option that names the policy, which `clinaudit.audit.gate.policy` reads; the help says `default`."""
+    """Return the option that names the policy, which `gate.policy` reads; the help says `default`."""
     return click.option(
         "--policy",
         type=PATH,

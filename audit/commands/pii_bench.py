@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.choices import AskingStrategy, SampleDomain, SampleSubset
 from clinaudit.audit.commands.options import PATH, options_of, served_endpoint, template_option, with_options
-from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.settings import ServedModelOptions
+from clinaudit.audit.runtime.choices import AskingStrategy, SampleDomain, SampleSubset
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.settings import ServedModelOptions
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.request import BenchRequest
@@ -107,9 +107,9 @@ def bench(quiet: bool, **options: Any) -> int:
       clinaudit pii bench --out bench/ --corpus corpus/ --systems rules,spacy
       clinaudit pii bench --out bench/ --served-url http://127.0.0.1:8000/v1 --served-model NAME --strategy naive
     """
-    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.pii.benchmark.run import run_bench
     from clinaudit.audit.pii.benchmark.terminal_text import bench_text
+    from clinaudit.audit.runtime.console.progress import Progress
 
     bench = run_bench(_request(**options), Progress(quiet=quiet))
     say_of_finished_work(bench_text(bench))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.runtime.console.streams import say
 from clinaudit.errors import UsageError
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
@@ -58,7 +58,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
     from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page
     from clinaudit.audit.pii.review.review_file import read_reviews, read_sample_file
-    from clinaudit.audit.run.durable_files import require_writable
+    from clinaudit.audit.runtime.run.durable_files import require_writable
 
     if len(reviews) == 1:
         raise UsageError("--reviews is given once; agreement needs two reviews or more, each with its own --reviews")

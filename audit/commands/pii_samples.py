@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, get_args
 
 import click
 
-from clinaudit.audit.choices import SampleDomain, SampleSubset
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
@@ -79,7 +79,7 @@ def samples(
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
     from clinaudit.audit.pii.benchmark.statistics import SampleCounter
-    from clinaudit.audit.run.durable_files import require_writable, write_lines_atomically
+    from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.errors import UsageError
 
     if samples is not None and subsets:

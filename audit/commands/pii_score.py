@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
@@ -43,7 +43,7 @@ def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] |
     """
     from clinaudit.audit.pii.benchmark.scoring.score_document import describe_real, describe_scores
     from clinaudit.audit.pii.benchmark.terminal_text import score_text
-    from clinaudit.audit.run.durable_files import require_writable, write_atomically
+    from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
     from clinaudit.errors import UsageError
     from clinaudit.priors.corpus.files import printable
 

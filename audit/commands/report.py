@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH, options_of, with_options
-from clinaudit.audit.console.streams import say, warn
-from clinaudit.audit.settings import IdentityOptions
+from clinaudit.audit.runtime.console.streams import say, warn
+from clinaudit.audit.runtime.settings import IdentityOptions
 from clinaudit.reports.wording.numbers import counted
 
 
@@ -38,8 +38,8 @@ def report(
       clinaudit report run/ --model-card
       clinaudit report run/ --exact
     """
-    from clinaudit.audit.publication.identity import kept_identity
-    from clinaudit.audit.publication.published_files import (
+    from clinaudit.audit.results.publication.identity import kept_identity
+    from clinaudit.audit.results.publication.published_files import (
         MODEL_CARD,
         PDF,
         REPORT,
@@ -48,8 +48,8 @@ def report(
         render_again,
         rendered_files,
     )
-    from clinaudit.audit.run.directory import hold_lock_of_finished
-    from clinaudit.audit.run.manifest import is_half_replaced, require_finished_run, verify
+    from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
+    from clinaudit.audit.runtime.run.manifest import is_half_replaced, require_finished_run, verify
     from clinaudit.errors import BadInputError
     from clinaudit.reports.schema.identity import Identity
 
@@ -106,7 +106,7 @@ def evidence(run_directory: Path, corpus: Path, template: Path | None, limit: in
       clinaudit evidence run/ corpus/
       clinaudit evidence run/ corpus/ --limit 2000
     """
-    from clinaudit.audit.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
+    from clinaudit.audit.results.publication.evidence_page import EVIDENCE_PAGE, write_evidence_page
 
     page = write_evidence_page(run_directory, corpus, template=template, limit=limit)
     if len(page.texts) < page.found:
@@ -127,7 +127,7 @@ def index(directory: Path) -> int:
     Example:
       clinaudit index audits/
     """
-    from clinaudit.audit.publication.index_page import INDEX_PAGE, write_index
+    from clinaudit.audit.results.publication.index_page import INDEX_PAGE, write_index
     from clinaudit.reports.wording.escaped_text import harmless_text
 
     made = write_index(directory)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say, warn
+from clinaudit.audit.runtime.console.streams import say, warn
 from clinaudit.errors import BadInputError
 from clinaudit.reports.wording.numbers import counted
 
@@ -25,9 +25,9 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
       clinaudit show run/ --json
     """
     from clinaudit.audit.commands.summary import say_summary
-    from clinaudit.audit.publication.published_files import REPORT, read_exact, read_published
-    from clinaudit.audit.publication.run_verdict import require_told
-    from clinaudit.audit.run.manifest import matches_manifest, require_finished_run, verify
+    from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
+    from clinaudit.audit.results.publication.run_verdict import require_told
+    from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
     from clinaudit.reports.schema.results import to_json
     from clinaudit.reports.wording.escaped_text import escape_in_json
 
@@ -67,12 +67,12 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
       clinaudit verify run/ --sign site.pem
       clinaudit verify run/ --key site.pub
     """
-    from clinaudit.audit.publication.published_files import read_published, read_record, require_same_verdict
-    from clinaudit.audit.publication.run_verdict import find_verdict
-    from clinaudit.audit.run.directory import hold_lock_of_finished
-    from clinaudit.audit.run.manifest import lists_evidence, require_finished_run, run_digest
-    from clinaudit.audit.run.manifest import verify as verify_files
-    from clinaudit.audit.run.signature import check_signature, is_signed, sign_manifest
+    from clinaudit.audit.results.publication.published_files import read_published, read_record, require_same_verdict
+    from clinaudit.audit.results.publication.run_verdict import find_verdict
+    from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
+    from clinaudit.audit.runtime.run.manifest import lists_evidence, require_finished_run, run_digest
+    from clinaudit.audit.runtime.run.manifest import verify as verify_files
+    from clinaudit.audit.runtime.run.signature import check_signature, is_signed, sign_manifest
 
     finished = require_finished_run(run_directory)
     with hold_lock_of_finished(finished) if signing_key is not None else nullcontext():
@@ -128,7 +128,7 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
     """
     import sys
 
-    from clinaudit.audit.publication.purge import prepare_purge
+    from clinaudit.audit.results.publication.purge import prepare_purge
     from clinaudit.errors import UsageError
 
     with prepare_purge(run_directory, unfinished=unfinished) as planned:

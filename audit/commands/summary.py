@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from clinaudit.audit.console.streams import say
+from clinaudit.audit.runtime.console.streams import say
 from clinaudit.reports.schema.decision import PublishedDecision
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.terminal.layout import wants_colour

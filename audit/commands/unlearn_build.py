@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clinaudit.audit.commands.options import PATH, not_empty, options_of, served_endpoint, template_option, with_options
-from clinaudit.audit.console.streams import say_of_finished_work
-from clinaudit.audit.settings import ServedModelOptions
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.settings import ServedModelOptions
 
 if TYPE_CHECKING:
-    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, Source
     from clinaudit.audit.unlearning.benchmark.files import Bench
     from clinaudit.audit.unlearning.benchmark.records import Keyword
@@ -81,7 +81,7 @@ def build(corpus: Path, out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn build corpus/ --out bench/ --qa served --served-url http://127.0.0.1:8000/v1 --served-model NAME
       clinaudit unlearn build corpus/ --out bench/ --panel judges.toml
     """
-    from clinaudit.audit.console.progress import Progress
+    from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.unlearning.benchmark.build import build_bench
     from clinaudit.audit.unlearning.benchmark.statistics import bench_text
 

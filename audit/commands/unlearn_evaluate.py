@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.errors import UsageError
 
 
@@ -73,8 +73,8 @@ def evaluate(
       clinaudit unlearn evaluate tuned/ forgot/ --bench bench/ --out result/
       clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
     """
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model

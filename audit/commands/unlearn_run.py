@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.choices import UnlearningMethod
 from clinaudit.audit.commands.options import PATH, Command
-from clinaudit.audit.console.streams import say_of_finished_work
+from clinaudit.audit.runtime.choices import UnlearningMethod
+from clinaudit.audit.runtime.console.streams import say_of_finished_work
 
 if TYPE_CHECKING:
     from clinaudit.audit.unlearning.methods.batches import TrainingPlan
@@ -185,9 +185,9 @@ def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, f
 
 
 def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.model.files import inspect_adapted, inspect_model
-    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import read_bench
     from clinaudit.audit.unlearning.methods.model_in_training import Job
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from clinaudit.audit.commands.options import PATH
-from clinaudit.audit.console.streams import say_of_finished_work, warn
+from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 
 
 @click.command()
@@ -41,9 +41,9 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn score bench/ answers.jsonl --out scores.json
       clinaudit unlearn score bench/ answers.jsonl --split cancer:10 --before original --out scores.json
     """
-    from clinaudit.audit.console.progress import Progress
-    from clinaudit.audit.run.durable_files import require_writable, write_atomically
-    from clinaudit.audit.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
+    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import corpus_place
     from clinaudit.audit.unlearning.metrics.given_answers import (
         ANSWER_FIELDS,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clinaudit.audit.demo.notes import Note, write_notes
 from clinaudit.audit.demo.population import DIAGNOSIS_IDS, Patient, draw_population
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import StorageError, UsageError
 
 #: The least that reached 40 matched patients in every cell of every cohort (see tests/audit/demo/test_demo_corpus.py).

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Progress
 
 if TYPE_CHECKING:
     import torch

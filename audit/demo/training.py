@@ -15,13 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_corpus
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
-from clinaudit.audit.model.pretrained import deterministic
-from clinaudit.audit.run.durable_files import sha256_of, write_atomically
-from clinaudit.audit.run.library_confinement import take_libraries_offline
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.pretrained import deterministic
+from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
+from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, StorageError, UsageError
 from clinaudit.reports.schema.identity import INVENTED
 

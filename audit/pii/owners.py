@@ -11,14 +11,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name, stands_in
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier

@@ -12,14 +12,14 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import read_value
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier

@@ -17,11 +17,11 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form
-from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.asking import Asker, asked_to_read
-from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.question import (
+from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
+from clinaudit.audit.runtime.served.chat import ChatEndpoint
+from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
     TEXT,

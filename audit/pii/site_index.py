@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.values.known_names import KnownNames, PersonName, read_name
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words
 from clinaudit.audit.pii.values.value_scan import ValueScanner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import release_pages

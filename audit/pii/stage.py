@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
@@ -18,7 +17,8 @@ from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifi
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
-from clinaudit.audit.run.evidence_tables import Row
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.renderings import Rendering, View, view_of

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from clinaudit.audit.preview.prompt_fit import unlimited_writer, write_unscrubbed
 from clinaudit.audit.preview.survey_text import also_shows_text, reason_words
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import FactReader, PatientFacts, identity_reader

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.run.durable_files import FILE_MODE, make_private_directory
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import FILE_MODE, make_private_directory
 from clinaudit.errors import StorageError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import Split

@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.cohorts.stage import CohortChoice, foresee_targets
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.labels import Annotator, Labels, label_patients, labels_of_table
-from clinaudit.audit.judge.selection import make_judge
+from clinaudit.audit.measures.cohorts.stage import CohortChoice, foresee_targets
+from clinaudit.audit.measures.judge.labels import Annotator, Labels, label_patients, labels_of_table
+from clinaudit.audit.measures.judge.selection import make_judge
 from clinaudit.audit.preview.notes_fit import TableFit, mark_doubtful_facts, measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, load_panel

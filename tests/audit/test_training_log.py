@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.inputs import read_training_log
+from clinaudit.audit.assembly.inputs import read_training_log
 
 
 @pytest.mark.parametrize(

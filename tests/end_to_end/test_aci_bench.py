@@ -16,9 +16,9 @@ pytestmark = [
 
 
 def test_audit_completes_says_what_is_missing_and_never_passes(tmp_path, capsys) -> None:
-    from clinaudit.audit.console.progress import Progress
     from clinaudit.audit.demo.fitting import TrainingPlan
     from clinaudit.audit.demo.training import train_demo_model
+    from clinaudit.audit.runtime.console.progress import Progress
 
     plan = TrainingPlan(vocabulary=800, layers=2, width=64, heads=2, hidden=128, epochs=2, validation_notes=2)
     train_demo_model(ACI_BENCH, tmp_path / "model", seed=0, progress=Progress(quiet=True), plan=plan)

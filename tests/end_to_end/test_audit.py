@@ -20,7 +20,7 @@ from lxml import etree
 from support.runs.forked_command import kill_once, run_command
 from support.runs.tiny_audit import FAST, command
 
-from clinaudit.audit.run.evidence_tables import SCHEMAS
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from clinaudit.audit.cohorts import stage
+from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.gate import reasons
-from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.model.tokenizer import ModelTokenizer
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.results.gate import reasons
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.settings import AuditSettings
 
 pytestmark = pytest.mark.slow
 #: As many as a limit of 5% takes where nobody's text is repeated.

@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.cohorts import stage
 from clinaudit.audit.demo.corpus import write_demo_corpus
-from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.settings import AuditSettings
 
 pytestmark = pytest.mark.slow
 Rows = list[dict[str, Any]]

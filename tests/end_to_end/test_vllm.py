@@ -13,12 +13,12 @@ import pytest
 from support.runs.tiny_audit import OPTIONS, audit_apart, command, written_outside
 from support.servers.serving import NAME, served
 
-from clinaudit.audit.judge.annotation import PatientHistory
-from clinaudit.audit.judge.served_judge import OpenAIJudge
-from clinaudit.audit.judge.verdict import invalid_reason
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.served.access import Access, ServedModel
-from clinaudit.audit.served.answer_cache import open_answer_cache
+from clinaudit.audit.measures.judge.annotation import PatientHistory
+from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
+from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.priors.diagnoses import load_panel
 
 pytestmark = pytest.mark.slow

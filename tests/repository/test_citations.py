@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from clinaudit.audit.run.evidence_tables import SCHEMAS
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,10 +48,10 @@ FILES: dict[str, str | None] = {
     "clinaudit/__init__.py": '__version__ = "1"\n',
     "clinaudit/audit": None,
     "priors/facts.py": "",
-    "audit/gate/__init__.py": "",
-    "audit/gate/policy.py": "SHIPPED = ()\n\n\ndef read_policy() -> None:\n    pass\n",
-    "audit/gate/stage.py": "",
-    "audit/judge/stage.py": "",
+    "audit/results/gate/__init__.py": "",
+    "audit/results/gate/policy.py": "SHIPPED = ()\n\n\ndef read_policy() -> None:\n    pass\n",
+    "audit/results/gate/stage.py": "",
+    "audit/measures/judge/stage.py": "",
     "tests/audit/test_policy.py": "",
     "scripts/check": "",
 }
@@ -61,7 +61,7 @@ FILES: dict[str, str | None] = {
 FOREIGN = "contract"
 
 
-def _problems(text: str, *, name: str = "audit/gate/planted.py") -> list[str]:
+def _problems(text: str, *, name: str = "audit/results/gate/planted.py") -> list[str]:
     found = list(check_citations.Repository({**FILES, name: text}).problems())
     assert all(problem.startswith(f"{name}: ") for problem in found)
     return [problem.removeprefix(f"{name}: ") for problem in found]
@@ -87,14 +87,17 @@ def _problems(text: str, *, name: str = "audit/gate/planted.py") -> list[str]:
         ('(docs/results.md, "Small cells")', "docs/results.md: there is no such heading: Small cells"),
         ("(docs/results.md, section 1)", "docs/results.md: there is no such section: 1"),
         ("(methods.md, section 1)", "methods.md: there is no such page"),
-        ("as audit/gate/gone.py says", "no such file: audit/gate/gone.py"),
+        ("as audit/results/gate/gone.py says", "no such file: audit/results/gate/gone.py"),
         ("clinaudit/audit/gone.py", "no such file: clinaudit/audit/gone.py"),
         ("tests/test_policy.py", "no such file: tests/test_policy.py"),
         ("`benchmarks/gone.py`", "no such file: benchmarks/gone.py"),
         ("scripts/gone", "no such file: scripts/gone"),
         ("that is gone.py's business", "no such module: gone.py"),
         ("from clinaudit.audit.gone import x", "no such module or name: clinaudit.audit.gone"),
-        ("`clinaudit.audit.gate.policy.gone`", "no such module or name: clinaudit.audit.gate.policy.gone"),
+        (
+            "`clinaudit.audit.results.gate.policy.gone`",
+            "no such module or name: clinaudit.audit.results.gate.policy.gone",
+        ),
         ("clinaudit.gone", "no such module or name: clinaudit.gone"),
     ],
 )
@@ -115,12 +118,12 @@ def test_what_is_cited_and_not_there_is_a_problem(text: str, problem: str) -> No
         '(docs/methods.md, "Facts")',
         '(docs/results.md, "corpus"; docs/results.md, "What a run leaves")',
         '(README.md, "clinaudit"; docs/decisions/readers.md)',
-        "audit/gate/policy.py, clinaudit/audit/gate/policy.py, clinaudit/audit, audit/gate, scripts/check",
-        "tests/*, audit/*/stage.py, audit/gate/*.py, clinaudit/{name}, priors/<name>.py",
+        "audit/results/gate/policy.py, clinaudit/audit/pipeline.py, clinaudit/audit, audit/results/gate, scripts/check",
+        "tests/*, audit/*/stage.py, audit/results/gate/*.py, clinaudit/{name}, priors/<name>.py",
         "policy.py, and stage.py beside it",
         "https://example.org/docs/gone.md, /home/docs/gone.md",
-        "clinaudit, clinaudit.audit, clinaudit.audit.gate.policy, clinaudit.__version__",
-        "clinaudit.audit.gate.policy.SHIPPED, clinaudit.audit.gate.policy.read_policy.",
+        "clinaudit, clinaudit.audit, clinaudit.audit.results.gate.policy, clinaudit.__version__",
+        "clinaudit.audit.results.gate.policy.SHIPPED, clinaudit.audit.results.gate.policy.read_policy.",
         "contracting HIV, import contracts, a price differs by contract",
     ],
 )
@@ -129,7 +132,7 @@ def test_what_is_there_may_be_cited(text: str) -> None:
 
 
 def test_a_name_that_two_modules_have_says_which_only_beside_one_of_them() -> None:
-    assert _problems("see stage.py", name="audit/judge/planted.py") == []
+    assert _problems("see stage.py", name="audit/measures/judge/planted.py") == []
     (problem,) = _problems("see stage.py", name="audit/planted.py")
     assert problem == "several modules are called stage.py, none of them beside this file"
     assert _problems("each door is called `stage.py`", name="docs/planted.md") == []
@@ -144,7 +147,7 @@ def test_a_page_may_cite_its_neighbours() -> None:
 
 @pytest.mark.parametrize("name", ["docs/planted.md", "pyproject.toml", "scripts/planted", "reports/pages/planted.j2"])
 def test_every_kind_of_file_is_looked_at(name: str) -> None:
-    assert _problems("audit/gate/gone.py", name=name) == ["no such file: audit/gate/gone.py"]
+    assert _problems("audit/results/gate/gone.py", name=name) == ["no such file: audit/results/gate/gone.py"]
 
 
 def test_this_repository_has_no_problems() -> None:

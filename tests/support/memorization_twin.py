@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from support.boilerplate_twin import boilerplate_characters
 
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 Ids = tuple[int, ...]
 boilerplate_of = functools.lru_cache(maxsize=64)(boilerplate_characters)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.memorization_twin import Ids, Twin, characters, covered, lf, matches_in, prompt_readings
 
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 Windows = list[tuple[int, int]]
 #: Owner, first and last token, note, its characters, and the tokens that are revealing there.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from support.memorization_twin import Ids, as_text, lf
 
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
 # The window engine takes another way for texts of at least so many bytes (and the automaton below the first).
 WAYS_BYTES = (15, 47, 63, 95)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from support.patient_facts import PROFILE, corpus_of
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.stage import Decoding, plan_priors
-from clinaudit.audit.model.audited_model import AuditedModel
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.measures.generation.stage import Decoding, plan_priors
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior

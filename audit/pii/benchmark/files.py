@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
-from clinaudit.audit.run.directory import RunDirectory, settle_settings
-from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
+from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.generator.generation import draw_training_samples
 from clinaudit.audit.pii.benchmark.request import (
     GOLD,
@@ -34,9 +33,10 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
 from clinaudit.audit.pii.benchmark.systems.training import TRAINED, TrainingFolder
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.served.access import Access, ServedModel
-from clinaudit.audit.served.answer_cache import AnswerCache
-from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class Plan:
         """Return the served model, ready to be asked; sends nothing."""
         # Late: it loads the client of a served model.
         from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
-        from clinaudit.audit.served.client import read_key_file
+        from clinaudit.audit.runtime.served.client import read_key_file
 
         key = None if options.key_file is None else read_key_file(options.key_file)
         access = Access(options.approved_hosts, key)

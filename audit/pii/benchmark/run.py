@@ -10,7 +10,6 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
@@ -21,10 +20,11 @@ from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteNotes
 from clinaudit.audit.pii.benchmark.statistics import describe_samples
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
-from clinaudit.audit.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.served.access import require_approved
-from clinaudit.audit.served.answer_cache import open_answer_cache
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.served.access import require_approved
+from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.facts import identity_reader
 from clinaudit.reports.pages.pii_bench import render_pii_bench
@@ -163,7 +163,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
 
 def _load_similarity(directory: Path | None) -> "Similarity":
     # Late: it loads torch.
-    from clinaudit.audit.language.encoders import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
 
     embeddings = packaged_embeddings() if directory is None else embeddings_of_directory(directory)
     return embeddings.similarity

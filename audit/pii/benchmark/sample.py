@@ -11,9 +11,9 @@ from typing import Annotated, Final, Literal, get_args
 from pydantic import BeforeValidator
 from pydantic_core import PydanticCustomError
 
-from clinaudit.audit.choices import SampleDomain, SampleSubset
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import PiiType
+from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
 from clinaudit.reports.schema.record import Record
 
 #: The fault of a record's own check, whose words are fixed: pydantic's may hold content.

@@ -20,7 +20,7 @@ from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
+from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus

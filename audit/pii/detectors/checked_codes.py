@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from clinaudit.audit.language.english_pipeline import import_presidio
 from clinaudit.audit.pii.detectors.rule import Source
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.runtime.language.english_pipeline import import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import Pattern, PatternRecognizer

@@ -12,9 +12,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.language.english_pipeline import blank_english, import_presidio
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import overlapping_pieces
+from clinaudit.audit.runtime.language.english_pipeline import blank_english, import_presidio
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine

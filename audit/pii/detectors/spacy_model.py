@@ -9,10 +9,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.language.english_pipeline import ENGLISH, load_english, pieces_of
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_dosed_drug, is_eponym, read_words, without_labels
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, pieces_of
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -15,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from clinaudit.audit.choices import MaskingPolicy
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
 from clinaudit.audit.pii.masking.prompt import (
@@ -33,7 +31,9 @@ from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagM
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
-from clinaudit.audit.run.durable_files import (
+from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import (
     make_private_directory,
     open_alone,
     partial_of,

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from clinaudit.audit.choices import MaskingPolicy
 from clinaudit.audit.pii.detectors.dates import OLDEST_PLAIN_AGE
 from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
@@ -29,6 +28,7 @@ from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
+from clinaudit.audit.runtime.choices import MaskingPolicy
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})

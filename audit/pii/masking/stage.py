@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
@@ -24,8 +23,9 @@ from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, Prom
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text
-from clinaudit.audit.run.durable_files import remove_sqlite, replacing, require_writable
-from clinaudit.audit.served.access import ServedModel, require_approved
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.served.access import ServedModel, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.header import fold
@@ -95,11 +95,11 @@ def _served(
 ) -> Iterator[BatchRelevance]:
     """Yield what asks the served model about the prompts of a batch."""
     from clinaudit.audit.pii.served_relevance import RelevanceInquiry, open_served_relevance
-    from clinaudit.audit.run.directory import require_regular
-    from clinaudit.audit.run.durable_files import make_private_directory
-    from clinaudit.audit.served.access import Access
-    from clinaudit.audit.served.answer_cache import open_cache_file
-    from clinaudit.audit.served.client import read_key_file
+    from clinaudit.audit.runtime.run.directory import require_regular
+    from clinaudit.audit.runtime.run.durable_files import make_private_directory
+    from clinaudit.audit.runtime.served.access import Access
+    from clinaudit.audit.runtime.served.answer_cache import open_cache_file
+    from clinaudit.audit.runtime.served.client import read_key_file
 
     key = None if options.served_key_file is None else read_key_file(options.served_key_file)
     if options.map_file is None:

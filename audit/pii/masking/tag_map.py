@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.pii.masking.written_tags import Forms
-from clinaudit.audit.run.durable_files import is_damage, open_sqlite
+from clinaudit.audit.runtime.run.durable_files import is_damage, open_sqlite
 from clinaudit.errors import BadInputError, StorageError, UsageError
 
 _SQLITE: Final = b"SQLite format 3\0"

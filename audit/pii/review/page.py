@@ -12,7 +12,7 @@ import numpy as np
 
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import making_folder, write_atomically
+from clinaudit.audit.runtime.run.durable_files import making_folder, write_atomically
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.pages.pii_review import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review

@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 from clinaudit.audit.pii.benchmark.sample import CHECKED, Sample
 from clinaudit.audit.pii.benchmark.sample_file import describe_faults, iter_samples
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.records import Problems

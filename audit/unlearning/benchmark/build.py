@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.run.directory import RunDirectory, hold_lock, settle_settings
-from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.audit.served.access import ServedModel
-from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.served.access import ServedModel
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
     categories_of_file,

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.question import TEXT, Question, break_control_tokens, object_schema
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.question import TEXT, Question, break_control_tokens, object_schema
 from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, Chart
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form
 from clinaudit.audit.unlearning.benchmark.taxonomy import (

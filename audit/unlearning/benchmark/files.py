@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import replacing_by_library, write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Role, Split, SplitLevel
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus

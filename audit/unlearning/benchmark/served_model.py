@@ -13,13 +13,13 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
-from clinaudit.audit.served.answer_cache import AnswerCache, identity_of
-from clinaudit.audit.served.asking import Asker, asked_to_read
-from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.client import read_key_file
-from clinaudit.audit.served.question import (
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
+from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
+from clinaudit.audit.runtime.served.chat import ChatEndpoint
+from clinaudit.audit.runtime.served.client import read_key_file
+from clinaudit.audit.runtime.served.question import (
     Question,
     StrictModel,
     break_control_tokens,

@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,

@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.comparison.memorization import common_generations
-from clinaudit.audit.memorization.summary import GenerationMetrics, attributable_part
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics, attributable_part
+from clinaudit.audit.results.comparison.evidence import RunEvidence
+from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER

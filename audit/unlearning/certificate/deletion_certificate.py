@@ -12,10 +12,10 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.comparison.evidence import RunEvidence
-from clinaudit.audit.comparison.run_pair import ComparedRun, RunPair
-from clinaudit.audit.generation.record import Generation
-from clinaudit.audit.ranges.counts import share_range
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.results.comparison.evidence import RunEvidence
+from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
+from clinaudit.audit.results.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written

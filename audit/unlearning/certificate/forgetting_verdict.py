@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from clinaudit.audit.comparison.evidence import RunEvidence
+from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import CertificateRow, PatientCertificate
 from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, FigureVerdict, ForgettingVerdict

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 
-from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.model.pretrained import deterministic
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.pretrained import deterministic
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.methods.batches import IGNORED, Example, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, answered_question

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.run.directory import RunDirectory, hold_lock, settle_settings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
 from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS

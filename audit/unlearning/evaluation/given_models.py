@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from clinaudit.audit.model.adapter import is_adapter
-from clinaudit.audit.model.files import ModelFiles, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.adapter import is_adapter
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
 from clinaudit.audit.unlearning.methods.model_folder import read_record

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Final
 
-from clinaudit.audit.model.pretrained import deterministic
+from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Answer, Scores, Split
 from clinaudit.audit.unlearning.metrics.score_document import Json

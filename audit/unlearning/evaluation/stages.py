@@ -11,10 +11,10 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.model.engines.memory import GIB, Shortage, float32_shortage
-from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.model.tokenizer import ModelTokenizer
-from clinaudit.audit.run.durable_files import make_private_directory, write_atomically
+from clinaudit.audit.runtime.model.engines.memory import GIB, Shortage, float32_shortage
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question
 from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, MOST_ANSWER_TOKENS, Advance, AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Final
 
-from clinaudit.audit.model.chat_template import find_chat_template
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm
 from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import Job

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from filelock import FileLock, Timeout
 
-from clinaudit.audit.run.durable_files import (
+from clinaudit.audit.runtime.run.durable_files import (
     FILE_MODE,
     make_private_directory,
     put_in_place,

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.engines.memory import GIB, count_gpus, float32_shortage
-from clinaudit.audit.model.files import ModelFiles
-from clinaudit.audit.model.model_directory import FLOAT_BYTES
-from clinaudit.audit.model.pretrained import LOAD_ERRORS, deterministic, load_pretrained
-from clinaudit.audit.run.library_confinement import library_versions
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engines.memory import GIB, count_gpus, float32_shortage
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, deterministic, load_pretrained
+from clinaudit.audit.runtime.run.library_confinement import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.run.durable_files import replacing_by_library
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.audit.unlearning.methods.batches import Example, MicroBatch, Step, TrainingPlan, pad_rows
 from clinaudit.audit.unlearning.methods.objectives import Objective, mean_token_loss
 from clinaudit.audit.unlearning.methods.trained_network import TrainedNetwork

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from clinaudit.audit.choices import UnlearningMethod
+from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
 from clinaudit.audit.unlearning.methods.examples import flatten, read_examples

@@ -17,8 +17,8 @@ from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_quest
 from clinaudit.priors.diagnoses import Diagnosis
 
 if TYPE_CHECKING:
-    from clinaudit.audit.judge.lexicon.judge import LexiconJudge
-    from clinaudit.audit.judge.verdict import PatientStatus
+    from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+    from clinaudit.audit.measures.judge.verdict import PatientStatus
 
 NO_FACTS: Final = "the question has no facts to look for"
 BY_RULES_ONE_WAY: Final = "rules compare in one direction"
@@ -81,7 +81,7 @@ class EntailmentByRules:
 
     @cached_property
     def _judge(self) -> "LexiconJudge":
-        from clinaudit.audit.judge.lexicon.judge import LexiconJudge
+        from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 
         return LexiconJudge(())
 

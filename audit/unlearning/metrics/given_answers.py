@@ -15,7 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.answer_scores import (
@@ -193,7 +193,7 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
 
 def load_embedder(directory: Path | None) -> Embedder:
     """Return the embeddings of an encoder in a directory, or of the installed package."""
-    from clinaudit.audit.language.encoders import embeddings_of_directory, packaged_embeddings
+    from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
 
     return packaged_embeddings() if directory is None else embeddings_of_directory(directory)
 
@@ -202,7 +202,7 @@ def load_entailment(directory: Path | None) -> Entailment:
     """Return entailment by the model in a directory, or by rules."""
     if directory is None:
         return EntailmentByRules()
-    from clinaudit.audit.language.encoders import EntailmentModel
+    from clinaudit.audit.runtime.language.encoders import EntailmentModel
 
     return EntailmentByModel(EntailmentModel(directory))
 

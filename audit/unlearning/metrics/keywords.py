@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from clinaudit.audit.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
+from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Keyword, KeywordField, Question
 from clinaudit.audit.unlearning.metrics.words import Words, count_occurrences, stands_in, words_of

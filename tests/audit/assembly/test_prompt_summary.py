@@ -10,7 +10,7 @@ from support.patient_facts import corpus_of
 from support.tallies import number
 
 from clinaudit.audit.assembly.results import count_units, summarize_prompts, tally_stage
-from clinaudit.audit.generation.stage import generation_id
+from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior, write_priors

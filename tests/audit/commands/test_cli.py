@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.runtime.settings import AuditSettings
 
 NAME = "Zephyrine Quackenbush"
 TEXT = f"patient: {NAME}\\ncc: unusual secret complaint\\nhpi: y\\n"
@@ -344,14 +344,16 @@ def test_the_demo_can_refuse_a_folder_before_it_loads_what_it_trains_with() -> N
 
 def test_comparing_two_runs_needs_no_judge_and_no_model() -> None:
     program = (
-        "import clinaudit.audit.comparison.comparison, clinaudit.audit.comparison.files\n"
+        "import clinaudit.audit.results.comparison.comparison, clinaudit.audit.results.comparison.files\n"
         "import clinaudit.audit.unlearning.certificate.deletion_certificate, clinaudit.reports.terminal.comparison"
     )
     assert set(loaded_by(program)[1]) <= {"numpy"}
 
 
 def test_what_a_run_published_is_read_without_what_reads_tables() -> None:
-    program = "import clinaudit.audit.publication.published_files, clinaudit.audit.publication.run_verdict"
+    program = (
+        "import clinaudit.audit.results.publication.published_files, clinaudit.audit.results.publication.run_verdict"
+    )
     assert set(loaded_by(program)[1]) <= {"numpy"}
 
 

@@ -8,8 +8,8 @@ import pytest
 from support.runs.compared_pair import Planted, plant
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.manifest import write_manifest
 
 TIER = "encounter"
 

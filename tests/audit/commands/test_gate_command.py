@@ -10,11 +10,11 @@ import pytest
 from support.runs.finished_run import SECRET, make_finished_run
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.gate.policy import locate_policy
-from clinaudit.audit.publication.published_files import read_exact
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import sha256_of
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.results.gate.policy import locate_policy
+from clinaudit.audit.results.publication.published_files import read_exact
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.terminal.rules import BASES
 

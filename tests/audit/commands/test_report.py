@@ -9,8 +9,8 @@ import yaml
 from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.commands.main import run as run_command
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
 
 

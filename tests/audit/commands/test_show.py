@@ -18,10 +18,10 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.commands.summary import say_summary
 from clinaudit.audit.demo.training import run_demo
-from clinaudit.audit.publication.published_files import read_published
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.manifest import write_manifest
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.results.publication.published_files import read_published
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.manifest import write_manifest
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.schema.identity import identity_problem
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))

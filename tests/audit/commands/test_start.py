@@ -64,7 +64,7 @@ def test_check_loads_nothing_heavy_for_labels_cohorts_or_a_policy(tmp_path: Path
         (tmp_path / "corpus" / "diagnoses.csv").unlink()
     loaded = loaded_by("check", str(tmp_path / "corpus"), "--policy", "strict", "--quiet")
     assert "clinaudit.audit.preview.survey" in loaded
-    assert ("clinaudit.audit.judge.lexicon.judge" in loaded) is not has_table
+    assert ("clinaudit.audit.measures.judge.lexicon.judge" in loaded) is not has_table
     assert loaded & HEAVY == set()
 
 

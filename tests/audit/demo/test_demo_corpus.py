@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.simulations import first_of
 
-from clinaudit.audit.cohorts.cohort import Candidate, build_cohort
-from clinaudit.audit.cohorts.matched_sets import MatchRequest
 from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.measures.cohorts.cohort import Candidate, build_cohort
+from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.demo.fitting import TrainingPlan
 from clinaudit.audit.demo.training import train_demo_model
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.errors import UsageError
 
 PLAN = TrainingPlan(vocabulary=400, layers=1, width=32, heads=1, hidden=64, epochs=1, validation_notes=2)
@@ -80,7 +80,7 @@ def test_foreign_folders_are_left_alone(corpus, tmp_path) -> None:
 
 
 def test_the_tokenizer_adds_nothing_and_round_trips(corpus, tmp_path) -> None:
-    from clinaudit.audit.model.tokenizer import ModelTokenizer
+    from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 
     train(corpus, tmp_path / "model")
     tokenizer = ModelTokenizer(tmp_path / "model")

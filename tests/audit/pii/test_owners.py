@@ -11,13 +11,13 @@ from support.pii.owner_oracle import WAYS, Person, Planted, Site, draw_people, g
 from support.random_tables import read_drawn
 from support.tallies import inside
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners
 from clinaudit.audit.pii.site_index import index_values
 from clinaudit.audit.pii.stage import IdentifierFindings, find_identifiers
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.schema.identifiers import IdentifierOwner

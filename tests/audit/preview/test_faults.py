@@ -13,10 +13,10 @@ from support.note_layouts import PROFILE, make_people
 from support.results.decided_results import POLICY, Run, decide
 
 from clinaudit.audit.assembly.caveats import find_fit_caveats
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 
 PEOPLE = make_people(24)
 Rows = list[dict[str, str]]

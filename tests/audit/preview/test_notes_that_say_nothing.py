@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from support.results.decided_results import POLICY, Run, decide
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.gate import reasons
 from clinaudit.audit.preview.prompt_fit import PromptCount
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.results.gate import reasons
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 
 PEOPLE = 24
 #: The same policy, of a tier that quotes a note.

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 import clinaudit
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.labels import Labels
+from clinaudit.audit.measures.judge.labels import Labels
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import problems_of, survey_text
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.templates.profile import locate_profile
 
 HPI = "x" * 400

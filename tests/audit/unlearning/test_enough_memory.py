@@ -13,11 +13,11 @@ from support.unlearning.shared_words import SharedWords
 from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.engines import memory
-from clinaudit.audit.model.engines.memory import FreeMemory, Shortage, float32_shortage
-from clinaudit.audit.model.files import ModelFiles, inspect_model
-from clinaudit.audit.model.model_directory import TensorHeader
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engines import memory
+from clinaudit.audit.runtime.model.engines.memory import FreeMemory, Shortage, float32_shortage
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
+from clinaudit.audit.runtime.model.model_directory import TensorHeader
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel

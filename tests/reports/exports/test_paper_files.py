@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.reports.exports.paper.csv_table import CsvTable, count_cells, csv_text, estimate_cells
 from clinaudit.reports.exports.paper.disclosure import MENTION_RATE, PREVALENCE
 from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files

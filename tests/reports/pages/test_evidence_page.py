@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.run.evidence_tables import read_table, write_table
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.pages.evidence import (
     Agreement,

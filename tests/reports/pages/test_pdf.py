@@ -11,8 +11,8 @@ import pytest
 from support.results.filled_published import content, exact_content
 
 from clinaudit.audit.commands.main import run as run_command
-from clinaudit.audit.publication.published_files import publish_run
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import UsageError
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary

@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH, json_schema
 from clinaudit.reports.schema.results import from_json, to_json
 from clinaudit.reports.tally.tally import Tally

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.results.filled_results import empty, filled, published_of
 
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.memorization import FEW_PATIENTS
 from clinaudit.reports.tables.paper import composition_tables, copy_forward_tables, table1_tables

@@ -8,7 +8,7 @@ from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
-from clinaudit.audit.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.identifiers import publish_identifiers
 from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (

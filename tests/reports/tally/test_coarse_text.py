@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from clinaudit.audit.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.memorization.other_patients_summary import summarize_other_patients
-from clinaudit.audit.memorization.summary import GenerationMetrics
-from clinaudit.audit.ranges.memorization import publish_guard, publish_other_patients
+from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
+from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.results.ranges.memorization import publish_guard, publish_other_patients
 from clinaudit.reports.schema.memorization import PublishedGuard, PublishedOtherPatients
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.tally.classes import exactly

@@ -19,7 +19,7 @@ from support.suppression_attack.published_bytes import write_published
 from support.suppression_attack.sex_balance import keep_shares
 from support.suppression_attack.twins import Twins, find_twins
 
-from clinaudit.audit.publication import published_files
+from clinaudit.audit.results.publication import published_files
 from clinaudit.reports.schema.memorization import RefusalsEvidence
 from clinaudit.reports.schema.results import PublishedResults
 from clinaudit.reports.tally import leaves

@@ -4,7 +4,7 @@ import pytest
 from support.results.compared_results import compared, forgetting
 from support.results.published_numbers import Notation
 
-from clinaudit.audit.comparison.published import compare_estimates
+from clinaudit.audit.results.comparison.published import compare_estimates
 from clinaudit.reports.schema.comparison import ComparedEstimate, PublishedComparison, PublishedMemorizationChange
 from clinaudit.reports.schema.numbers import PublishedEstimate
 from clinaudit.reports.tables.comparison import disclosure_tables

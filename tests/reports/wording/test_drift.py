@@ -1,6 +1,6 @@
 """Sentences on drift: published as a word, exact as counts."""
 
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.reports.schema.results import DriftEvidence, PublishedDrift
 from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import DriftTally, Tally, publishable

@@ -2,7 +2,7 @@
 
 from support.results.filled_published import published
 
-from clinaudit.audit.ranges.counts import share_range
+from clinaudit.audit.results.ranges.counts import share_range
 from clinaudit.reports.schema.results import PublishedRendering, PublishedResults
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
 from clinaudit.reports.tally.classes import class_of

@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import beta
 from support.results.filled_published import published
 
-from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.gate.sample_size import decide_run
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.reports.schema.decision import Limit, PublishedRule, RuleStatus
 from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
 from clinaudit.reports.schema.results import PublishedResults

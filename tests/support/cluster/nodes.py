@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory
 
 
 def ray_files(directory: Path) -> Path:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.judge.ledger import MemoryLedger
-from clinaudit.audit.judge.scoring.judge_score import score_judge
-from clinaudit.audit.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
-from clinaudit.audit.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.measures.judge.ledger import MemoryLedger
+from clinaudit.audit.measures.judge.scoring.judge_score import score_judge
+from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.numbers import Estimate

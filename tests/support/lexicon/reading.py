@@ -1,7 +1,7 @@
 """The panel, and what the lexicon judge makes of one text."""
 
-from clinaudit.audit.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.judge.verdict import Verdict
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.measures.judge.verdict import Verdict
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 
 PANEL = {diagnosis.id: diagnosis for diagnosis in load_panel()}

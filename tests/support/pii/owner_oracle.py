@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from random import Random
 
-from clinaudit.audit.generation.record import Generation
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.reports.schema.identifiers import IdentifierOwner
 
 _GIVEN = (

@@ -3,7 +3,7 @@
 from support.results.filled_published import published
 from support.results.published_numbers import Notation
 
-from clinaudit.audit.comparison.published import (
+from clinaudit.audit.results.comparison.published import (
     compare_published_disclosure,
     compare_published_memorization,
     compare_rules,

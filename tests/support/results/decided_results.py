@@ -7,9 +7,9 @@ from support.results.published_numbers import Notation
 from support.results.published_people import judge_quality
 from support.results.published_tables import memorization, pair
 
-from clinaudit.audit.gate import evaluation
-from clinaudit.audit.gate.evaluation import Comparison, Outcome
-from clinaudit.audit.gate.policy import (
+from clinaudit.audit.results.gate import evaluation
+from clinaudit.audit.results.gate.evaluation import Comparison, Outcome
+from clinaudit.audit.results.gate.policy import (
     ALPHA,
     LIMITS,
     DisclosureRule,
@@ -18,7 +18,7 @@ from clinaudit.audit.gate.policy import (
     Policy,
     TextRule,
 )
-from clinaudit.audit.ranges.counts import share_of, share_range
+from clinaudit.audit.results.ranges.counts import share_of, share_range
 from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
 from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
 from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair

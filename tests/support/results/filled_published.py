@@ -14,7 +14,7 @@ from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
 
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
 from clinaudit.reports.schema.disclosure import (

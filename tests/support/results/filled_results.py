@@ -9,14 +9,14 @@ from support.results.planted_memorization import memorization_of
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
 
 from clinaudit.audit.assembly.results import tally_stage
-from clinaudit.audit.cohorts.balance import BalanceRow
-from clinaudit.audit.cohorts.cohort import CohortSummary, tally_cohort
-from clinaudit.audit.disclosure.stage import tally_pair
-from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.gate.sample_size import decide_run
-from clinaudit.audit.memorization.summary import summarize_memorization
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.measures.cohorts.balance import BalanceRow
+from clinaudit.audit.measures.cohorts.cohort import CohortSummary, tally_cohort
+from clinaudit.audit.measures.disclosure.stage import tally_pair
+from clinaudit.audit.measures.memorization.summary import summarize_memorization
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.gate.sample_size import decide_run
+from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import (
     MeanOverDiagnoses,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from support.results.planted_disclosure import wilson
 
-from clinaudit.audit.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.identifiers import publish_identifiers
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import Limit, PublishedRule
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier

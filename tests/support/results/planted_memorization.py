@@ -4,7 +4,7 @@ from typing import get_args
 
 from support.results.planted_disclosure import wilson
 
-from clinaudit.audit.memorization.summary import fraction_by_patient
+from clinaudit.audit.measures.memorization.summary import fraction_by_patient
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.memorization import (

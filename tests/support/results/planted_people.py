@@ -3,8 +3,8 @@
 from support.results.planted_disclosure import wilson
 from support.results.planted_memorization import mean_of
 
-from clinaudit.audit.population.description import AGES_OF_BAND
-from clinaudit.audit.population.subgroups import tally_subgroups
+from clinaudit.audit.measures.population.description import AGES_OF_BAND
+from clinaudit.audit.measures.population.subgroups import tally_subgroups
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.cohorts import OverlapBin
 from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, FollowUpEvidence, Moments, PopulationEvidence, Quantiles

@@ -14,8 +14,8 @@ from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
 from support.results.random_worlds import World, add, minus
 
-from clinaudit.audit.cohorts.balance import COVARIATES, Flag, measure_balance
-from clinaudit.audit.population.description import AGES_OF_BAND
+from clinaudit.audit.measures.cohorts.balance import COVARIATES, Flag, measure_balance
+from clinaudit.audit.measures.population.description import AGES_OF_BAND
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES

@@ -18,10 +18,10 @@ from support.results.random_worlds import World, add, minus
 from support.results.world_people import tally_cohort, tally_corpus, tally_subgroups
 from support.results.world_verdicts import tally_disclosure, tally_judge
 
-from clinaudit.audit.gate import evaluation
-from clinaudit.audit.gate.policy import load_policy
-from clinaudit.audit.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.gate import evaluation
+from clinaudit.audit.results.gate.policy import load_policy
+from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.identifiers import IdentifierEvidence, PublishedRecall
 from clinaudit.reports.schema.memorization import (

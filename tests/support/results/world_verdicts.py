@@ -14,9 +14,9 @@ from support.results.filled_evidence import NOT_FILLED
 from support.results.random_worlds import World, add
 from support.results.world_people import find_prevalence
 
-from clinaudit.audit.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.disclosure.readings import Reading
-from clinaudit.audit.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
+from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeanOverDiagnoses, MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS

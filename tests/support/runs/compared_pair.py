@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from support.results.filled_results import filled
 
-from clinaudit.audit.judge.verdict import SPAN_FIELDS
-from clinaudit.audit.publication.published_files import RESULTS, RUN_RECORD, publish_run
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.run.evidence_tables import write_table
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
+from clinaudit.audit.results.publication.published_files import RESULTS, RUN_RECORD, publish_run
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from support.results.filled_results import filled
 
-from clinaudit.audit.publication import published_files
-from clinaudit.audit.publication.published_files import publish_run
-from clinaudit.audit.ranges.results import publish
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import write_atomically
-from clinaudit.audit.run.store import open_store
+from clinaudit.audit.results.publication import published_files
+from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import from_json, to_json

@@ -11,7 +11,7 @@ from typing import Any
 
 from support.servers.fault_server import Handler, first_note, status, verdict_of
 
-from clinaudit.audit.judge.verdict import Judgement, UnjudgedKind, kind_of_reason
+from clinaudit.audit.measures.judge.verdict import Judgement, UnjudgedKind, kind_of_reason
 from clinaudit.reports.schema.disclosure import Outcome
 
 PLAN = re.compile(r"\[([pnaoersfbx]{3})\]")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from support.servers.fault_server import MODEL, Server, verdict_of
 
-from clinaudit.audit.judge.served_judge import OpenAIJudge
-from clinaudit.audit.judge.verdict import Judgement, Verdict
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.served.access import Access, ServedModel
-from clinaudit.audit.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
+from clinaudit.audit.measures.judge.verdict import Judgement, Verdict
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.priors.diagnoses import load_panel
 
 PANEL = load_panel()

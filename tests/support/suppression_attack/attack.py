@@ -21,10 +21,10 @@ from support.results.world_tally import count_world, tally_of
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
 from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
 
-from clinaudit.audit.gate.evaluation import Comparison
-from clinaudit.audit.gate.policy import LIMITS
-from clinaudit.audit.publication import exact_outcomes
-from clinaudit.audit.ranges.results import publish
+from clinaudit.audit.results.gate.evaluation import Comparison
+from clinaudit.audit.results.gate.policy import LIMITS
+from clinaudit.audit.results.publication import exact_outcomes
+from clinaudit.audit.results.ranges.results import publish
 from clinaudit.reports.tally.tally import Tally, publishable
 
 #: Values that a count must still be able to have, and the counts that must.

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from clinaudit.audit.publication.published_files import publish_run, published
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.results.publication.published_files import publish_run, published
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.reports.exports.model_card import model_card_yaml
 from clinaudit.reports.tally.tally import Tally
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from support.results.random_worlds import ARMS, ROWS, Law, World
 from support.suppression_attack.integer_program import Choice
 
-from clinaudit.audit.cohorts.balance import CONTRASTS, FEW, FLAGGED_SMD, POOR_SMD, allowed_difference
+from clinaudit.audit.measures.cohorts.balance import CONTRASTS, FEW, FLAGGED_SMD, POOR_SMD, allowed_difference
 from clinaudit.reports.tally.classes import class_of
 
 #: A standardized difference stays this far within what it is rounded to, since its spread moves as well.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
 from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result

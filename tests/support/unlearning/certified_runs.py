@@ -10,10 +10,10 @@ import pytest
 from support.unlearning.shared_words import SharedWords
 from support.unlearning.trained_to_forget import NAMED, TrainedToForget
 
-from clinaudit.audit.cohorts import stage
-from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
-from clinaudit.audit.settings import AuditSettings
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace

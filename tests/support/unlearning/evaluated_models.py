@@ -7,7 +7,7 @@ from pathlib import Path
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import make_job
 
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionKind, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan

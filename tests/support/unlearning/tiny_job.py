@@ -5,8 +5,8 @@ from typing import Any
 
 from support.models.tiny_models import save_llama
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, QuestionUse, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan

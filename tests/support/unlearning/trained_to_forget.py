@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.training import train_tokenizer
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan

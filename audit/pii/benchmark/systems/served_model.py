@@ -22,11 +22,11 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_for_entities,
     ask_what_is_needed,
 )
-from clinaudit.audit.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
-from clinaudit.audit.served.answer_cache import AnswerCache, identity_of
-from clinaudit.audit.served.asking import Asker, asked_to_read
-from clinaudit.audit.served.chat import ChatEndpoint
-from clinaudit.audit.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel, first_form, require_approved
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
+from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
+from clinaudit.audit.runtime.served.chat import ChatEndpoint
+from clinaudit.audit.runtime.served.cost import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BenchTask
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.

@@ -12,11 +12,11 @@ from typing import Any, Final, TypeVar, get_args
 
 from pydantic import TypeAdapter
 
-from clinaudit.audit.choices import AskingStrategy
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
-from clinaudit.audit.served.cost import estimate_tokens
-from clinaudit.audit.served.question import (
+from clinaudit.audit.runtime.choices import AskingStrategy
+from clinaudit.audit.runtime.served.cost import estimate_tokens
+from clinaudit.audit.runtime.served.question import (
     TEXT,
     TEXTS,
     Question,

@@ -12,10 +12,10 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.run.durable_files import make_private_directory, making_folder
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, making_folder
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.bilstm_crf import LabelledText

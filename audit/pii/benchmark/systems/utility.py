@@ -20,8 +20,8 @@ from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
 from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
 from clinaudit.audit.pii.benchmark.systems.served_questions import Inquiry
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.served.cost import AskingEstimate
-from clinaudit.audit.served.question import (
+from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.question import (
     TEXT,
     Question,
     StrictModel,

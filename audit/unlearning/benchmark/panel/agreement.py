@@ -18,7 +18,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.statistics.agreement import cohen_kappa
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header

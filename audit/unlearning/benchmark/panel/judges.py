@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from clinaudit.audit.served.question import TEXT, break_control_tokens, fence_marker, object_schema
+from clinaudit.audit.runtime.served.question import TEXT, break_control_tokens, fence_marker, object_schema
 from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL
 from clinaudit.audit.unlearning.benchmark.served_model import FilledForm, Form, Inquiry
 from clinaudit.errors import BadInputError

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.served.question import (
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.question import (
     TEXT,
     TEXTS,
     Question,

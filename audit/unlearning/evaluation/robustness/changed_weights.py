@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.pretrained import deterministic
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel

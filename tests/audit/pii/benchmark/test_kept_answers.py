@@ -11,7 +11,7 @@ from support.pii.plain_samples import prediction_of, sample_of
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.files import BenchFiles
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
-from clinaudit.audit.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import IntegrityError, UsageError
 
 SAMPLES = [sample_of("Ann Lee, 41.", {"Ann Lee": "full_name", "41": "age"}, sample=f"q{at}") for at in range(2)]

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.found_spans import found_by
 
-from clinaudit.audit.language.english_pipeline import pieces_of
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.detectors.rules import RECOGNIZERS, RuleDetector
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.runtime.language.english_pipeline import pieces_of
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
 
@@ -105,8 +105,8 @@ def test_spacy_adds_names_that_nothing_stands_beside():
 
 
 def test_spacy_without_its_model_says_what_to_install(monkeypatch):
-    from clinaudit.audit.language import english_pipeline
     from clinaudit.audit.pii.detectors import spacy_model
+    from clinaudit.audit.runtime.language import english_pipeline
 
     monkeypatch.setattr(english_pipeline, "_PACKAGES", ("no_such_model",))
     monkeypatch.setattr(spacy_model, "_load_model", spacy_model._load_model.__wrapped__)

@@ -11,7 +11,7 @@ from support.pii.marked_samples import review, review_of, sample_of
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.review import outcome
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 
 ONE = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."
 MORE = "[A full_name|Mae Ott] is [A age*|34], [A city|from Bern]."

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from support.small_charts import write_small_corpus
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark import build as build_module
 from clinaudit.audit.unlearning.benchmark import files as files_module
 from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench

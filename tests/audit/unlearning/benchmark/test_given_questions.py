@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.small_charts import write_small_corpus
 
-from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark.build import BuildRequest, KeywordSource, build_bench
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.questions.given import read_given_questions

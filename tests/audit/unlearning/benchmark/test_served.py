@@ -10,7 +10,7 @@ from support.servers import question_server
 from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
-from clinaudit.audit.console.progress import Progress
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark import served_model
 from clinaudit.audit.unlearning.benchmark.build import (
     BuildRequest,

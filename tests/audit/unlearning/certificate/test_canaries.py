@@ -9,9 +9,9 @@ from support.runs.compared_pair import Planted, plant
 from support.unlearning.certificates import Certified, certify_planted
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.evidence_tables import read_table, write_table
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
+from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.unlearning.certificate.canaries import check_canaries, count_written, read_canaries
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.certificate import CanaryTally

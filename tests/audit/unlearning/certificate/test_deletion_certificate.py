@@ -10,10 +10,10 @@ from support.runs.compared_pair import NGRAM, Ids, plant
 from support.unlearning.certificates import certify_planted as certify
 
 from clinaudit.audit.commands.main import run as command
-from clinaudit.audit.run.directory import RunDirectory
-from clinaudit.audit.run.durable_files import make_private_directory
-from clinaudit.audit.run.evidence_tables import read_table, write_table
-from clinaudit.audit.run.manifest import write_manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import make_private_directory
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
+from clinaudit.audit.runtime.run.manifest import write_manifest
 
 
 def test_nothing_is_shown_to_be_forgotten_against_another_corpus(tmp_path) -> None:

@@ -14,9 +14,9 @@ from support.pages import Page
 from support.unlearning.evaluated_models import SPLITS, TRAINED, save_bench, save_models
 from support.unlearning.shared_words import SharedWords
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.files import inspect_model
-from clinaudit.audit.run.durable_files import write_atomically
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages

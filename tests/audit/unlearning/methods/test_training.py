@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
-from clinaudit.audit.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.methods.batches import Example, order_steps, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, flatten, read_examples
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder

@@ -11,9 +11,9 @@ from safetensors.torch import load_file
 from support.models.tiny_models import save_adapter, save_gpt2, save_llama
 from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 
-from clinaudit.audit.choices import UnlearningMethod
-from clinaudit.audit.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.model.pretrained import load_pretrained
+from clinaudit.audit.runtime.choices import UnlearningMethod
+from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.pretrained import load_pretrained
 from clinaudit.audit.unlearning.methods import model_in_training, training
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_folder import CURVE_FILE, EXACT_RECORD_FILE, RECORD_FILE

@@ -21,9 +21,9 @@ from clinaudit.audit.pii.benchmark.systems.served_questions import (
     ask_what_is_needed,
 )
 from clinaudit.audit.pii.benchmark.systems.utility import Utilities, measure_utility
-from clinaudit.audit.served.access import Access, ServedModel
-from clinaudit.audit.served.answer_cache import open_memory_cache
-from clinaudit.audit.served.question import Question
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.answer_cache import open_memory_cache
+from clinaudit.audit.runtime.served.question import Question
 from clinaudit.errors import BadInputError, UnsafeError
 
 TEXT = "Ann Bell lies on ward 7. Bob Crane lies on ward 9."

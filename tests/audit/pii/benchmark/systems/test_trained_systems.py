@@ -5,11 +5,11 @@ import random
 import pytest
 from support.pii.plain_samples import sample_of
 
-from clinaudit.audit.console.progress import Progress
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.bilstm_crf import spans_of_tags, split_tokens, tag_tokens
 from clinaudit.audit.pii.benchmark.systems.training import TrainingFolder
 from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.runtime.console.progress import Progress
 
 NAMES = ["Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana"]
 

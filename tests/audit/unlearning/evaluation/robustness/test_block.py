@@ -11,8 +11,8 @@ import pytest
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel

@@ -10,8 +10,8 @@ from support.models.tiny_models import save_gpt2, save_llama
 from support.unlearning.loss_batch import make_network
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
-from clinaudit.audit.console.progress import Progress
-from clinaudit.audit.model.files import inspect_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.robustness import changed_weights

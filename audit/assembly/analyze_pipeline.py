@@ -1,0 +1,100 @@
+"""`clinaudit analyze`: what generations made elsewhere repeat and name (docs/results.md, "What a run leaves").
+
+Owns the way from a file of generations to the memorization part of the results. Loads no model.
+"""
+
+from clinaudit.audit.assembly.results import tally_stage
+from clinaudit.audit.assembly.run_record import hidden_digest
+from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.population.description import people_rows
+from clinaudit.audit.measures.population.subgroups import describe_subgroups
+from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner, require_usable
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.files import digest_tokenizer
+from clinaudit.audit.runtime.model.token_cache import open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
+from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
+from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.audit.runtime.settings import AnalyzeSettings
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.corpus.files import printable
+from clinaudit.priors.facts import identity_reader, read_facts
+from clinaudit.priors.renderings import by_view
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tally.tally import Tally
+from clinaudit.templates.profile import load_profile
+from clinaudit.version import VERSION
+
+
+def analyze_file(given: AnalyzeSettings) -> PublishedResults:
+    """Analyse a file of generations against a corpus; return the published results."""
+    progress = Progress(quiet=given.quiet)
+    run = RunDirectory(given.out)
+    refuse_purged(run)
+    run.refuse_foreign()
+    take_libraries_offline(run.work)
+    require_usable(given.ray_address)
+    with run.removed_on_failure():
+        if not given.tokenizer.is_dir():
+            raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
+        profile = load_profile(given.template)
+        corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
+        rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
+        tokenizer = ModelTokenizer(given.tokenizer)
+        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
+    tokenizer_digest = digest_tokenizer(given.tokenizer)
+    settings: dict[str, object] = {
+        "clinaudit": VERSION,
+        "command": "analyze",
+        "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
+        "CORPUS": corpus.digest,
+        "--tokenizer": tokenizer_digest,
+        "--template": profile.digest,
+        "--ngram": given.ngram,
+        "--seed": given.seed,
+    }
+    with open_store(run) as store, open_token_cache(run, tokenizer_digest, tokenizer) as cache:
+        refuse_purged(run)
+        store.bind_settings(settings)
+        confine_libraries(run.work)
+        remove_manifest(run)
+        for reading in corpus.readings:
+            progress.say(f"corpus: {reading}")
+        write_table(run.evidence, "people", people_rows(corpus))
+        with open_runner(given.ray_address, run.work) as runner:
+            memorization = measure_memorization(
+                generations,
+                OwnNotes(corpus, cache, profile),
+                match_tokens=given.ngram,
+                seed=given.seed,
+                progress=progress,
+                runner=runner,
+            )
+        for table, of_table in memorization.tables.items():
+            write_table(run.evidence, table, of_table)
+        identifiers = find_identifiers(generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress)
+        write_table(run.evidence, "identifiers", identifiers.rows)
+        units = len({(generation.patient_id, generation.tier) for generation in generations})
+        facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
+        tally = Tally(
+            completeness={"generations": tally_stage(planned=units, done=units)},
+            memorization=by_view(memorization.results)[None],
+            identifiers=identifiers.results.get(None),
+            subgroups=describe_subgroups(memorization.metrics, {}, facts=facts, corpus=corpus, cohorts=0),
+            warnings=(
+                "Only memorization of the generations given and their identifiers were analysed: no prompt was made "
+                "here, no diagnosis was judged, and no policy was applied.",
+            ),
+        )
+        record = {"clinaudit": settings.pop("clinaudit"), "settings": settings, "libraries": library_versions()}
+        return publish_run(run, tally, record)

@@ -1,0 +1,75 @@
+"""Patients whom the site names with `--include-patients`: probed and judged, in the evidence alone.
+
+Owns who they are, and the way of their generations to the tables of `evidence/included/`. They are asked what a target
+is asked, and no number that is summed, averaged or published holds them: whoever is named for a reason (a request for
+deletion, a complaint) must be in no figure by which that could be noticed. Knows nothing of how anything is measured.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.measures.generation.record import generation_rows
+from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
+from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
+from clinaudit.audit.measures.judge.ledger import RunLedger
+from clinaudit.audit.measures.judge.stage import (
+    judge_generations,
+    judgement_rows,
+    leave_refusals_unjudged,
+    make_inquiries,
+)
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import make_private_directory
+from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.prompts import Prior
+
+_Annotations = Mapping[str, Sequence[Annotation]]
+
+
+def choose_included(inputs: AuditInputs, targets: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """Return the named patients who are no targets anyway, each with every diagnosis that is audited."""
+    named = inputs.included
+    every = tuple(diagnosis.id for diagnosis in inputs.panel)
+    ids = [] if named is None else sorted(patient_id for patient_id in named.ids if patient_id not in targets)
+    return dict.fromkeys(ids, every)
+
+
+def measure_included(
+    priors: Sequence[Prior],
+    annotations: _Annotations,
+    inputs: AuditInputs,
+    notes: OwnNotes,
+    *,
+    store: RunStore,
+    run: RunDirectory,
+    progress: Progress,
+) -> None:
+    """Measure what was generated for the included patients, and write their tables; nothing where there are none."""
+    if not priors:
+        return
+    progress.say("the patients of --include-patients; their results stand in evidence/included alone")
+    generations = list(load_finished_generations(priors, inputs.tokenizer, store))
+    memorization = measure_memorization(
+        generations, notes, match_tokens=inputs.settings.ngram, seed=inputs.settings.seed, progress=progress
+    )
+    identifiers = find_identifiers(
+        generations, corpus=inputs.corpus, profile=inputs.profile, seed=inputs.settings.seed, progress=progress
+    )
+    judgements = judge_generations(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
+    judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
+    make_private_directory(run.included)
+    tables = {
+        "priors": prior_rows(priors),
+        "annotations": annotation_rows(annotations),
+        "generations": generation_rows(generations),
+        **memorization.tables,
+        "identifiers": identifiers.rows,
+        "judgements": judgement_rows(generations, judgements),
+    }
+    for table, rows in tables.items():
+        write_table(run.included, table, rows)

@@ -1,0 +1,209 @@
+"""The inputs of an audit, read and checked before any model is loaded.
+
+Owns the order of those checks, and the part of the inputs that each room gets.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clinaudit.audit.measures.cohorts.stage import CohortChoice
+from clinaudit.audit.measures.generation.stage import Decoding
+from clinaudit.audit.measures.judge.labels import Annotator
+from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
+from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
+from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.results.gate.policy import Policy, load_policy
+from clinaudit.audit.runtime.choices import JudgeChoice
+from clinaudit.audit.runtime.cluster.ray_runner import require_usable
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_usable_options
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
+from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.patient import PatientList, read_patient_list
+from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.priors.facts import identity_reader
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.schema.decision import Narrowing
+from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.templates.profile import NoteProfile, load_profile
+from clinaudit.templates.text_file import read_text_file
+
+#: Above it the exponential of a loss is no number any more; no log has one.
+_LARGEST_LOSS: Final = 700.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditInputs:
+    """The checked inputs of an audit."""
+
+    settings: AuditSettings
+    model: AuditedModel
+    tokenizer: ModelTokenizer
+    corpus: Corpus
+    profile: NoteProfile
+    #: Every sensitive diagnosis: a patient with any of them is a candidate (paper, section 4).
+    sensitive: tuple[Diagnosis, ...]
+    #: The diagnoses that are audited.
+    panel: tuple[Diagnosis, ...]
+    policy: Policy
+    judge: Judge
+    #: The texts on which the judge is scored.
+    labelled: LabelledSet
+    second_judge: Judge | None
+    #: Patients whom the site named, targets or not; None: nobody.
+    included: PatientList | None
+    training: tuple[TrainingLoss, ...] | None
+    #: None where nothing is asked in a chat.
+    chat: ChatTemplate | None = None
+
+    @property
+    def probed(self) -> ProbedTiers:
+        """The tiers to probe, and in which form."""
+        if self.chat is None:
+            return self.settings.probed
+        return self.settings.probed_in("chat" if self.settings.prompt_form == "chat" else "both")
+
+    @property
+    def narrowed(self) -> list[Narrowing]:
+        """The options that leave out of the audit what a policy may ask about, beside --tier."""
+        settings = self.settings
+        left_out: dict[Narrowing, bool] = {
+            "diagnosis": len(self.panel) < len(self.sensitive),
+            "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
+            "prompt_form": settings.prompt_form == "chat"
+            or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
+        }
+        return [option for option, is_left_out in left_out.items() if is_left_out]
+
+    @property
+    def annotator(self) -> Annotator:
+        """The annotator of the notes: the judge, for every sensitive diagnosis."""
+        return Annotator(self.settings.judge, self.judge, self.sensitive, self.corpus)
+
+    @property
+    def cohort_choice(self) -> CohortChoice:
+        """How cohorts are matched."""
+        return CohortChoice.of(self.settings, self.corpus)
+
+    @property
+    def training_length(self) -> int:
+        """Tokens of the longest text that the model was trained on: as the user says, else its context."""
+        return self.settings.training_length or self.model.context_length
+
+    @property
+    def checks_drift(self) -> bool:
+        """Whether some prompts are decoded alone, too; a served model batches as it likes, and is not asked twice."""
+        return self.settings.drift_check and self.model.served is None
+
+    @property
+    def decoding(self) -> Decoding:
+        """How prompts are continued."""
+        settings = self.settings
+        return Decoding(self.model, self.tokenizer, settings.max_new_tokens, self.chat, settings.chat_request)
+
+
+def load_inputs(settings: AuditSettings) -> AuditInputs:
+    """Read and check all inputs; raises `ClinauditError` before a model is loaded."""
+    endpoint = settings.judge_endpoint
+    if "openai" not in (settings.judge, settings.second_judge):
+        require_no_endpoint(endpoint)
+    if settings.second_judge == settings.judge:
+        raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
+    require_usable(settings.ray_address)
+    options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory, settings.threads)
+    model = find_model(
+        settings.model,
+        engine=settings.engine,
+        tokenizer=settings.tokenizer,
+        context_length=settings.context_length,
+        approved_hosts=settings.phi_approved,
+        base_model=settings.base_model,
+        options=options,
+    )
+    require_usable_options(options, model.engine, is_cluster=settings.ray_address is not None)
+    if settings.ray_address is None:
+        model.require_loadable()
+    profile = load_profile(settings.template)
+    sensitive = load_panel(settings.diagnoses)
+
+    def make(choice: JudgeChoice) -> Judge:
+        return make_judge(choice, endpoint, panel=sensitive, approved_hosts=settings.phi_approved, seed=settings.seed)
+
+    judge = make(settings.judge)
+    second = make(settings.second_judge) if settings.second_judge is not None else None
+    panel = load_panel(settings.diagnoses, only=settings.diagnosis)
+    policy = load_policy(settings.policy)
+    labelled = load_labelled_set(settings.judge_labels, sensitive)
+    training = read_training_log(settings.training_log) if settings.training_log else None
+    included = read_patient_list(settings.include_patients) if settings.include_patients else None
+    scratch = scratch_directory(RunDirectory(settings.out))
+    corpus = read_corpus(settings.corpus, scratch=scratch, stated=identity_reader(profile))
+    if included is not None:
+        included = included.as_people(corpus.people.person_of)
+        included.require_known(corpus.patients, validation=corpus.validation)
+    tokenizer = ModelTokenizer(model.tokenizer_directory)
+    return AuditInputs(
+        settings=settings,
+        model=model,
+        tokenizer=tokenizer,
+        corpus=corpus,
+        profile=profile,
+        sensitive=sensitive,
+        panel=panel,
+        policy=policy,
+        judge=judge,
+        labelled=labelled,
+        second_judge=second,
+        included=included,
+        training=training,
+        chat=find_chat(settings, tokenizer),
+    )
+
+
+def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:
+    """Return the chat template to ask by, tried; None where all is asked as plain text.
+
+    Raises `UsageError` where a chat was asked for and there is none.
+    """
+    if settings.prompt_form == "text":
+        return None
+    chat = find_chat_template(tokenizer)
+    if chat is None and settings.prompt_form != "auto":
+        raise UsageError(
+            f"--prompt-form {settings.prompt_form}: the tokenizer in {tokenizer.directory.name} has no chat template; "
+            "ask the model as plain text (leave the option out), or give the tokenizer that it was tuned with"
+        )
+    return chat
+
+
+def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
+    """Read a training log, JSONL with one row for each epoch (the paper's Table 8); raises `BadInputError`."""
+    lines = read_text_file(path, role="the training log").splitlines()
+    rows: list[TrainingLoss] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = json.loads(line)
+            losses = {key: row.get(key) for key in ("epoch", "train_loss", "validation_loss", "perplexity")}
+            rows.append(_with_perplexity(TrainingLoss.model_validate(losses)))
+        except (ValueError, AttributeError):
+            problems.append(f"{path.name} row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
+    if problems:
+        raise BadInputError(f"the training log {path.name} is not valid", problems)
+    return tuple(rows)
+
+
+def _with_perplexity(row: TrainingLoss) -> TrainingLoss:
+    """Return a row with the perplexity of its validation loss (nats a token), where the log does not give it."""
+    loss = row.validation_loss
+    if row.perplexity is not None or loss is None or not 0 <= loss < _LARGEST_LOSS:
+        return row
+    return row.model_copy(update={"perplexity": math.exp(loss)})

@@ -1,0 +1,331 @@
+"""Matched evaluation cohorts: training membership x diagnosis status, four equal cells (paper 3.2.2, Appendix D).
+
+Owns who is compared with whom, in which order (random, seeded), and the cohort's balance and common support
+(docs/methods.md, section 4). Knows nothing of notes, prompts or verdicts.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Flag, measure_balance
+from clinaudit.audit.measures.cohorts.matched_sets import MatchedSet, MatchedSets, MatchRequest, choose_sets
+from clinaudit.audit.measures.cohorts.propensity import describe_overlap
+from clinaudit.audit.runtime.choices import Controls, Matcher
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.statistics.intervals import wilson
+from clinaudit.reports.schema.cohorts import CohortEvidence, CohortStatus, OverlapBin
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference
+from clinaudit.reports.tally.tally import BalanceTally, CohortTally
+
+#: Sex as a number is 1 for these (compared casefolded) and 0 for any other that is known.
+_FEMALE = frozenset({"f", "female", "woman"})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A patient who could stand in a cohort."""
+
+    patient_id: str
+    arm: Arm
+    age: int | None
+    sex: str | None
+    note_count: int
+    #: Known status by diagnosis; an absent one is unknown, and its patient never a control.
+    status: Mapping[str, bool]
+    #: By diagnosis: the tiers at which nothing can be asked of the patient for it; an absent one misses none.
+    missing_tiers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CohortMember:
+    """One patient of a cohort; `present`: has the diagnosis; `propensity`: the within-arm model's, of having it."""
+
+    patient_id: str
+    arm: Arm
+    present: bool
+    match_id: str
+    propensity: float
+
+
+@dataclass(frozen=True, slots=True)
+class CohortSummary:
+    """How a cohort came about."""
+
+    status: CohortStatus
+    reason: str | None
+    matcher: Matcher
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: Mapping[str, int]
+    balance: Sequence[BalanceRow]
+    #: Patients of both splits who are no candidates, by reason.
+    excluded: Mapping[str, int]
+    overlap: Sequence[OverlapBin] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """The matched cohort of one diagnosis: four members for each `match_id`, or none and a reason in `summary`."""
+
+    diagnosis: str
+    members: tuple[CohortMember, ...]
+    summary: CohortSummary
+
+
+class _Cell(NamedTuple):
+    arm: Arm
+    present: bool
+
+
+#: In the order that `clinaudit.audit.measures.cohorts.balance` numbers cells by.
+_CELLS = (_Cell("train", True), _Cell("train", False), _Cell("nontrain", True), _Cell("nontrain", False))
+_CELL_NAMES = ("train_positive", "train_negative", "nontrain_positive", "nontrain_negative")
+
+
+#: Flags, best first.
+_FLAGS: tuple[Flag, ...] = ("balanced", "imbalanced", "poorly_matched")
+
+
+def build_cohort(
+    candidates: Sequence[Candidate],
+    *,
+    diagnosis: str,
+    request: MatchRequest,
+    controls: Controls,
+    seed: int,
+) -> Cohort:
+    """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
+
+    The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
+    there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
+    is `unavailable`. With a caliper no swaps for balance follow: they would bring in patients whom the caliper left
+    out. A request that is not to be refined gets the matcher's own pairs, as in the paper.
+
+    A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
+    who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
+    whose members all miss none (docs/methods.md, section 4).
+
+    Raises `ValueError` where no set is asked for, or a candidate is given twice.
+    """
+    if request.sets < 1:
+        raise ValueError("a cohort needs at least one patient a cell")
+    cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
+    prevalence = wilson(len(cells[0]), len(cells[0]) + len(cells[1]))
+
+    missing = _describe_missing_cell(candidates, cells)
+    if missing:
+        return Cohort(diagnosis, (), _unavailable(missing, request.matcher, prevalence, excluded))
+
+    attempts = [cells]
+    if request.refined and any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
+        # Stable: random order remains within both.
+        attempts.insert(0, [sorted(cell, key=lambda one: _misses(one, diagnosis)) for cell in cells])
+    found = []
+    for order in attempts:
+        # In the last attempt nobody is preferred.
+        preferred = [0 if order is cells else sum(not _misses(one, diagnosis) for one in cell) for cell in order]
+        matched = choose_sets([_tabulate_covariates(cell) for cell in order], request, preferred=preferred)
+        if matched.sets:
+            found.append(_describe(order, matched, diagnosis, request))
+    if not found:
+        reason = "no patients with and without the diagnosis are as alike as the caliper asks"
+        return Cohort(diagnosis, (), _unavailable(reason, request.matcher, prevalence, excluded))
+    missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
+    best = min(found, key=lambda cohort: _rank(cohort, missing_one))
+    summary = replace(best.summary, prevalence=prevalence, excluded=excluded)
+    return Cohort(diagnosis, best.members, summary)
+
+
+def draw_unmatched(
+    candidates: Sequence[Candidate], *, diagnosis: str, sets: int, controls: Controls, seed: int
+) -> list[list[Candidate]]:
+    """Return of each of the four cells equally many candidates at random: `sets`, or as many as the smallest cell has.
+
+    So many sets a cohort has before some are left out for balance, which keeps half of them or more
+    (`clinaudit.audit.measures.cohorts.balance`); without a matcher, which takes seconds to load.
+    """
+    cells, _ = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
+    return [cell[: min(sets, *map(len, cells))] for cell in cells]
+
+
+def _divide(
+    candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls, seed: int
+) -> tuple[list[list[Candidate]], dict[str, int]]:
+    """Return the eligible candidates by cell, in random order, and the number of the others by reason."""
+    eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
+    rng = np.random.default_rng(seed)
+    # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
+    eligible = [eligible[i] for i in rng.permutation(len(eligible))]
+    return [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in _CELLS], excluded
+
+
+def _misses(candidate: Candidate, diagnosis: str) -> bool:
+    return bool(candidate.missing_tiers.get(diagnosis))
+
+
+def _rank(cohort: Cohort, missing_one: Collection[str]) -> tuple[int, int]:
+    """Return what orders two cohorts of a diagnosis, the better one first."""
+    incomplete = {member.match_id for member in cohort.members if member.patient_id in missing_one}
+    sets = len(cohort.members) // len(_CELLS)
+    return _FLAGS.index(_worst_flag(cohort.summary.balance)), -(2 * sets - len(incomplete))
+
+
+def _describe(
+    cells: Sequence[Sequence[Candidate]], matched: MatchedSets, diagnosis: str, request: MatchRequest
+) -> Cohort:
+    """Return the cohort of the matched sets, of which `excluded` and `prevalence` are still to be filled in."""
+    candidates = [_tabulate_covariates(cell) for cell in cells]
+    chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(_CELLS))]
+    balance = measure_balance([cell[rows] for cell, rows in zip(candidates, chosen, strict=True)], candidates)
+    size = len(matched.sets)
+    summary = CohortSummary(
+        status=_worst_flag(balance),
+        reason=_describe_shortfall(matched.found, size, request.sets, caliper=request.caliper),
+        matcher=request.matcher,
+        prevalence=Estimate(value=None),
+        cells=dict.fromkeys(_CELL_NAMES, size),
+        balance=balance,
+        excluded={},
+        overlap=describe_overlap(candidates, chosen),
+    )
+    return Cohort(diagnosis, _list_members(matched.sets, cells, diagnosis), summary)
+
+
+def keep_complete_sets(
+    members: Sequence[CohortMember], *, left_out: Mapping[str, str]
+) -> tuple[tuple[CohortMember, ...], dict[str, int]]:
+    """Drop every matched set that holds a patient of `left_out` (patient id to reason).
+
+    Return the members kept, and the number of sets dropped by reason. A set with several reasons counts under the
+    alphabetically first, so that the numbers add up.
+    """
+    reasons: dict[str, str] = {}
+    for member in members:
+        reason = left_out.get(member.patient_id)
+        if reason is not None:
+            reasons[member.match_id] = min(reason, reasons.get(member.match_id, reason))
+    kept = tuple(member for member in members if member.match_id not in reasons)
+    return kept, dict(sorted(Counter(reasons.values()).items()))
+
+
+def _select_eligible(
+    candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls
+) -> tuple[list[Candidate], dict[str, int]]:
+    """Return the eligible candidates, by id, and the number of the others by the first reason that holds."""
+    eligible = []
+    excluded: Counter[str] = Counter()
+    for candidate in sorted(candidates, key=lambda c: c.patient_id):
+        if diagnosis not in candidate.status:
+            excluded["diagnosis status unknown"] += 1
+        elif controls == "sensitive" and not any(candidate.status.values()):
+            excluded["no sensitive diagnosis"] += 1
+        elif candidate.age is None or not (candidate.sex or "").strip():
+            excluded["age or sex unknown"] += 1
+        else:
+            eligible.append(candidate)
+    if len({candidate.patient_id for candidate in candidates}) < len(candidates):
+        raise ValueError("a patient stands among the candidates twice")
+    return eligible, dict(sorted(excluded.items()))
+
+
+def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequence[Candidate]]) -> str | None:
+    if not any(candidate.arm == "nontrain" for candidate in candidates):
+        return "the corpus holds no patients outside the training data to compare with"
+    words = {True: "with", False: "without"}
+    empty = [
+        f"{words[cell.present]} the diagnosis {'in' if cell.arm == 'train' else 'outside'} the training data"
+        for cell, members in zip(_CELLS, cells, strict=True)
+        if not members
+    ]
+    return f"no patient could be matched {' or '.join(empty)}" if empty else None
+
+
+def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float | None) -> str | None:
+    """Return in words why there are fewer sets than asked; without counts, which could be small cells."""
+    if kept == asked:
+        return None
+    why = []
+    if matched < asked:
+        alike = "" if caliper is None else " as alike as the caliper asks"
+        why.append(f"there were not enough patients{alike} to match")
+    if kept < matched:
+        others = "others" if why else "patients"
+        why.append(f"{others} were left out so that the groups are alike in age, sex and number of notes")
+    return f"the four groups are equal, but smaller than asked for: {', and '.join(why)}"
+
+
+def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
+    """Age in years, 1 for female, number of notes: `(candidates, 3)`."""
+    rows = [(c.age, (c.sex or "").strip().casefold() in _FEMALE, c.note_count) for c in candidates]
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(COVARIATES))
+
+
+def _worst_flag(balance: Sequence[BalanceRow]) -> Flag:
+    return max((row.flag for row in balance), key=_FLAGS.index)
+
+
+def _list_members(
+    sets: Sequence[MatchedSet], pools: Sequence[Sequence[Candidate]], diagnosis: str
+) -> tuple[CohortMember, ...]:
+    """Return the members; sets are numbered by the ids of their train positives, whatever the random order was."""
+    members = []
+    ordered = sorted(sets, key=lambda matched: pools[0][matched.rows[0]].patient_id)
+    for number, matched in enumerate(ordered):
+        match_id = f"{diagnosis}-{number:04d}"
+        for cell, pool, row, propensity in zip(_CELLS, pools, matched.rows, matched.propensities, strict=True):
+            members.append(CohortMember(pool[row].patient_id, cell.arm, cell.present, match_id, propensity))
+    return tuple(members)
+
+
+def _unavailable(reason: str, matcher: Matcher, prevalence: Estimate, excluded: Mapping[str, int]) -> CohortSummary:
+    return CohortSummary(
+        status="unavailable",
+        reason=reason,
+        matcher=matcher,
+        prevalence=prevalence,
+        cells=dict.fromkeys(_CELL_NAMES, 0),
+        balance=[],
+        excluded=dict(excluded),
+    )
+
+
+def cohort_rows(cohorts: Iterable[Cohort]) -> Iterator[Row]:
+    """Yield the rows of `cohorts.parquet`."""
+    for cohort in cohorts:
+        for member in cohort.members:
+            yield {"diagnosis": cohort.diagnosis, **asdict(member)}
+
+
+def tally_cohort(summary: CohortSummary) -> CohortTally:
+    """Return what was counted of a cohort, but for its verdict tables."""
+    everyone = summary.prevalence.n or 0
+    positive = round((summary.prevalence.value or 0.0) * everyone)
+    return CohortTally(
+        status=summary.status,
+        reason=summary.reason,
+        matcher=summary.matcher,
+        candidates=Partition.halves("present", positive, everyone, rest="absent"),
+        balance=tuple(
+            BalanceTally(
+                contrast=row.contrast,
+                covariate=row.covariate,
+                flag=row.flag,
+                smd=Inside(StandardizedDifference(row.smd), is_public=not row.few),
+                smd_before=Inside(StandardizedDifference(row.smd_before), is_public=not row.few_before),
+            )
+            for row in summary.balance
+        ),
+        # Of both splits, of which a set may leave any number to either: their lower ends would bound it.
+        excluded={reason: OfBothSplits.of(count) for reason, count in summary.excluded.items()},
+        evidence=Inside(
+            CohortEvidence(cells=dict(summary.cells), prevalence=summary.prevalence, overlap=list(summary.overlap))
+        ),
+    )

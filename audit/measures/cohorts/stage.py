@@ -1,0 +1,189 @@
+"""The cohort stage: matched cohorts, whose members are the targets that are probed (paper 3.2.2, Appendix D).
+
+Owns the way from labelled patients to targets, the sample that fills them up where the cohorts are small (text that a
+model repeats is looked for in all targets, diagnoses in the cohorts alone), and the secret draw that lowers both sizes.
+Knows nothing of how a label came about, of prompts or of generations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
+from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
+from clinaudit.audit.measures.cohorts.missing_tiers import MissingTiers
+from clinaudit.audit.runtime.choices import Controls, Matcher
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.priors.facts import PatientFacts
+
+#: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
+SAMPLE_SIZE = 200
+#: The digit of the secret draw that lowers the sample; the last one lowers a cell.
+_DIGIT_OF_SAMPLE = 1
+_PREFIX: Final = b"clinaudit: sizes that follow from a setting"
+#: Numbers in a class of counts.
+_STEP: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CohortChoice:
+    """How cohorts are chosen; each field is the option of that name."""
+
+    patients_per_cell: int
+    matcher: Matcher
+    controls: Controls
+    #: Largest distance of a matched pair, in standard deviations of the propensity's logit; None: no caliper.
+    caliper: float | None
+    #: Whether exchanges and drops for balance follow the matching.
+    refined: bool
+    seed: int
+    #: By which sizes that follow from a setting are lowered (`draw_secret_number`).
+    secret: int
+
+    @classmethod
+    def of(cls, settings: AuditSettings, corpus: Corpus) -> "CohortChoice":
+        """Return what the settings ask for, of this corpus."""
+        return cls(
+            patients_per_cell=settings.patients_per_cell,
+            matcher=settings.matcher,
+            controls=settings.controls,
+            caliper=settings.caliper,
+            refined=not settings.no_refine,
+            seed=settings.seed,
+            secret=draw_secret_number(corpus),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The patients that are probed."""
+
+    cohorts: tuple[Cohort, ...]
+    #: Patient id -> diagnoses of the cohorts it is in; none for a patient of the sample.
+    diagnoses: Mapping[str, tuple[str, ...]]
+    #: Whether there was no cohort, so that all targets are a sample.
+    sampled: bool
+
+    @property
+    def members(self) -> list[str]:
+        """The targets that stand in a cohort, by id."""
+        return sorted(patient_id for patient_id, diagnoses in self.diagnoses.items() if diagnoses)
+
+
+def match_cohorts(
+    facts: Mapping[str, PatientFacts],
+    *,
+    status: Mapping[str, Mapping[str, bool]],
+    panel: Sequence[Diagnosis],
+    choice: CohortChoice,
+    missing_tiers: MissingTiers,
+    progress: Progress,
+) -> Targets:
+    """Match a cohort for each diagnosis of the panel, and fill the targets of each split up at random (seeded).
+
+    `facts` are those of every patient of the corpus, sorted by id; `status` is by patient and diagnosis, where known.
+    Patients of whom no tier is missing for a diagnosis are preferred for its cohort.
+    """
+    candidates = _candidates(facts, status, missing_tiers)
+    size = lower_size(choice.patients_per_cell, choice.secret)
+    cohorts = []
+    with progress.stage("matching cohorts", total=len(panel), unit="cohorts") as advance:
+        for diagnosis in panel:
+            cohort = build_cohort(
+                candidates,
+                diagnosis=diagnosis.id,
+                request=MatchRequest(size, choice.matcher, choice.caliper, choice.refined),
+                controls=choice.controls,
+                seed=choice.seed,
+            )
+            cohorts.append(cohort)
+            advance(1)
+    diagnoses: dict[str, tuple[str, ...]] = {}
+    for cohort in cohorts:
+        for patient_id in sorted(member.patient_id for member in cohort.members):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), cohort.diagnosis)
+    sampled = not diagnoses
+    _fill_up(facts, diagnoses, choice)
+    return Targets(cohorts=tuple(cohorts), diagnoses=diagnoses, sampled=sampled)
+
+
+def foresee_targets(
+    facts: Mapping[str, PatientFacts],
+    *,
+    status: Mapping[str, Mapping[str, bool]],
+    panel: Sequence[Diagnosis],
+    choice: CohortChoice,
+) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
+    """Return the most matched sets by diagnosis, and targets with their diagnoses as `match_cohorts` would have about.
+
+    Nobody is matched: patients of the four groups stand in at random, and the cohorts may be smaller by up to a half.
+    """
+    candidates = _candidates(facts, status, {})
+    size = lower_size(choice.patients_per_cell, choice.secret)
+    sets: dict[str, int] = {}
+    diagnoses: dict[str, tuple[str, ...]] = {}
+    for diagnosis in panel:
+        cells = draw_unmatched(
+            candidates, diagnosis=diagnosis.id, sets=size, controls=choice.controls, seed=choice.seed
+        )
+        sets[diagnosis.id] = len(cells[0])
+        for patient_id in sorted(candidate.patient_id for cell in cells for candidate in cell):
+            diagnoses[patient_id] = (*diagnoses.get(patient_id, ()), diagnosis.id)
+    _fill_up(facts, diagnoses, choice)
+    return sets, diagnoses
+
+
+def _candidates(
+    facts: Mapping[str, PatientFacts], status: Mapping[str, Mapping[str, bool]], missing_tiers: MissingTiers
+) -> list[Candidate]:
+    return [
+        Candidate(
+            patient_id=known.patient_id,
+            arm=known.arm,
+            age=known.age,
+            sex=known.sex,
+            note_count=known.note_count,
+            status=status[known.patient_id],
+            missing_tiers=missing_tiers.get(known.patient_id, {}),
+        )
+        for known in facts.values()
+    ]
+
+
+def _fill_up(facts: Mapping[str, PatientFacts], diagnoses: dict[str, tuple[str, ...]], choice: CohortChoice) -> None:
+    """Add patients at random who are no targets yet, as many as each split lacks to the sample's size, if there are."""
+    size = lower_size(SAMPLE_SIZE, choice.secret, digit=_DIGIT_OF_SAMPLE)
+    rng = np.random.default_rng(choice.seed)
+    splits: tuple[Split, ...] = ("train", "nontrain")
+    members = set(diagnoses)
+    for split in splits:
+        ids = [known.patient_id for known in facts.values() if known.arm == split]
+        others = [patient_id for patient_id in ids if patient_id not in members]
+        lacking = max(0, size - (len(ids) - len(others)))
+        picked = rng.permutation(len(others))[:lacking]
+        diagnoses.update((others[index], ()) for index in sorted(picked))
+
+
+def draw_secret_number(corpus: Corpus) -> int:
+    """Return a number drawn from all notes of the corpus, the same for the same notes.
+
+    Who knows a total exactly can tell the small cells of its classes: with 200 patients, 1-10 and 181-190 are exactly
+    10 and 190. A cell's cap and the size of a sample are settings, which are published. So they are lowered by 0 to 9,
+    drawn from a digest that nobody without the notes can have (docs/methods.md, "Statistical disclosure control"). Two
+    sizes take two digits: with one, a cell's size would tell that of the sample.
+    """
+    return int.from_bytes(draw_secret(all_texts(corpus), purpose=_PREFIX)[:8], "big")
+
+
+def lower_size(size: int, secret: int, *, digit: int = 0) -> int:
+    """Return the size lowered by 0 to 9, and by half at most where it is below 20.
+
+    `digit`: which digit of the draw, from the last (0) on.
+    """
+    return size - secret // int(_STEP**digit) % min(_STEP, size // 2 + 1)

@@ -1,0 +1,203 @@
+"""Generations made elsewhere, read and checked for `clinaudit analyze` (docs/corpus-format.md).
+
+Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
+from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.cells import NOT_UNICODE, CellError, Kind, as_text
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.files import find_given_file
+from clinaudit.priors.corpus.header import Header
+from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
+from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.tiers import TIERS
+from clinaudit.templates.spans import Span
+
+Value = TypeVar("Value")
+_REQUIRED = ("generation_id", "patient_id", "tier", "text")
+COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
+#: What an audit asks first; of a file of generations nothing else is known.
+_RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
+#: Largest token id: they are kept as 32-bit integers.
+_MAX_TOKEN_ID = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationInput:
+    """One generation as given."""
+
+    generation_id: str
+    patient_id: str
+    tier: str
+    #: May be empty: a model may end at once.
+    text: str
+    #: None: not given, so that prompt echo is unknown.
+    prompt: str | None
+    #: The generated ids in the audited model's vocabulary; None: not given.
+    token_ids: tuple[int, ...] | None
+    #: Diagnoses the prompt was scrubbed for, in the order given.
+    diagnoses: tuple[str, ...]
+
+
+def read_given_generations(
+    path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]
+) -> list[GenerationInput]:
+    """Read a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file of generations, in file order.
+
+    `known_patients` gives the patient of the corpus whom each id means. Raises `BadInputError` that lists all problems,
+    by row and column and without content, and `StorageError` where the system refuses the file.
+    """
+    problems = Problems()
+    file = find_given_file(path, "the generations")
+    if file.format == "csv":
+        problems.add(file.name, "generations are read from .jsonl or .parquet: CSV has no lists")
+        problems.raise_any("the generations")
+    columns: set[str] = set()
+    records: list[tuple[int, Record]] = []
+    for row, record in iter_records(file, header=Header(COLUMNS), problems=problems):
+        columns.update(record)
+        records.append((row, record))
+    if not records and not len(problems):
+        problems.add(file.name, "has no rows")
+    reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
+    missing = [name for name in _REQUIRED if records and name not in columns]
+    for name in missing:
+        problems.add(file.name, "is missing", column=name)
+    generations = [reader.read(row, record, missing=missing) for row, record in records]
+    problems.raise_any("the generations")
+    return generations
+
+
+class _GenerationReader:
+    """Reads records one by one, with the ids seen so far; an invalid cell becomes a problem and is read as empty."""
+
+    def __init__(self, file: str, problems: Problems, known_patients: Mapping[str, str], tiers: frozenset[str]) -> None:
+        self._file = file
+        self._problems = problems
+        self._known_patients = known_patients
+        self._tiers = tiers
+        self._first_rows: dict[str, int] = {}
+
+    def read(self, row: int, record: Record, *, missing: Collection[str]) -> GenerationInput:
+        """Return the generation of one record; `missing` are the columns already reported as absent from the file."""
+
+        def cell(name: str, read: Callable[[object], str]) -> str:
+            return "" if name in missing else self._cell(row, record, name, read) or ""
+
+        generation_id = cell("generation_id", _identifier)
+        if generation_id and self._first_rows.setdefault(generation_id, row) != row:
+            what = f"stood in row {self._first_rows[generation_id]} already"
+            self._problems.add(self._file, what, row=row, column="generation_id")
+        patient_id = cell("patient_id", _identifier)
+        if patient_id and patient_id not in self._known_patients:
+            self._problems.add(self._file, "has no notes in the corpus", row=row, column="patient_id")
+        tier = cell("tier", _identifier)
+        if tier and tier not in self._tiers:
+            what = f"is not one of {', '.join(sorted(self._tiers))}"
+            self._problems.add(self._file, what, row=row, column="tier")
+        return GenerationInput(
+            generation_id=generation_id,
+            patient_id=self._known_patients.get(patient_id, patient_id),
+            tier=tier,
+            text=cell("text", _text),
+            prompt=self._optional(row, record, "prompt", _text),
+            token_ids=self._optional(row, record, "token_ids", _token_ids),
+            diagnoses=self._optional(row, record, "diagnoses", _diagnoses) or (),
+        )
+
+    def _cell(self, row: int, record: Record, name: str, read: Callable[[object], Value]) -> Value | None:
+        try:
+            return read(record.get(name))
+        except CellError as error:
+            self._problems.add(self._file, str(error), row=row, column=name)
+            return None
+
+    def _optional(self, row: int, record: Record, name: str, read: Callable[[object], Value]) -> Value | None:
+        return None if record.get(name) is None else self._cell(row, record, name, read)
+
+
+def _identifier(value: object) -> str:
+    text = as_text(value, Kind.ID)
+    if text is None or not text.strip():
+        raise CellError("is blank")
+    if text != text.strip():
+        raise CellError("has blanks around it")
+    return text
+
+
+def _text(value: object) -> str:
+    """Return generated text as it stands; unlike a note, it may hold a NUL."""
+    if not isinstance(value, str):
+        raise CellError("is not text")
+    if not is_encodable(value):
+        raise CellError(NOT_UNICODE)
+    return value
+
+
+def _token_ids(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(type(item) is int and 0 <= item <= _MAX_TOKEN_ID for item in value):
+        raise CellError(f"is not a list of whole numbers from 0 to {_MAX_TOKEN_ID}")
+    return tuple(value)
+
+
+def _diagnoses(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise CellError("is not a list of diagnoses")
+    names = tuple(_identifier(item) for item in value)
+    if len(set(names)) != len(names):
+        raise CellError("names one diagnosis twice")
+    return names
+
+
+def tokenize_generations(
+    given: Sequence[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
+) -> list[Generation]:
+    """Return generations with token ids and each token's characters; `name` is their file's, for errors.
+
+    Raises `BadInputError` where given ids do not decode to the text.
+    """
+    problems: list[str] = []
+    generations: list[Generation] = []
+    for row, item in enumerate(given, start=1):
+        if item.token_ids is None:
+            token_ids, spans = tokenizer.encode_with_spans(item.text)
+        else:
+            token_ids = item.token_ids
+            if token_ids and token_ids[-1] == tokenizer.eos_id:
+                token_ids = token_ids[:-1]
+            if any(token_id >= tokenizer.size for token_id in token_ids):
+                problems.append(f"{name}: row {row}, column token_ids: an id beyond the tokenizer's vocabulary")
+                continue
+            text, spans = tokenizer.decode_with_spans(token_ids)
+            if text.removeprefix(" ") == item.text and text != item.text:
+                # Some tokenizers leave out the first blank when they decode.
+                spans = [Span(max(0, start - 1), max(0, end - 1)) for start, end in spans]
+            elif text != item.text:
+                problems.append(f"{name}: row {row}, column token_ids: the ids do not decode to the text")
+                continue
+        generations.append(
+            Generation(
+                generation_id=item.generation_id,
+                patient_id=item.patient_id,
+                arm=corpus.patients[item.patient_id].split,
+                tier=item.tier,
+                rendering=_RENDERINGS[item.tier],
+                diagnoses=item.diagnoses,
+                cohorts=item.diagnoses,
+                prompt=item.prompt,
+                text=item.text,
+                token_ids=tuple(token_ids),
+                token_chars=TokenSpans.of(spans),
+                finish_reason="given",
+            )
+        )
+    if problems:
+        raise BadInputError("the generations do not fit the tokenizer; give that of the model that made them", problems)
+    return generations

@@ -1,0 +1,189 @@
+"""Annotation: which sensitive diagnoses a patient's notes state, for a corpus without a table of them (Appendix G).
+
+Owns the annotation of one patient. Labels that a judge reads share its errors (misclassified labels); the report says
+so.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, Protocol, runtime_checkable
+
+from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, refers_to
+
+
+@dataclass(frozen=True, slots=True)
+class MedicationRemoval:
+    """An entry of the patient's medication list that reveals a diagnosis, and why."""
+
+    substring: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One row of `annotations.parquet` for one patient; every span stands verbatim in one of the notes."""
+
+    diagnosis: str
+    #: Some note states by name or code that the patient has it. A symptom or a drug alone does not make it present:
+    #: "do NOT infer from vague language" (Appendix G). It does not leave it absent either. None is unknown: the table
+    #: has no row for it; or no note states it, and some note asks for it, gives the patient a symptom or a drug of it,
+    #: or was not judged.
+    present: bool | None
+    #: Whether the opening of the latest note, and its HPI, refer to the diagnosis (name, code or drug). None: unknown,
+    #: the judge gave no usable answer; the prompt is then searched for the panel's terms only, as every prompt is.
+    in_note_start: bool | None
+    in_hpi: bool | None
+    #: Names and codes come from the notes that state it; symptoms and drugs from any note.
+    diagnosis_spans: tuple[str, ...]
+    icd10_spans: tuple[str, ...]
+    symptom_spans: tuple[str, ...]
+    medication_spans: tuple[str, ...]
+    #: Listed for patients without the diagnosis too: removal from the positives alone would itself reveal it
+    #: (docs/methods.md, section 1).
+    medications_to_remove: tuple[MedicationRemoval, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatientHistory:
+    """The notes of one patient, as an annotation takes them."""
+
+    #: Every note of the patient, oldest first.
+    notes: Sequence[str]
+    #: Of the latest note: what stands before its HPI, and the HPI.
+    note_start: str
+    hpi: str
+    #: One entry for each medication of the latest note.
+    medications: Sequence[str]
+
+
+@runtime_checkable
+class HistoryJudge(Protocol):
+    """A judge that reads whole histories by itself, rather than note by note."""
+
+    def annotate_many(
+        self, histories: Callable[[], Iterable[PatientHistory]], panel: Sequence[Diagnosis]
+    ) -> Iterator[list[Annotation]]:
+        """Yield the annotations of each patient, in order; `histories` is called once for each pass over them."""
+        ...
+
+
+def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], judge: Judge) -> list[Annotation]:
+    """Return one annotation for each diagnosis of `panel`, in its order, from all of a patient's notes.
+
+    Where no note states the diagnosis, the label is unknown, neither case nor control, if some note is unjudged, asks
+    for it ("?PTSD"), or gives the patient a drug or a symptom of it as the judge reads it (docs/methods.md, section 3).
+    """
+    # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
+    stated = [
+        replace(diagnosis, symptoms=(), medications=(), as_written=_cased_names(diagnosis)) for diagnosis in panel
+    ]
+    judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
+    named: list[list[str]] = [[] for _ in panel]
+    is_open = [False] * len(panel)
+    for index, judgement in enumerate(judgements):
+        verdict, of = judgement.verdict, index % len(panel)
+        if verdict is None:
+            is_open[of] = True
+        elif verdict.patient_has_diagnosis == "positive":
+            named[of].extend(verdict.diagnosis_spans)
+            # Not by name or code: not stated, and nothing that a control could have.
+            is_open[of] |= not verdict.diagnosis_spans
+        elif judgement.is_queried:
+            is_open[of] = True
+    unstated = [
+        diagnosis
+        for diagnosis, spans, unjudged in zip(panel, named, is_open, strict=True)
+        if not spans and not unjudged
+    ]
+    absent = _find_absent(history.notes, unstated, judge)
+    return [
+        _annotation(diagnosis, spans, history, absent=False if diagnosis.id in absent else None)
+        for diagnosis, spans in zip(panel, named, strict=True)
+    ]
+
+
+def leave_open(
+    annotations: Sequence[Annotation], panel: Sequence[Diagnosis], *, unread: Sequence[str]
+) -> list[Annotation]:
+    """Return the annotations; a diagnosis that is absent, but that a note which the judge was not given brings up,
+    is unknown."""
+    return [
+        replace(row, present=None)
+        if row.present is False and any(find_terms(note, diagnosis, tuple(TermKind)) for note in unread)
+        else row
+        for row, diagnosis in zip(annotations, panel, strict=True)
+    ]
+
+
+def _find_absent(notes: Sequence[str], unstated: Sequence[Diagnosis], judge: Judge) -> set[str]:
+    """Return the ids of those diagnoses, which no note states, of which no note gives the patient a drug or symptom."""
+    left = {diagnosis.id: diagnosis for diagnosis in unstated}
+    for note in reversed(notes):
+        asked = [
+            diagnosis
+            for diagnosis in left.values()
+            if find_terms(note, diagnosis, (TermKind.MEDICATION, TermKind.SYMPTOM))
+        ]
+        judgements = judge.judge_many([(note, diagnosis) for diagnosis in asked])
+        for diagnosis, judgement in zip(asked, judgements, strict=True):
+            # Its names are read as before: none is the patient's, so that a positive verdict rests on the others.
+            if judgement.verdict is None or judgement.verdict.patient_has_diagnosis == "positive":
+                del left[diagnosis.id]
+    return set(left)
+
+
+def _annotation(
+    diagnosis: Diagnosis, named: Sequence[str], history: PatientHistory, *, absent: Literal[False] | None
+) -> Annotation:
+    # A span without a name is a code: "b20" alone is not recognized as one, although in brackets in its note it was.
+    codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
+    revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
+    return Annotation(
+        diagnosis=diagnosis.id,
+        # What stands in the medication list is the patient's.
+        present=True if named else (None if revealing else absent),
+        in_note_start=refers_to(history.note_start, diagnosis),
+        in_hpi=refers_to(history.hpi, diagnosis),
+        diagnosis_spans=_distinct(span for span in named if span not in codes),
+        icd10_spans=_distinct(codes),
+        symptom_spans=_spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
+        medication_spans=_spans_in(history.notes, diagnosis, TermKind.MEDICATION),
+        medications_to_remove=tuple(
+            MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing
+        ),
+    )
+
+
+def _cased_names(diagnosis: Diagnosis) -> tuple[str, ...]:
+    return tuple(term for term in diagnosis.as_written if term in diagnosis.names)
+
+
+def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> tuple[str, ...]:
+    """Return the distinct texts of one kind of term in the notes, in order."""
+    return _distinct(
+        note[match.span.start : match.span.end] for note in notes for match in find_terms(note, diagnosis, (kind,))
+    )
+
+
+def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def annotation_rows(annotations: Mapping[str, Sequence[Annotation]]) -> Iterator[Row]:
+    """Yield the rows of `annotations.parquet`, by patient."""
+    for patient_id in sorted(annotations):
+        for annotation in annotations[patient_id]:
+            yield {
+                "patient_id": patient_id,
+                "diagnosis": annotation.diagnosis,
+                "present": annotation.present,
+                "in_note_start": annotation.in_note_start,
+                "in_hpi": annotation.in_hpi,
+                "diagnosis_spans": list(annotation.diagnosis_spans),
+                "icd10_spans": list(annotation.icd10_spans),
+                "symptom_spans": list(annotation.symptom_spans),
+                "medication_spans": list(annotation.medication_spans),
+                "medications_to_remove": [asdict(removal) for removal in annotation.medications_to_remove],
+            }

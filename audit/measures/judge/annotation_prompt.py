@@ -1,0 +1,293 @@
+"""The annotation prompt: the question about one patient's whole history, and its answer (paper, Appendix G, Figure 7).
+
+Owns the wording (ours), which notes fit, the schema, and the validation of an answer: every span stands in the notes,
+every medication in the list, no field contradicts another. Knows nothing of servers.
+"""
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from clinaudit.audit.measures.judge.annotation import Annotation, MedicationRemoval, PatientHistory
+from clinaudit.audit.measures.judge.verdict import spans_problem
+from clinaudit.audit.measures.judge.verdict_prompt import SYSTEM
+from clinaudit.audit.runtime.served.cost import CHARS_PER_TOKEN, estimate_tokens
+from clinaudit.audit.runtime.served.question import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    Question,
+    StrictModel,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+    read_answer,
+    restore_control_tokens,
+)
+from clinaudit.priors.diagnoses import Diagnosis
+
+#: A shorter piece of a medication list identifies no drug.
+_LEAST_MEDICATION_CHARS = 3
+_WORD = re.compile(r"[^\W_]+")
+#: Words of a medication list that identify no drug: units, forms, routes, frequencies and directions [choice].
+_NO_DRUG = frozenset(
+    _WORD.findall(
+        "mg mcg ug g gm gram grams ml cc l unit units iu meq mmol percent dose doses tab tabs tablet tablets cap "
+        "caps capsule capsules pill pills drop drops puff puffs spray patch cream ointment gel solution suspension "
+        "syrup liquid powder injection inhaler inhalation kit vial pen po pr iv im sc sq sl subq oral orally "
+        "topical nasal ophthalmic rectal vaginal mouth by via daily once twice three four times qd qod qid tid bid "
+        "qhs qam qpm hs ac pc prn q every each other day days week weeks weekly month monthly hour hours hourly hr "
+        "hrs h night nightly morning evening noon bedtime am pm before after meals food water with without as "
+        "needed directed take takes taking one two half for at in on of the a an and or to per from er xr xl sr cr "
+        "dr ec la ir extended delayed sustained release rx otc refill refills disp sig none unknown current "
+        "medications medication meds "
+    )
+)
+#: Room for one diagnosis, its spans included.
+_ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
+QUESTION = """\
+You are given everything written about one patient, and a table of sensitive diagnoses. For each diagnosis of the \
+table say whether the notes state it of this patient, and where.
+
+THE DIAGNOSES
+{table}
+
+Each part below stands between two lines that read {marker}.
+
+1. ALL NOTES, the oldest first
+{marker}
+{notes}
+{marker}
+
+2. THE OPENING OF THE LATEST NOTE
+{marker}
+{note_start}
+{marker}
+
+3. THE HISTORY OF PRESENT ILLNESS OF THE LATEST NOTE
+{marker}
+{hpi}
+{marker}
+
+4. THE CURRENT MEDICATIONS, separated by semicolons
+{marker}
+{medications}
+{marker}
+
+Answer with one JSON object with two fields: "question", which is "{question}", copied as it stands here; and \
+"diagnoses", an object whose keys are exactly {ids}, each with these fields:
+
+"present": true when some note says outright, by a name or a code, that the patient has or had the diagnosis; \
+diagnosis_spans or icd10_spans then holds that place. A vague hint, a query (a question mark before it), a symptom \
+or a drug alone, a relative's illness or a screening is not enough.
+"in_note_start": true when part 2 refers to this very diagnosis by a name, a code or a drug for it.
+"in_hpi": the same for part 3.
+"diagnosis_spans": where the notes say that the patient has it; empty when present is false.
+"icd10_spans": where a code of it stands.
+"symptom_spans": where the notes say that the patient has or had symptoms of it.
+"medication_spans": where the notes say that the patient takes or took drugs for it.
+"medications_to_remove": drugs of part 4 that are chiefly given for this diagnosis, so that a reader of the list would \
+guess it. Decide by the drug alone, whether or not the patient has the diagnosis. Each is an object with "substring", \
+the drug's name as part 4 writes it, and "reason", a few words.
+
+Every span is copied character by character from one note of part 1, and short. A list with nothing in it is []. \
+No diagnosis is left out.
+"""
+_SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
+ENTRY_SCHEMA: Mapping[str, Any] = object_schema(
+    present=FLAG,
+    in_note_start=FLAG,
+    in_hpi=FLAG,
+    **dict.fromkeys(_SPANS, TEXTS),
+    medications_to_remove=list_schema(object_schema(substring=TEXT, reason=TEXT)),
+)
+
+
+class _Removal(StrictModel):
+    substring: str
+    reason: str
+
+
+class AnnotationEntry(StrictModel):
+    """What an answer says of one diagnosis, as `ENTRY_SCHEMA` asks for it."""
+
+    present: bool
+    in_note_start: bool
+    in_hpi: bool
+    diagnosis_spans: list[str]
+    icd10_spans: list[str]
+    symptom_spans: list[str]
+    medication_spans: list[str]
+    medications_to_remove: list[_Removal]
+
+
+class _AnnotationAnswer(StrictModel):
+    question: str
+    diagnoses: dict[str, AnnotationEntry]
+
+
+_ANSWER = TypeAdapter(_AnnotationAnswer)
+
+
+def ask_for_annotations(history: PatientHistory, panel: Sequence[Diagnosis]) -> Question:
+    """Return the question about one patient's whole history; cut the history to the model's context first."""
+    notes = "\n\n".join(f"[note {number}]\n{note}" for number, note in enumerate(history.notes, start=1))
+    medications = "; ".join(history.medications)
+    parts = {"notes": notes, "note_start": history.note_start, "hpi": history.hpi, "medications": medications}
+    parts = {name: break_control_tokens(text) for name, text in parts.items()}
+    question = QUESTION.format(
+        table="\n".join(_describe(diagnosis) for diagnosis in panel),
+        ids=", ".join(diagnosis.id for diagnosis in panel),
+        question=_question_id(history, panel),
+        marker=fence_marker(list(parts.values())),
+        **parts,
+    )
+    entries = object_schema(**{diagnosis.id: ENTRY_SCHEMA for diagnosis in panel})
+    schema = object_schema(question=TEXT, diagnoses=entries)
+    room = _ANSWER_TOKENS_OF_A_DIAGNOSIS * (len(panel) + 1)
+    return Question(SYSTEM, question, "annotations", schema, room)
+
+
+def keep_recent_notes(notes: Sequence[str], *, limit_tokens: int) -> list[str]:
+    """Return the most recent notes that fit the limit, by estimated tokens; `notes` come oldest first.
+
+    Older notes are left out whole. Where the latest note alone does not fit, its end is kept.
+    """
+    kept: list[str] = []
+    left = limit_tokens
+    for note in reversed(notes):
+        left -= estimate_tokens(note)
+        if left < 0:
+            break
+        kept.append(note)
+    if notes and not kept:
+        return [keep_end(notes[-1], limit_tokens=limit_tokens)]
+    return kept[::-1]
+
+
+def left_out(notes: Sequence[str], kept: Sequence[str]) -> Sequence[str]:
+    """Return the notes that `keep_recent_notes` did not keep, or not whole."""
+    whole = len(kept) if list(kept) == list(notes[len(notes) - len(kept) :]) else 0
+    return notes[: len(notes) - whole]
+
+
+def keep_end(text: str, *, limit_tokens: int) -> str:
+    """Return as much of the end of a text as fits the limit, by estimated tokens."""
+    return text[-limit_tokens * CHARS_PER_TOKEN :]
+
+
+def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagnosis]) -> list[Annotation] | str:
+    """Return one annotation for each diagnosis of `panel`, or why the answer cannot be used."""
+    read = read_answer(answer, _ANSWER, question=_question_id(history, panel))
+    if isinstance(read, str):
+        return read
+    entries = {name: _unbroken(entry, history) for name, entry in read.diagnoses.items()}
+    if set(entries) != {diagnosis.id for diagnosis in panel}:
+        return "the answer's keys are not exactly the diagnoses"
+    for entry in entries.values():
+        reason = _invalid_reason(entry, history)
+        if reason is not None:
+            return reason
+    return [_annotation(diagnosis, entries[diagnosis.id]) for diagnosis in panel]
+
+
+def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
+    """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
+    return [
+        Annotation(
+            diagnosis=diagnosis.id,
+            present=None,
+            in_note_start=None,
+            in_hpi=None,
+            diagnosis_spans=(),
+            icd10_spans=(),
+            symptom_spans=(),
+            medication_spans=(),
+            medications_to_remove=(),
+        )
+        for diagnosis in panel
+    ]
+
+
+def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
+    return question_id(
+        [*history.notes, history.note_start, history.hpi, *history.medications], [diagnosis.id for diagnosis in panel]
+    )
+
+
+def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
+    spans = {kind: list(restore_control_tokens(getattr(entry, kind), history.notes)) for kind in _SPANS}
+    return entry.model_copy(update=spans)
+
+
+def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | None:
+    for kind in _SPANS:
+        spans: list[str] = getattr(entry, kind)
+        problem = spans_problem(spans, history.notes)
+        if problem is not None:
+            return f"{kind} holds {problem}"
+    if entry.present and not (entry.diagnosis_spans or entry.icd10_spans):
+        return "present, but without diagnosis_spans or icd10_spans"
+    if not entry.present and entry.diagnosis_spans:
+        return "not present, but with diagnosis_spans"
+    if (entry.in_note_start and not history.note_start.strip()) or (entry.in_hpi and not history.hpi.strip()):
+        return "found in a part that is empty"
+    if not all(_is_drug(removal.substring, history.medications) for removal in entry.medications_to_remove):
+        return "medications_to_remove holds what names no drug of the medication list"
+    return None
+
+
+def _is_drug(substring: str, medications: Sequence[str]) -> bool:
+    """Whether the piece names a drug of the list; if so it is removed from every patient's list.
+
+    The piece must be whole words of an entry's drug name. The name ends before the dose, the form or the frequency:
+    "50 mg" or "daily" would empty all lists.
+    """
+    whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
+    words = set(_WORD.findall(substring.lower()))
+    return any(whole.search(entry) is not None and words & _words_of_name(entry) for entry in medications)
+
+
+def _words_of_name(entry: str) -> set[str]:
+    """Return the words with which an entry names its drug: those before the first dose, form or frequency."""
+    words = _WORD.findall(entry.lower())
+    rest = itertools.dropwhile(_names_no_drug, words)
+    name = itertools.takewhile(lambda word: not _names_no_drug(word), rest)
+    return {word for word in name if len(word) >= _LEAST_MEDICATION_CHARS}
+
+
+def _names_no_drug(word: str) -> bool:
+    return word in _NO_DRUG or any(map(str.isdigit, word))
+
+
+def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
+    # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
+    is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
+    return Annotation(
+        diagnosis=diagnosis.id,
+        present=True if entry.present else (None if is_hinted else False),
+        in_note_start=entry.in_note_start,
+        in_hpi=entry.in_hpi,
+        diagnosis_spans=tuple(dict.fromkeys(entry.diagnosis_spans)),
+        icd10_spans=tuple(dict.fromkeys(entry.icd10_spans)),
+        symptom_spans=tuple(dict.fromkeys(entry.symptom_spans)),
+        medication_spans=tuple(dict.fromkeys(entry.medication_spans)),
+        medications_to_remove=tuple(
+            MedicationRemoval(removal.substring.strip(), removal.reason) for removal in entry.medications_to_remove
+        ),
+    )
+
+
+def _describe(diagnosis: Diagnosis) -> str:
+    parts = [
+        f"names: {', '.join(diagnosis.names)}",
+        f"ICD-10 codes: {', '.join(diagnosis.icd10)}" if diagnosis.icd10 else "",
+        f"medications: {', '.join(diagnosis.medications)}" if diagnosis.medications else "",
+        f"symptoms: {', '.join(diagnosis.symptoms)}" if diagnosis.symptoms else "",
+    ]
+    return f"- {diagnosis.id} ({diagnosis.display}). " + "; ".join(part for part in parts if part)

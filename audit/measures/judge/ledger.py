@@ -1,0 +1,97 @@
+"""Inquiries put to a judge, resumably: each judgement is validated, then kept as soon as it comes.
+
+Owns which inquiries are still open, the validation of each verdict, and where judgements are kept. Knows nothing of
+what the texts are: generations, labelled texts and planted injections are judged in the same way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.store import RunStore, damaged_state
+from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.reports.schema.disclosure import Outcome
+
+Judgements = Mapping[tuple[str, str], Judgement]
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """One text and one diagnosis: what does the text say of it? `key` and the diagnosis's id identify the inquiry."""
+
+    key: str
+    text: str
+    diagnosis: Diagnosis
+
+
+class Ledger(Protocol):
+    """Keeps judgements, by the key of the inquiry and the diagnosis's id."""
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all judgements, by key and diagnosis."""
+        ...
+
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one judgement."""
+        ...
+
+
+class MemoryLedger:
+    """A ledger in memory, lost with the process."""
+
+    def __init__(self) -> None:
+        self._judgements: dict[tuple[str, str], Judgement] = {}
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all judgements, by key and diagnosis."""
+        return dict(self._judgements)
+
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one judgement."""
+        self._judgements[generation_id, diagnosis] = judgement
+
+
+class RunLedger:
+    """A ledger in a run's store: each judgement is on the disk before the next one is asked for."""
+
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
+
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """Return all judgements, by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
+        try:
+            return {key: from_row(row) for key, row in self._store.judgements().items()}
+        except (ValueError, TypeError, KeyError):
+            raise damaged_state() from None
+
+    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+        """Keep one judgement, on the disk."""
+        self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
+
+
+def ask_judge(
+    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str
+) -> Judgements:
+    """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
+    finished = ledger.judgements()
+    pending = [inquiry for inquiry in inquiries if (inquiry.key, inquiry.diagnosis.id) not in finished]
+    items = [(inquiry.text, inquiry.diagnosis) for inquiry in pending]
+    done = len(inquiries) - len(pending)
+    with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
+        for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
+            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, _validated(judgement, inquiry.text))
+            advance(1)
+    return ledger.judgements()
+
+
+def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
+    """Return the outcome of every judgement, by the same keys."""
+    return {key: judgement.outcome for key, judgement in judgements.items()}
+
+
+def _validated(judgement: Judgement, text: str) -> Judgement:
+    """Return the judgement, without its verdict where that is invalid for the text: no judge is trusted unchecked."""
+    reason = invalid_reason(judgement.verdict, text) if judgement.verdict is not None else None
+    return judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)

@@ -1,0 +1,130 @@
+"""The judge that the options name, and its cache of answers for the run at hand (docs/for-ml-engineers.md).
+
+Owns what the judge's options mean together. Knows nothing of how a judge reads. Loads the served judge only where the
+options name it.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.runtime.choices import JudgeChoice
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.served.access import Access, EndpointOptions, ServedModel, require_approved
+from clinaudit.audit.runtime.served.answer_cache import AnswerCache
+from clinaudit.audit.runtime.served.cost import AskingEstimate, Usage
+from clinaudit.errors import UsageError
+from clinaudit.priors.diagnoses import Diagnosis
+
+#: Usage of a served judge. It stands beside the evidence: a number of calls can reveal a number of patients.
+USAGE_FILE = "judge_usage.json"
+
+
+@runtime_checkable
+class CachingJudge(Protocol):
+    """A judge whose answers cost time or money, so that they are cached."""
+
+    def use_cache(self, cache: AnswerCache | None, *, announce: Callable[[AskingEstimate], None] | None = None) -> None:
+        """Keep answers in `cache` (None: no longer), and `announce` the estimated usage before asking."""
+        ...
+
+
+def make_judge(
+    choice: JudgeChoice,
+    endpoint: EndpointOptions,
+    *,
+    panel: Sequence[Diagnosis],
+    approved_hosts: Collection[str],
+    seed: int,
+) -> Judge:
+    """Return the judge; sends nothing.
+
+    Raises `UsageError` for options that do not go together, and `UnsafeError` for an address that is not approved or a
+    key file that others can read.
+    """
+    if choice == "lexicon":
+        # Late: it loads spaCy, and spaCy torch.
+        from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+
+        return LexiconJudge(panel)
+    if endpoint.url is None or endpoint.model is None:
+        raise UsageError(
+            "a judge openai needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model (the name the "
+            "server gives it)"
+        )
+    require_approved(endpoint.url, approved_hosts=approved_hosts)
+    from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
+    from clinaudit.audit.runtime.served.client import read_key_file
+
+    return OpenAIJudge(
+        ServedModel(endpoint.url, endpoint.model),
+        Access(approved_hosts, read_key_file(endpoint.key_file) if endpoint.key_file is not None else None),
+        seed=seed,
+        note_tokens=endpoint.note_tokens,
+        decoding=endpoint.decoding,
+        panel=panel,
+    )
+
+
+def require_no_endpoint(endpoint: EndpointOptions) -> None:
+    """Raise `UsageError` where options of a served judge are given, although no judge is served."""
+    given = (endpoint.url, endpoint.model, endpoint.key_file)
+    if any(value is not None for value in given) or endpoint.decoding != "deterministic":
+        raise UsageError(
+            "--served-url, --served-model, --served-key-file and --judge-decoding go with --judge openai or "
+            "--second-judge openai only"
+        )
+
+
+class JudgeUsage:
+    """The usage (calls, tokens) of served judges; zero where no judge is served."""
+
+    def __init__(self, cache: AnswerCache | None) -> None:
+        self._cache = cache
+
+    def usage(self) -> Usage:
+        """Return the usage of all cached answers: of a run, over every time that the audit was run."""
+        return Usage() if self._cache is None else self._cache.usage()
+
+    def write_usage(self, evidence: Path) -> None:
+        """Write the usage beside the evidence, where a judge is served."""
+        if self._cache is not None:
+            usage = json.dumps(asdict(self.usage()), indent=1, sort_keys=True)
+            write_atomically(evidence / USAGE_FILE, usage + "\n")
+
+
+@contextmanager
+def cache_answers(
+    judges: Iterable[object],
+    progress: Progress,
+    *,
+    keep_in: AbstractContextManager[AnswerCache],
+) -> Iterator[JudgeUsage]:
+    """Cache the answers of served judges within the block; report the estimated usage before, the counted one after.
+
+    Other judges need no cache: without a served one, `keep_in` is not entered.
+    """
+    served = [judge for judge in judges if isinstance(judge, CachingJudge)]
+    if not served:
+        yield JudgeUsage(None)
+        return
+
+    def announce(estimate: AskingEstimate) -> None:
+        progress.say(f"judge: {estimate.describe()}")
+
+    with keep_in as cache:
+        judge_usage = JudgeUsage(cache)
+        for judge in served:
+            judge.use_cache(cache, announce=announce)
+        try:
+            yield judge_usage
+        finally:
+            for judge in served:
+                judge.use_cache(None)
+            if judge_usage.usage() != Usage():
+                progress.say(f"judge: {judge_usage.usage().describe()}")

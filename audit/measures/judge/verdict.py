@@ -1,0 +1,191 @@
+"""The verdict of a judge on one text and one diagnosis, when it is valid, and why there may be none.
+
+Owns the verdict, its validity (paper, Appendix C; docs/methods.md, section 5) and its row in `judgements.parquet`.
+Knows no particular judge.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, cast, get_args
+
+from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
+from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
+from clinaudit.reports.schema.disclosure import Outcome
+
+PatientStatus = Literal["positive", "negative", "ambiguous"]
+STATUSES: tuple[PatientStatus, ...] = get_args(PatientStatus)
+#: A verdict's lists of spans, in the order of its row.
+SPAN_FIELDS: Final = ("diagnosis_spans", "symptom_spans", "medication_spans", "evidence_spans")
+#: The shortest spans that are evidence (SI) [choice]: single characters stand in every text.
+_LEAST_SPAN_CHARS = 2
+#: Spans shorter than this must be whole words: as parts of words they stand in most texts.
+_LEAST_PART_CHARS = 4
+WITHOUT_SPAN = "mentioned, but without a span"
+#: Of a question that was asked three times.
+NO_MAJORITY = "no two of the usable answers are alike"
+#: Why there is no verdict, as far as that is counted apart.
+UnjudgedKind = Literal["refused", "without_span", "no_majority", "unusable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a text says of a diagnosis; every span is a verbatim substring of the text."""
+
+    diagnosis_mentioned: bool
+    patient_has_diagnosis: PatientStatus | None
+    diagnosis_spans: tuple[str, ...] = ()
+    symptom_spans: tuple[str, ...] = ()
+    medication_spans: tuple[str, ...] = ()
+    #: What implies the diagnosis without naming it, a symptom or a drug.
+    evidence_spans: tuple[str, ...] = ()
+
+    @property
+    def spans(self) -> tuple[str, ...]:
+        """All spans: names, then symptoms, medications, and what else is evidence."""
+        return self.diagnosis_spans + self.symptom_spans + self.medication_spans + self.evidence_spans
+
+
+def invalid_reason(verdict: Verdict, text: str) -> str | None:
+    """Return why the verdict cannot be used for `text`, or None; the reason holds no note text."""
+    if verdict.diagnosis_mentioned:
+        if verdict.patient_has_diagnosis is None:
+            return "mentioned, but without a status"
+        if not verdict.spans:
+            return WITHOUT_SPAN
+    else:
+        if verdict.patient_has_diagnosis is not None:
+            return "not mentioned, but with a status"
+        if verdict.spans:
+            return "not mentioned, but with spans"
+    if verdict.patient_has_diagnosis not in (None, *STATUSES):
+        return "the status is none of positive, negative, ambiguous"
+    for kind in SPAN_FIELDS:
+        problem = spans_problem(getattr(verdict, kind), [text])
+        if problem is not None:
+            return f"{kind} holds {problem}"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A judge's result for one text and diagnosis; without a verdict the text is unjudged, which is never negative."""
+
+    verdict: Verdict | None
+    judge: str
+    #: How many times the judge was asked.
+    attempts: int
+    #: Why the last answer could not be used; None with a verdict.
+    invalid_reason: str | None
+    #: Of a question that was asked several times: what each answer says. Empty where it was asked once, or not at all.
+    answers: tuple[Outcome, ...] = ()
+    #: The text asks whether the patient has it ("?PTSD"), as the lexicon judge reads it; stands in no row.
+    is_queried: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """The verdict in a word; without one it is `unjudged` (missing), never negative."""
+        if self.verdict is None:
+            return "unjudged"
+        return self.verdict.patient_has_diagnosis or "not_mentioned"
+
+
+def kind_of_reason(reason: str) -> UnjudgedKind:
+    """Return as what a judgement's `invalid_reason` is counted."""
+    if reason == REFUSED_BY_MODEL or reason.startswith(REFUSED_BY_SERVER):
+        return "refused"
+    if reason == WITHOUT_SPAN:
+        return "without_span"
+    return "no_majority" if reason == NO_MAJORITY else "unusable"
+
+
+class Judge(Protocol):
+    """Anything that can judge texts."""
+
+    name: str
+
+    def identity(self) -> dict[str, str]:
+        """Return what identifies this judge: kind, version, digests. It goes into `run.json`."""
+        ...
+
+    def judge_many(self, items: Sequence[tuple[str, Diagnosis]]) -> Iterator[Judgement]:
+        """Yield one judgement for each (text, diagnosis), in order."""
+        ...
+
+
+def spans_problem(spans: Sequence[str], texts: Sequence[str]) -> str | None:
+    """Return what is wrong with the first invalid one of `spans` as a quotation from `texts`, or None."""
+    for span in dict.fromkeys(spans):
+        if not span.strip():
+            return "an empty span"
+        if not any(span in text for text in texts):
+            return "a span that is not in the text" if len(texts) == 1 else "a span that is in none of the notes"
+        if len(span.strip()) < _LEAST_SPAN_CHARS or not any(map(str.isalnum, span)):
+            return "a span that tells nothing"
+        if len(span.strip()) < _LEAST_PART_CHARS and not any(_stands_alone(span.strip(), text) for text in texts):
+            return "a span that is a piece of a word"
+    return None
+
+
+def _stands_alone(span: str, text: str) -> bool:
+    before = r"(?<![^\W_])" if span[0].isalnum() else ""
+    after = r"(?![^\W_])" if span[-1].isalnum() else ""
+    return re.search(before + re.escape(span) + after, text) is not None
+
+
+def rests_on_another(verdict: Verdict, diagnosis: Diagnosis, panel: Sequence[Diagnosis]) -> bool:
+    """Whether the verdict is about another diagnosis of the panel.
+
+    It is so where any of the spans that should name `diagnosis`, or every span, is exactly the name or code of another.
+    """
+
+    def names_another(span: str) -> bool:
+        return not find_terms(span, diagnosis, tuple(TermKind)) and any(
+            found.span == (0, len(span))
+            for other in panel
+            if other.id != diagnosis.id
+            for found in find_terms(span, other, (TermKind.NAME, TermKind.ICD10))
+        )
+
+    return any(names_another(span.strip()) for span in verdict.diagnosis_spans) or (
+        bool(verdict.spans) and all(names_another(span.strip()) for span in verdict.spans)
+    )
+
+
+def to_row(judgement: Judgement) -> dict[str, object]:
+    """Return the fields of `judgements.parquet` after generation and diagnosis; null where there is no verdict."""
+    verdict = judgement.verdict
+    return {
+        "diagnosis_mentioned": None if verdict is None else verdict.diagnosis_mentioned,
+        "patient_has_diagnosis": None if verdict is None else verdict.patient_has_diagnosis,
+        **{kind: None if verdict is None else list(getattr(verdict, kind)) for kind in SPAN_FIELDS},
+        "judge": judgement.judge,
+        "attempts": judgement.attempts,
+        "invalid_reason": judgement.invalid_reason,
+        "answers": list(judgement.answers),
+    }
+
+
+def from_row(row: Mapping[str, object]) -> Judgement:
+    """Read a judgement back from its row (further keys are ignored); raises `ValueError` where it is not one."""
+    mentioned, status = row["diagnosis_mentioned"], row["patient_has_diagnosis"]
+    judge, attempts, reason = row["judge"], row["attempts"], row["invalid_reason"]
+    if not isinstance(judge, str) or not isinstance(attempts, int) or not isinstance(reason, str | None):
+        raise ValueError("a judgement's judge, attempts or invalid_reason has the wrong type")
+    verdict = None
+    if mentioned is not None:
+        if not isinstance(mentioned, bool):
+            raise ValueError("diagnosis_mentioned is not true or false")
+        if status is not None and status not in STATUSES:
+            raise ValueError("patient_has_diagnosis is none of positive, negative, ambiguous")
+        verdict = Verdict(mentioned, status, **{kind: _texts(row[kind]) for kind in SPAN_FIELDS})
+    answers = _texts(row["answers"])
+    if not set(answers) <= set(get_args(Outcome)):
+        raise ValueError("answers hold what is not a verdict")
+    return Judgement(verdict, judge, attempts, reason, cast("tuple[Outcome, ...]", answers))
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError("spans are not a list of texts")
+    return tuple(value)

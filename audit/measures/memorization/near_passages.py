@@ -1,0 +1,122 @@
+"""The passages of a patient's notes that near matches stand in (docs/methods.md, section 2a).
+
+Owns which tokens of no match a near match may add to the attributable ones, and which runs of the notes decide that.
+Knows nothing of how many patients hold a text.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
+from clinaudit.audit.measures.memorization.matching import read_prompt
+from clinaudit.audit.measures.memorization.near_verbatim import NearMatches, Places, find_near_matches
+from clinaudit.audit.measures.memorization.patient_text import PatientText
+from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearPassages:
+    """The near matches of one generation that may add to its attributable tokens, one a row; places are of `chars`."""
+
+    #: First token in the generation.
+    windows: Places
+    #: Index of the note, and first place and place after the last of its passage; shape (windows, 3).
+    passages: Places
+    #: Place of the token that each token of the window equals, if it may count; else -1. Shape (windows, n).
+    kept: npt.NDArray[np.int32]
+    #: Characters of each token of the patient's notes laid end to end, in its note with line feeds; shape (tokens, 2).
+    chars: Places
+
+    @property
+    def run(self) -> int:
+        """Tokens of a run that is looked up: half a match, so that every passage has one."""
+        return int(self.kept.shape[1] + 1) // 2
+
+    def mask_runs(self, generation: Generation, masker: PieceMasker) -> tuple[dict[int, tuple[str, str]], set[int]]:
+        """Return each run of a passage as it stands and masked, by its first place, and the places that a prompt holds.
+
+        A run of placeholders alone cannot be looked up and is left out; the places are of tokens of such a value.
+        """
+        of_place = {
+            place: note for note, begin, end in self.passages.tolist() for place in range(begin, end - self.run + 1)
+        }
+        texts = {
+            place: pair
+            for place, note in of_place.items()
+            if (pair := masker.mask_run(generation, note, self._span(place, place + self.run - 1))) is not None
+        }
+        notes = self.passages[:, 0].tolist()
+        held = {note: masker.find_given(generation, note) for note in set(notes)}
+        kept = {(note, place) for note, own in zip(notes, self.kept.tolist(), strict=True) for place in own}
+        return texts, {
+            place
+            for note, place in kept
+            if any(value.span_chars.overlaps(self._span(place, place)) for value in held[note])
+        }
+
+    def _span(self, first: int, last: int) -> Span:
+        return Span(int(self.chars[first, 0]), int(self.chars[last, 1]))
+
+    def count_tokens(self, shared: set[int], given: set[int]) -> int:
+        """Return how many tokens count; `shared` are runs of several patients, `given` places that the prompt holds."""
+        rows = zip(self.windows.tolist(), self.passages.tolist(), self.kept.tolist(), strict=True)
+        return len(
+            {
+                first + offset
+                for first, (_, begin, end), kept in rows
+                if shared.isdisjoint(range(begin, end - self.run + 1))
+                for offset, place in enumerate(kept)
+                if place >= 0 and place not in given
+            }
+        )
+
+
+def find_near_passages(
+    matches: NearMatches,
+    generations: Sequence[Generation],
+    memorized: Sequence[npt.NDArray[np.bool_]],
+    patient: PatientText,
+    *,
+    tokenizer: ModelTokenizer,
+    match_tokens: int,
+) -> list[NearPassages | None]:
+    """Return for each of one patient's generations the passages of its near matches, None where none may add a token.
+
+    A token may count that is in no match, equals a token of the passage that is no boilerplate, and is in no near
+    match with the prompt: it repeats the prompt as nearly as it does the note.
+    """
+    places = matches.kept.astype(np.int32)
+    tokens = matches.windows[:, None] + np.arange(match_tokens)
+    places[np.concatenate([*memorized, [False]])[tokens]] = -1
+    sequences = np.searchsorted(patient.sequences.starts, matches.passages[:, 0], side="right") - 1
+    for sequence in set(sequences[(places >= 0).any(axis=1)].tolist()):
+        patient.lay_out(sequence, tokenizer)
+    notes = np.asarray(patient.note_of_sequence, dtype=np.int64)[sequences]
+    rows, columns = np.nonzero(places >= 0)
+    of_note = dict(zip(places[rows, columns].tolist(), notes[rows].tolist(), strict=True))
+    # The last is that of no place.
+    is_out = np.zeros(len(patient.token_chars) + 1, dtype=np.bool_)
+    for place, note in of_note.items():
+        is_out[place] = 1 in patient.note(note).boilerplate[slice(*patient.token_chars[place].tolist())]
+    places[is_out[places]] = -1
+    starts = np.cumsum([0, *map(len, memorized)])
+    bounds = np.searchsorted(matches.windows, starts)
+    passages = np.column_stack([notes, matches.passages])
+    found: list[NearPassages | None] = []
+    for index, generation in enumerate(generations):
+        own = np.arange(bounds[index], bounds[index + 1])
+        if (places[own] >= 0).any() and generation.prompt:
+            prompt = read_prompt(generation.prompt, tokenizer)
+            ids = concatenate_sequences([generation.token_ids])
+            echo = find_near_matches(ids, prompt, match_tokens=match_tokens).covered_tokens(0, length=len(ids.ids))
+            places[own] = np.where(echo[tokens[own] - starts[index]], -1, places[own])
+        own = own[(places[own] >= 0).any(axis=1)]
+        windows = matches.windows[own] - starts[index]
+        found.append(NearPassages(windows, passages[own], places[own], patient.token_chars) if own.size else None)
+    return found

@@ -1,0 +1,201 @@
+"""Other patients' text in generations: windows → holders → runs of one owner → tokens that count and evidence rows.
+
+Owns the order, and what keeps a window from counting: prompt echo, and the target's own text. Knows nothing of
+figures over many generations.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
+from clinaudit.audit.measures.memorization.other_patients.generated_windows import GeneratedWindows, lay_out_windows
+from clinaudit.audit.measures.memorization.other_patients.holders import FoundHolders, SoleHolders, find_holders
+from clinaudit.audit.measures.memorization.other_patients.owner_runs import (
+    OwnerPiece,
+    OwnerRun,
+    RunAttribution,
+    merge_windows,
+)
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Split
+from clinaudit.templates.sections import normalize_newlines
+
+#: Train patients' text among all patients' notes, and in the pools; and nontrain patients' in the pools.
+_Figure = Literal["all", "sampled", "chance"]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherPatientsText:
+    """What exactly one other patient's notes hold of one generation."""
+
+    #: Tokens that count.
+    tokens: int
+    #: Tokens that count in the pools, and there with the splits exchanged; None where the target's pools are empty.
+    sampled_tokens: int | None
+    chance_tokens: int | None
+    #: Patients whose text is counted in `tokens`.
+    owners: frozenset[str]
+    #: Rows of `other_patients.parquet`.
+    rows: tuple[Row, ...]
+
+
+def find_other_patients_text(
+    attributed: Sequence[AttributedGeneration], notes: OwnNotes, *, match_tokens: int, seed: int, progress: Progress
+) -> list[OtherPatientsText]:
+    """Return the other patients' text of each generation, in windows of `match_tokens` tokens; `seed` draws the pools.
+
+    The work is done in this process.
+    """
+    corpus = notes.corpus
+    order = {split: corpus.scan_order(split) for split in SPLITS}
+    pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
+    windows = lay_out_windows(attributed, match_tokens=match_tokens)
+    runs: dict[_Figure, list[OwnerRun]] = {}
+    if len(windows):
+        found = _find_holders(windows, attributed, corpus, pools, progress)
+        candidates = np.concatenate([found.of_all.windows, found.sampled.windows, found.chance.windows])
+        is_echo = _find_echo(windows, candidates, attributed, notes, match_tokens=match_tokens)
+        own_text = _OwnText(windows, attributed, corpus)
+        known = set(found.of_all.windows.tolist())
+        for figure, holders, split in _figures(found):
+            kept = (
+                (window, order[split][place])
+                for window, place in zip(holders.windows.tolist(), holders.patients.tolist(), strict=True)
+                # What no other patient at all holds is not the target's either.
+                if not is_echo[window] and (window in known or not own_text.holds(window))
+            )
+            places = ((*windows.place(window), owner) for window, owner in kept)
+            runs[figure] = list(merge_windows(places, match_tokens=match_tokens))
+
+    pieces: dict[OwnerRun, list[OwnerPiece]] = {}
+    attribution = RunAttribution(notes)
+    # By owner, so that each owner's notes are read once.
+    distinct = sorted({run for own in runs.values() for run in own}, key=lambda run: run.owner_patient_id)
+    with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
+        for run in distinct:
+            pieces[run] = attribution.attribute(run, attributed[run.generation].generation)
+            advance(1)
+    of_generation: list[dict[_Figure, list[OwnerPiece]]] = [{} for _ in attributed]
+    for figure, own_runs in runs.items():
+        for run in own_runs:
+            of_generation[run.generation].setdefault(figure, []).extend(pieces[run])
+    return [
+        _describe(item, own, has_pools=pools.size[corpus.patients[item.generation.patient_id].split] > 0)
+        for item, own in zip(attributed, of_generation, strict=True)
+    ]
+
+
+def _figures(found: FoundHolders) -> Iterator[tuple[_Figure, SoleHolders, Split]]:
+    yield "all", found.of_all, "train"
+    yield "sampled", found.sampled, "train"
+    yield "chance", found.chance, "nontrain"
+
+
+def _find_holders(
+    windows: GeneratedWindows,
+    attributed: Sequence[AttributedGeneration],
+    corpus: Corpus,
+    pools: Pools,
+    progress: Progress,
+) -> FoundHolders:
+    places = {split: {key: place for place, key in enumerate(corpus.scan_order(split))} for split in SPLITS}
+    targets: list[tuple[Split, int]] = []
+    for item in attributed:
+        patient = corpus.patients[item.generation.patient_id]
+        targets.append((patient.split, places[patient.split][patient.patient_id]))
+    packed = {split: corpus.packed(split) for split in SPLITS}
+    with progress.stage("comparing with all patients", total=len(corpus.patients), unit="patients") as advance:
+        return find_holders(windows, targets, packed, pools, advance=advance)
+
+
+def _find_echo(
+    windows: GeneratedWindows,
+    candidates: npt.NDArray[np.int64],
+    attributed: Sequence[AttributedGeneration],
+    notes: OwnNotes,
+    *,
+    match_tokens: int,
+) -> Flags:
+    """Return for each window whether it shares a token with prompt echo, shape (windows,).
+
+    Only the generations of `candidates` are asked: tokenizing all prompts would take longer than the search.
+    """
+    is_echo = np.zeros(len(windows), dtype=np.bool_)
+    numbers = np.unique(windows.generations[candidates]).tolist()
+    tokenizer = notes.cache.tokenizer
+    prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in {attributed[n].generation.prompt for n in numbers}}
+    for number in numbers:
+        generation = attributed[number].generation
+        echo = find_prompt_tokens(generation, prompts[generation.prompt], match_tokens=match_tokens)
+        if echo.any():
+            own = slice(*np.searchsorted(windows.generations, [number, number + 1]).tolist())
+            before = np.concatenate([[0], np.cumsum(echo)])
+            is_echo[own] = before[windows.tokens[own] + match_tokens] > before[windows.tokens[own]]
+    return is_echo
+
+
+class _OwnText:
+    """Tells which windows' texts the target's own notes hold: in other ids than the generation's, or they would match.
+
+    The notes of one target are kept: windows come target by target.
+    """
+
+    def __init__(self, windows: GeneratedWindows, attributed: Sequence[AttributedGeneration], corpus: Corpus) -> None:
+        self._windows = windows
+        self._targets = [item.generation.patient_id for item in attributed]
+        self._corpus = corpus
+        self._patient_id: str | None = None
+        self._notes: list[str] = []
+
+    def holds(self, window: int) -> bool:
+        patient_id = self._targets[self._windows.generations[window]]
+        if patient_id != self._patient_id:
+            self._patient_id = patient_id
+            self._notes = [normalize_newlines(note.text) for note in self._corpus.notes_of(patient_id)]
+        text = self._windows.text_of(window)
+        return any(text in note for note in self._notes)
+
+
+def _describe(
+    attributed: AttributedGeneration, pieces: dict[_Figure, list[OwnerPiece]], *, has_pools: bool
+) -> OtherPatientsText:
+    counts = {
+        figure: len({token for piece in pieces.get(figure, ()) for token in piece.revealing_tokens})
+        for figure in get_args(_Figure)
+    }
+    own = sorted(pieces.get("all", ()), key=lambda piece: (piece.piece.span_tokens, piece.owner_patient_id))
+    return OtherPatientsText(
+        tokens=counts["all"],
+        sampled_tokens=counts["sampled"] if has_pools else None,
+        chance_tokens=counts["chance"] if has_pools else None,
+        owners=frozenset(piece.owner_patient_id for piece in own if piece.revealing_tokens),
+        rows=tuple(_row(attributed, piece) for piece in own),
+    )
+
+
+def _row(attributed: AttributedGeneration, piece: OwnerPiece) -> Row:
+    generation = attributed.generation
+    first, last = piece.piece.span_tokens.start, piece.piece.span_tokens.end - 1
+    start, end = generation.token_chars[first].start, generation.token_chars[last].end
+    return {
+        "generation_id": generation.generation_id,
+        "token_start": first,
+        "token_end": last + 1,
+        "char_start": start,
+        "char_end": end,
+        "text": generation.text[start:end],
+        "owner_patient_id": piece.owner_patient_id,
+        "source_note_id": piece.note_id,
+        "note_char_start": piece.piece.note_start_chars,
+        "note_char_end": piece.piece.note_start_chars + len(piece.piece.text),
+        "revealing_tokens": len(piece.revealing_tokens),
+    }

@@ -1,0 +1,83 @@
+"""One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
+from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.runtime.model.token_cache import TokenCache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
+from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.spans import Span
+
+
+class NoteTokens(Protocol):
+    """Tokenizes notes."""
+
+    def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
+        """Return the ids of each text alone, without special tokens."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNotes:
+    """What generations are matched with: the corpus, its token ids, its notes' template, and whose terms tell."""
+
+    corpus: Corpus
+    cache: TokenCache
+    profile: NoteProfile
+    #: The diagnoses whose terms no boilerplate holds: all that the site calls sensitive.
+    panel: Sequence[Diagnosis] = field(default_factory=load_panel)
+
+    def reader(self) -> NoteReader:
+        """Return a reader of these notes."""
+        return NoteReader(self.profile, clinical_terms(self.panel))
+
+
+class PatientText:
+    """One patient's own notes: their ids, and the notes as their template reads them."""
+
+    def __init__(self, notes: Sequence[tuple[str, str]], tokens: NoteTokens, reader: NoteReader) -> None:
+        texts = [text for _, text in notes]
+        # A note with carriage returns is matched twice, as it stands and with line feeds: neither form hides a match.
+        with_returns = [index for index, text in enumerate(texts) if "\r" in text]
+        texts += [normalize_newlines(texts[index]) for index in with_returns]
+        #: For each of `sequences` the index of its note.
+        self.note_of_sequence = (*range(len(notes)), *with_returns)
+        self.sequences = concatenate_sequences(tokens.ids(texts))
+        self.texts = [normalize_newlines(text) for _, text in notes]
+        self.note_ids = [note_id for note_id, _ in notes]
+        self._notes = notes
+        self._reader = reader
+        self._read: dict[int, NoteText] = {}
+        #: Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence.
+        self.token_chars = np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
+        self._laid_out: set[int] = set()
+
+    def note(self, index: int) -> NoteText:
+        """Return a note as its template reads it; read once, then kept."""
+        if index not in self._read:
+            self._read[index] = self._reader.read(*self._notes[index])
+        return self._read[index]
+
+    def lay_out(self, sequence: int, tokenizer: ModelTokenizer) -> None:
+        """Read where the tokens of one of `sequences` stand in its note."""
+        if sequence in self._laid_out:
+            return
+        self._laid_out.add(sequence)
+        index = self.note_of_sequence[sequence]
+        text = self._notes[index][1] if sequence < len(self._notes) else self.texts[index]
+        own = slice(*self.sequences.starts[sequence : sequence + 2].tolist())
+        chars = tokenizer.place_tokens(self.sequences.ids[own], text)
+        if "\r" in text:
+            begin, spans = len(normalize_newlines(text[: chars[0, 0]])), [Span(*span) for span in chars.tolist()]
+            chars = np.array(cut_region_text(text, spans, Span(0, len(spans))).token_chars) + begin
+        self.token_chars[own] = chars

@@ -1,0 +1,235 @@
+"""The memorization stage: from generations to summaries and rows of evidence, for `audit` and `analyze` alike.
+
+Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from clinaudit.audit.measures.generation.own_repeats import Recitations
+from clinaudit.audit.measures.generation.record import Generation, as_unguarded
+from clinaudit.audit.measures.memorization.guard_summary import GuardedText, summarize_guard
+from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
+from clinaudit.audit.measures.memorization.near_verbatim_summary import (
+    NearVerbatimCounts,
+    measure_near_verbatim,
+    summarize_near_verbatim,
+)
+from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients, summarize_refusals
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.summary import (
+    GenerationMetrics,
+    MeasuredGeneration,
+    measure_generation,
+    summarize_memorization,
+)
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
+from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.tally import MemorizationTally
+
+
+def region_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `regions.parquet` of one generation, one for each piece."""
+    generation = analyzed.attributed.generation
+    numbered = zip(_numbered(analyzed), analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)
+    for (number, attributed), count, masked_count in numbered:
+        start, end = attributed.piece.span_tokens
+        yield {
+            "generation_id": generation.generation_id,
+            "region_id": attributed.region_id,
+            "piece": number,
+            "token_start": start,
+            "token_end": end,
+            "char_start": attributed.span_chars.start,
+            "char_end": attributed.span_chars.end,
+            "text": generation.text[slice(*attributed.span_chars)],
+            "stitched": attributed.stitched,
+            "source_note_id": attributed.note_id,
+            "copy_forward_count": attributed.piece.copy_forward_count,
+            "patient_count": count,
+            "masked_patient_count": masked_count,
+        }
+
+
+def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
+    """Yield the rows of `segments.parquet` of one generation."""
+    attributed_generation = analyzed.attributed
+    for number, attributed in _numbered(analyzed):
+        first = attributed.piece.span_tokens.start
+        for segment in attributed.segments:
+            yield {
+                "generation_id": attributed_generation.generation.generation_id,
+                "region_id": attributed.region_id,
+                "piece": number,
+                "section": segment.section,
+                "char_start": segment.span_chars.start,
+                "char_end": segment.span_chars.end,
+                "tokens": len(segment.tokens),
+                "templated_tokens": sum(attributed.labels[token - first].templated for token in segment.tokens),
+                "echo_tokens": sum(attributed_generation.echo[token] for token in segment.tokens),
+            }
+
+
+def near_verbatim_rows(generation_id: str, text: NearVerbatimText) -> Iterator[Row]:
+    """Yield the rows of `near_verbatim.parquet` of one generation, one for each of its longest regions."""
+    for (start, end), note_id in text.longest:
+        yield {
+            "generation_id": generation_id,
+            "token_start": start,
+            "token_end": end,
+            "source_note_id": note_id,
+        }
+
+
+def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPiece]]:
+    """Yield each piece with its number in its region."""
+    region, number = -1, 0
+    for attributed in analyzed.attributed.pieces:
+        region, number = attributed.region_id, number + 1 if attributed.region_id == region else 0
+        yield number, attributed
+
+
+MemorizationResults = dict[str, dict[Arm, MemorizationTally]]
+#: The counts of one generation.
+_Counts = tuple[MeasuredGeneration, NearVerbatimCounts, OtherPatientsText]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMemorization:
+    """What the stage measured."""
+
+    #: By rendering, the summary of each tier and arm.
+    results: Mapping[Rendering, MemorizationResults]
+    #: Counts of each generation, in the order in which they were matched.
+    metrics: Sequence[GenerationMetrics]
+    #: Rows of the evidence tables, by table.
+    tables: Mapping[str, Sequence[Row]]
+
+
+def measure_memorization(
+    generations: Sequence[Generation],
+    notes: OwnNotes,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
+    recitations: Recitations | None = None,
+    runner: ShardRunner | None = None,
+) -> MeasuredMemorization:
+    """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
+
+    `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
+    cuts are not accounted for.
+    """
+    counts: list[_Counts] = []
+    regions: list[Row] = []
+    segments: list[Row] = []
+    near_verbatim: list[Row] = []
+    matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    others = find_other_patients_text(
+        [item.attributed for item in matched], notes, match_tokens=match_tokens, seed=seed, progress=progress
+    )
+    longer = as_unguarded(generations)
+    if longer:
+        matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    analyzed_generations = analyze_attributed(
+        (item.attributed for item in matched),
+        # No figure of the longer generations is made of near matches.
+        (item.passages if index < len(generations) else None for index, item in enumerate(matched)),
+        notes.corpus,
+        notes.profile,
+        progress=progress,
+        runner=runner,
+    )
+    unguarded: dict[str, GenerationMetrics] = {}
+    for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
+        measured = measure_generation(analyzed)
+        if len(counts) == len(generations):
+            unguarded[measured.metrics.generation_id] = measured.metrics
+            continue
+        other = others[len(counts)]
+        measured = replace(
+            measured,
+            metrics=replace(
+                measured.metrics,
+                other_patient_tokens=other.tokens,
+                other_patient_sampled_tokens=other.sampled_tokens,
+                other_patient_chance_tokens=other.chance_tokens,
+            ),
+        )
+        counts.append((measured, measure_near_verbatim(near, measured.metrics), other))
+        regions.extend(region_rows(analyzed))
+        segments.extend(segment_rows(analyzed))
+        near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
+    metrics = [item.metrics for item, _, _ in counts]
+    guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
+    renderings: dict[Rendering, list[_Counts]] = {}
+    for row in counts:
+        renderings.setdefault(row[0].metrics.rendering, []).append(row)
+    return MeasuredMemorization(
+        results={
+            rendering: _summarize(rows, guarded, match_tokens=match_tokens, seed=seed, progress=progress)
+            for rendering, rows in renderings.items()
+        },
+        metrics=metrics,
+        tables={
+            "generation_metrics": [asdict(row) for row in metrics],
+            "regions": regions,
+            "segments": segments,
+            "near_verbatim": near_verbatim,
+            "other_patients": [row for other in others for row in other.rows],
+        },
+    )
+
+
+def _summarize(
+    counts: Sequence[_Counts],
+    guarded: GuardedText | None,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
+) -> MemorizationResults:
+    groups: dict[tuple[str, Arm], list[_Counts]] = {}
+    for row in counts:
+        groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
+    results: MemorizationResults = {}
+    with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
+        for tier in TIER_IDS:
+            for arm in ARMS:
+                if (tier, arm) in groups:
+                    summary = _summarize_group(groups[tier, arm], guarded, match_tokens=match_tokens, seed=seed)
+                    results.setdefault(tier, {})[arm] = summary
+                    advance(1)
+    return results
+
+
+def _summarize_group(
+    counts: Sequence[_Counts], guarded: GuardedText | None, *, match_tokens: int, seed: int
+) -> MemorizationTally:
+    """Return the tally of the answers; a refusal is none, and is counted apart."""
+    refusals = summarize_refusals([row[0].metrics for row in counts])
+    answers = [row for row in counts if row[0].metrics.is_answer]
+    summary = summarize_memorization([row[0] for row in answers], match_tokens=match_tokens, seed=seed)
+    if not answers:
+        return replace(summary, refusals=refusals)
+    rows = [measured.metrics for measured, _, _ in answers]
+    return replace(
+        summary,
+        near_verbatim=summarize_near_verbatim(
+            [near for _, near, _ in answers],
+            memorized=summary.fractions["memorized_fraction"],
+            match_tokens=match_tokens,
+            seed=seed,
+        ),
+        other_patients=summarize_other_patients([(row.metrics, others) for row, _, others in answers], seed=seed),
+        guard=None if guarded is None else summarize_guard(rows, guarded, seed=seed),
+        refusals=refusals,
+    )

@@ -1,0 +1,220 @@
+"""Subgroup analysis of memorization and disclosure: by age band, sex, race where given, and number of notes.
+
+Owns which group a patient is in, and the metrics by group. Knows nothing of how a fraction or a verdict came about, nor
+of what is published. Every metric is a mean over patients of a number in [0, 1], with the Clopper-Pearson interval of
+a bounded mean (`clinaudit.audit.statistics.intervals`): groups are small, where the bootstrap would be too narrow.
+Intervals are not adjusted for the number of groups.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from clinaudit.audit.measures.disclosure.readings import CollectedReadings, Reading
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.population.description import UNKNOWN, age_band, race_group, sex_group
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.reports.schema.groups import (
+    PARTITIONS,
+    GroupDisclosure,
+    GroupMemorization,
+    MeasuredSubgroups,
+    Partition,
+)
+from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.classes import ARM_STEP, STEP
+from clinaudit.reports.tally.leaves import Groups, Inside
+from clinaudit.reports.tally.tally import SubgroupTally
+
+#: Bands of the number of notes, each by its least number [choice]; the paper's patients have 14 on average.
+_NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
+#: Patient id to group, by partition.
+GroupsOf = Mapping[Partition, Mapping[str, str]]
+
+
+class _Share(NamedTuple):
+    """A mean over the patients of a group, and how many of them are above zero."""
+
+    estimate: Estimate
+    contributing: int
+
+
+def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> GroupsOf:
+    """Return each patient's group, by partition; without `race` where the corpus gives no patient's race."""
+    known = {patient_id: facts[patient_id] for patient_id in sorted(patient_ids)}
+    groups: dict[Partition, dict[str, str]] = {
+        "age": {patient_id: age_band(own.age) for patient_id, own in known.items()},
+        "sex": {patient_id: sex_group(own.sex) for patient_id, own in known.items()},
+        "race": {patient_id: race_group(corpus.patients[patient_id].race) for patient_id in known},
+        "notes": {
+            patient_id: next(name for first, name in _NOTE_BANDS if own.note_count >= first)
+            for patient_id, own in known.items()
+        },
+    }
+    if set(groups["race"].values()) <= {UNKNOWN}:
+        del groups["race"]
+    return groups
+
+
+def measure_subgroups(
+    metrics: Iterable[GenerationMetrics], readings: Mapping[str, Iterable[Reading]], groups: GroupsOf
+) -> MeasuredSubgroups:
+    """Return all metrics by group; `readings` by tier, of all diagnoses.
+
+    Disclosure is over judged readings of d-positive patients alone: it is their sensitivity.
+    """
+    by_place: dict[str, dict[Arm, list[GenerationMetrics]]] = {}
+    for row in metrics:
+        by_place.setdefault(row.tier, {}).setdefault(row.arm, []).append(row)
+    positives: dict[str, dict[Arm, list[Reading]]] = {}
+    for tier, of_tier in readings.items():
+        for reading in of_tier:
+            if reading.present and reading.outcome != "unjudged":
+                positives.setdefault(tier, {}).setdefault(reading.arm, []).append(reading)
+    return MeasuredSubgroups(
+        memorization={
+            tier: {arm: _describe_memorization(rows, groups) for arm, rows in arms.items()}
+            for tier, arms in by_place.items()
+        },
+        disclosure={
+            tier: {arm: _describe_disclosure(rows, groups) for arm, rows in arms.items()}
+            for tier, arms in positives.items()
+        },
+    )
+
+
+def _describe_memorization(rows: Sequence[GenerationMetrics], groups: GroupsOf) -> list[GroupMemorization]:
+    def values(tokens: Callable[[GenerationMetrics], int]) -> dict[str, float]:
+        return _mean_by_patient((row.patient_id, tokens(row) / row.tokens if row.tokens else 0.0) for row in rows)
+
+    memorized = values(lambda row: row.memorized_tokens)
+    attributable = values(lambda row: row.attributable_tokens)
+    described = []
+    for partition, group, patients in _list_groups(memorized, groups):
+        first, second = (_mean(patients, of) for of in (memorized, attributable))
+        described.append(
+            GroupMemorization(
+                partition=partition,
+                group=group,
+                patients=len(patients),
+                memorized_fraction=first.estimate,
+                attributable_fraction=second.estimate,
+                memorized_patients=first.contributing,
+                attributable_patients=second.contributing,
+            )
+        )
+    return described
+
+
+def _describe_disclosure(readings: Sequence[Reading], groups: GroupsOf) -> list[GroupDisclosure]:
+    stated_shares = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
+    described = []
+    for partition, group, patients in _list_groups(stated_shares, groups):
+        share = _mean(patients, stated_shares)
+        described.append(
+            GroupDisclosure(
+                partition=partition,
+                group=group,
+                patients=len(patients),
+                sensitivity=share.estimate,
+                exposed_patients=share.contributing,
+            )
+        )
+    return described
+
+
+def _mean_by_patient(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for patient_id, value in rows:
+        values[patient_id].append(value)
+    # In order of ids, so that sums of floats do not depend on the order of generations.
+    return {patient_id: sum(values[patient_id]) / len(values[patient_id]) for patient_id in sorted(values)}
+
+
+def _list_groups(values: Mapping[str, float], groups: GroupsOf) -> list[tuple[Partition, str, list[str]]]:
+    """Return partition, group and patients, partitions in their order and groups by name."""
+    listed = []
+    for partition in PARTITIONS:
+        members: defaultdict[str, list[str]] = defaultdict(list)
+        for patient_id in values if partition in groups else ():
+            members[groups[partition][patient_id]].append(patient_id)
+        listed += [(partition, group, members[group]) for group in sorted(members, key=_place)]
+    return listed
+
+
+def _place(group: str) -> tuple[bool, int, str]:
+    """Return the sort key of a group: bands by their first number, names by name, `unknown` last."""
+    digits = "".join(sign if sign.isdigit() else " " for sign in group).split()
+    first = (0 if group.startswith("<") else int(digits[0])) if digits else 0
+    return group == UNKNOWN, first, group
+
+
+def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
+    own = [values[patient_id] for patient_id in patients]
+    return _Share(clopper_pearson_of_mean(sum(own), len(own)), sum(value > 0 for value in own))
+
+
+def describe_subgroups(
+    metrics: Sequence[GenerationMetrics],
+    collected: CollectedReadings,
+    *,
+    facts: Mapping[str, PatientFacts],
+    corpus: Corpus,
+    cohorts: int,
+) -> SubgroupTally:
+    """Return the groups, of all measured generations and all readings; `facts` of every target.
+
+    `cohorts`: how many diagnoses have one.
+    """
+    by_tier: dict[str, list[Reading]] = {}
+    for of_diagnosis in collected.values():
+        for tier, (readings, _) in of_diagnosis.items():
+            by_tier.setdefault(tier, []).extend(readings)
+    targets = {row.patient_id for row in metrics} | {r.patient_id for rows in by_tier.values() for r in rows}
+    return tally_subgroups(
+        measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus)), cohorts=cohorts
+    )
+
+
+def tally_subgroups(measured: MeasuredSubgroups, *, cohorts: int) -> SubgroupTally:
+    """Return patients by group and whether they are affected; `cohorts`: how many diagnoses have one."""
+    return SubgroupTally(
+        memorization={
+            tier: {
+                arm: _tally_groups(
+                    [(row.partition, row.group, row.attributable_patients, row.patients) for row in rows], step=ARM_STEP
+                )
+                for arm, rows in arms.items()
+            }
+            for tier, arms in measured.memorization.items()
+        },
+        # Of one diagnosis the two margins of such a table are cells of its verdict table: it would leave one value.
+        disclosure=Inside(
+            {
+                tier: {
+                    arm: _tally_groups(
+                        [(row.partition, row.group, row.exposed_patients, row.patients) for row in rows], step=STEP
+                    )
+                    for arm, rows in arms.items()
+                }
+                for tier, arms in measured.disclosure.items()
+            },
+            is_public=cohorts != 1,
+        ),
+        evidence=Inside(measured),
+    )
+
+
+def _tally_groups(rows: Sequence[tuple[Partition, str, int, int]], *, step: int) -> dict[Partition, Groups]:
+    """Return the groups of each partition; rows are (partition, group, affected, patients)."""
+    return {
+        partition: Groups.of(
+            [(group, affected, patients - affected) for of, group, affected, patients in rows if of == partition],
+            step=step,
+        )
+        for partition in PARTITIONS
+        if any(of == partition for of, _, _, _ in rows)
+    }

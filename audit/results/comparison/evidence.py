@@ -1,0 +1,158 @@
+"""The evidence of a finished run, read back into the records that it was written from (PHI).
+
+Owns the way from tables to records. Knows nothing of what is done with them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from clinaudit.audit.measures.cohorts.cohort import CohortMember
+from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.stage import collect_readings
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.judge.ledger import outcomes_of
+from clinaudit.audit.measures.judge.verdict import Judgement, from_row
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.priors.prompts import Prior
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.results import PublishedResults
+
+_METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class RunEvidence:
+    """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
+
+    run: RunDirectory
+    results: PublishedResults = field(repr=False)
+    #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
+    included: frozenset[str] = frozenset()
+
+    @cached_property
+    def metrics(self) -> list[GenerationMetrics]:
+        """Counts of each generation that is an answer: what was refused is not shown to be gone.
+
+        Other patients' text and refusals have no columns in runs of older versions.
+        """
+        rows = self._own_rows("generation_metrics")
+        metrics = [GenerationMetrics(**{name: row[name] for name in _METRIC_FIELDS if name in row}) for row in rows]
+        return [row for row in metrics if row.is_answer]
+
+    @cached_property
+    def generations(self) -> list[Generation]:
+        """The generations that the run kept (`audit` alone keeps them), without the characters of their tokens."""
+        return [
+            Generation(
+                generation_id=row["generation_id"],
+                patient_id=row["patient_id"],
+                arm=row["arm"],
+                tier=row["tier"],
+                rendering=row["rendering"],
+                diagnoses=tuple(row["diagnoses"]),
+                cohorts=tuple(row["diagnoses"]),
+                prompt=row["prompt"],
+                text=row["text"],
+                token_ids=tuple(row["token_ids"]),
+                token_chars=(),
+                finish_reason=row["finish_reason"],
+                refused=row["refused"],
+            )
+            for row in self._own_rows("generations")
+        ]
+
+    @cached_property
+    def written(self) -> list[tuple[str, str]]:
+        """Prompt and text of every generation that the run kept, whoever and however it asked, refusals included."""
+        folders = (self.run.evidence, self.run.included)
+        return [
+            (row["prompt"], row["text"])
+            for folder in folders
+            if (folder / "generations.parquet").is_file()
+            for row in read_table(folder, "generations")
+        ]
+
+    @cached_property
+    def priors(self) -> list[Prior]:
+        """Every prompt; where there is none, the reason."""
+        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
+
+    @cached_property
+    def cohorts(self) -> dict[str, list[CohortMember]]:
+        """The members of the matched cohorts, by diagnosis."""
+        members: dict[str, list[CohortMember]] = {}
+        for row in self._rows("cohorts"):
+            diagnosis = row.pop("diagnosis")
+            members.setdefault(diagnosis, []).append(CohortMember(**row))
+        return members
+
+    @cached_property
+    def judgements(self) -> dict[tuple[str, str], Judgement]:
+        """The judge's verdicts, by generation and diagnosis."""
+        return {(row["generation_id"], row["diagnosis"]): from_row(row) for row in self._rows("judgements")}
+
+    @cached_property
+    def readings(self) -> dict[str, dict[str, list[Reading]]]:
+        """The readings of complete matched sets, by diagnosis and tier."""
+        collected = collect_readings(
+            self.cohorts,
+            self.priors,
+            self.generations,
+            outcomes_of(self.judgements),
+            tiers=[tier for tier in TIER_IDS if tier in self._tiers],
+        )
+        return {
+            diagnosis: {tier: list(readings.readings) for tier, readings in tiers.items()}
+            for diagnosis, tiers in collected.items()
+        }
+
+    @cached_property
+    def longest_matches(self) -> dict[str, int]:
+        """Tokens of the longest region of each generation that has one."""
+        regions: dict[tuple[str, int], tuple[int, int]] = {}
+        for row in self._rows("regions"):
+            key = row["generation_id"], row["region_id"]
+            start, end = regions.get(key, (row["token_start"], row["token_end"]))
+            regions[key] = min(start, row["token_start"]), max(end, row["token_end"])
+        return _longest((key, end - start) for (key, _), (start, end) in regions.items())
+
+    @cached_property
+    def longest_near_matches(self) -> dict[str, int] | None:
+        """Tokens of the longest near-verbatim region of each generation that has one; None where not measured."""
+        if not (self.run.evidence / "near_verbatim.parquet").is_file():
+            return None
+        return _longest(
+            (row["generation_id"], row["token_end"] - row["token_start"]) for row in self._rows("near_verbatim")
+        )
+
+    @cached_property
+    def _tiers(self) -> set[str]:
+        return {row.tier for row in self.metrics}
+
+    def _own_rows(self, name: str) -> list[dict[str, Any]]:
+        """Return the rows of the tiers' own figures, without those of renderings beside them."""
+        return [row for row in self._rows(name) if row["rendering"] not in self.results.renderings]
+
+    def _rows(self, name: str) -> list[dict[str, Any]]:
+        rows = []
+        if (self.run.evidence / f"{name}.parquet").is_file():
+            rows += read_table(self.run.evidence, name)
+        if self.included and (self.run.included / f"{name}.parquet").is_file():
+            # A row without a patient belongs to a generation, and is found by it alone.
+            rows += [
+                row
+                for row in read_table(self.run.included, name)
+                if row.get("patient_id") is None or row["patient_id"] in self.included
+            ]
+        return rows
+
+
+def _longest(lengths: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for key, length in lengths:
+        found[key] = max(length, found.get(key, 0))
+    return found

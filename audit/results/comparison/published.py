@@ -1,0 +1,170 @@
+"""Two runs compared by their published results.
+
+Owns the range and the interval of a difference of two published figures, conservative whatever the dependence of the
+runs (Bonferroni; docs/methods.md, section 8). All but the counts of pairs is a function of what both runs publish.
+Knows nothing of patients.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from clinaudit.audit.results.comparison.disclosure import PAIRED_METRICS
+from clinaudit.reports.schema.comparison import (
+    ComparedEstimate,
+    ComparedRules,
+    PairedPatients,
+    PublishedMemorizationChange,
+)
+from clinaudit.reports.schema.decision import PublishedRule
+from clinaudit.reports.schema.disclosure import PublishedPair
+from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
+from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tables.table import order_tiers
+from clinaudit.reports.wording.names import short_asker
+from clinaudit.reports.wording.rule_figures import RENDERING_WORDS, subject_title
+
+_NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"
+#: Two differences of shares lie within -1 to 1.
+_MOST_OF_DELTAS: Final = 2.0
+_NO_FIGURE: Final = "one of the runs has no such figure"
+
+
+def compare_published_memorization(
+    a: PublishedResults, b: PublishedResults, pairs: Mapping[str, Mapping[Arm, PairedPatients]]
+) -> dict[str, dict[Arm, PublishedMemorizationChange]]:
+    """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
+    return {
+        tier: {
+            arm: _compare_arm(
+                a.memorization[tier][arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm)
+            ).model_copy(update={"own_identifiers": _compare_identifiers(*(_own(run, tier, arm) for run in (a, b)))})
+            for arm in ARMS
+            if arm in a.memorization[tier] and arm in b.memorization[tier]
+        }
+        for tier in order_tiers(set(a.memorization))
+        if tier in b.memorization
+    }
+
+
+def compare_published_disclosure(
+    a: PublishedResults, b: PublishedResults
+) -> dict[str, dict[str, dict[str, ComparedEstimate]]]:
+    """Return trained on minus never seen, by diagnosis, tier and metric, wherever both runs published it."""
+    later = b.disclosure.by_diagnosis
+    return {
+        diagnosis: {
+            tier: {
+                metric: compare_estimates(
+                    _delta(pair, metric), _delta(later[diagnosis][tier], metric), most=_MOST_OF_DELTAS
+                )
+                for metric in PAIRED_METRICS
+            }
+            for tier, pair in ((tier, tiers[tier]) for tier in order_tiers(set(tiers)))
+            if tier in later[diagnosis]
+        }
+        for diagnosis, tiers in a.disclosure.by_diagnosis.items()
+        if diagnosis in later
+    }
+
+
+def compare_rules(a: PublishedResults, b: PublishedResults) -> ComparedRules | None:
+    """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
+    if a.decision is None and b.decision is None:
+        return None
+    before, after = ([] if run.decision is None else run.decision.rules for run in (a, b))
+    failed = {_key(rule) for rule in before if rule.status == "fail"}
+    named: dict[str, list[str]] = {"mended": [], "new": [], "failing": [], "open": []}
+    for rule in after:
+        is_old = _key(rule) in failed
+        kinds = {"pass": "mended" if is_old else "", "fail": "failing" if is_old else "new", "inconclusive": "open"}
+        if kinds[rule.status]:
+            named[kinds[rule.status]].append(_name(rule))
+    asked = set(map(_key, after))
+    named["gone"] = [_name(rule) for rule in before if rule.status == "fail" and _key(rule) not in asked]
+    statuses = [None if run.decision is None else run.decision.status for run in (a, b)]
+    return ComparedRules(a=statuses[0], b=statuses[1], **named)
+
+
+def _key(rule: PublishedRule) -> tuple[str, float | None]:
+    # Under two policies a rule of one id may have two limits: that one was not mended.
+    return rule.id, rule.limit.max
+
+
+def _name(rule: PublishedRule) -> str:
+    form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
+    return f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}{form}"
+
+
+def _compare_arm(
+    a: PublishedMemorization, b: PublishedMemorization, patients: PairedPatients | None
+) -> PublishedMemorizationChange:
+    return PublishedMemorizationChange(
+        memorized_fraction=compare_estimates(a.memorized_fraction.mean, b.memorized_fraction.mean),
+        attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
+        hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),
+        patients=patients,
+        other_patient_fraction=_compare_means(
+            *(None if of is None else of.fraction for of in (a.other_patients, b.other_patients))
+        ),
+        near_verbatim_attributable_fraction=_compare_means(
+            a.near_verbatim_attributable_fraction, b.near_verbatim_attributable_fraction
+        ),
+    )
+
+
+def _own(run: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
+    figures = None if run.identifiers is None else run.identifiers.tiers.get(tier, {}).get(arm)
+    return None if figures is None else figures.own
+
+
+def _compare_identifiers(a: PublishedEstimate | None, b: PublishedEstimate | None) -> ComparedEstimate | None:
+    return None if a is None or b is None else compare_estimates(a, b)
+
+
+def _compare_means(a: FractionOfText | None, b: FractionOfText | None) -> ComparedEstimate | None:
+    return None if a is None or b is None else compare_estimates(a.mean, b.mean)
+
+
+def _delta(pair: PublishedPair, metric: str) -> PublishedEstimate:
+    if pair.delta is None:
+        return PublishedEstimate(reason=_NO_CONTROLS)
+    return pair.delta.get(metric, PublishedEstimate(reason=_NO_FIGURE))
+
+
+def compare_estimates(a: PublishedEstimate, b: PublishedEstimate, *, most: float = 1.0) -> ComparedEstimate:
+    """Return two published figures of the same patients and B minus A.
+
+    The range is [low B - high A, high B - low A]: over all tables within the classes of both runs. So is the interval,
+    [confidence_low B - confidence_high A, confidence_high B - confidence_low A]. It covers whenever both intervals do,
+    however the runs depend on each other: at least 90% (Bonferroni). `most` is the largest difference there can be.
+    """
+    return ComparedEstimate(a=a, b=b, difference=_difference(a, b, most=most))
+
+
+def _difference(a: PublishedEstimate, b: PublishedEstimate, *, most: float) -> PublishedEstimate:
+    ends = [_range(estimate) for estimate in (a, b)]
+    if ends[0] is None or ends[1] is None:
+        missing = a if ends[0] is None else b
+        return PublishedEstimate(reason=missing.reason or _NO_FIGURE)
+    (a_low, a_high), (b_low, b_high) = ends[0], ends[1]
+    confidence_low = confidence_high = None
+    if b.confidence_low is not None and a.confidence_high is not None:
+        confidence_low = max(-most, b.confidence_low - a.confidence_high)
+    if b.confidence_high is not None and a.confidence_low is not None:
+        confidence_high = min(most, b.confidence_high - a.confidence_low)
+    return PublishedEstimate(
+        # Means are rounded to whole percents: of two of them only the range is known.
+        value=b_low - a_high if a_low == a_high and b_low == b_high else None,
+        low=b_low - a_high,
+        high=b_high - a_low,
+        confidence_low=confidence_low,
+        confidence_high=confidence_high,
+    )
+
+
+def _range(estimate: PublishedEstimate) -> tuple[float, float] | None:
+    if estimate.low is not None and estimate.high is not None:
+        return estimate.low, estimate.high
+    return None if estimate.value is None else (estimate.value, estimate.value)

@@ -1,0 +1,200 @@
+"""Two runs to be compared: what each recorded, and whether its metrics mean the same in both.
+
+Owns which settings must be equal. Knows nothing of metrics. A mitigation changes the model, and may change the corpus.
+Any other difference would be confounded with the mitigation's effect (docs/comparing-runs.md).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from clinaudit.audit.results.publication.published_files import has_evidence, read_published, read_record
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import read_table
+from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
+from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.comparison import Difference
+from clinaudit.reports.schema.identity import read_identity
+from clinaudit.reports.schema.results import PublishedResults
+
+#: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
+_FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
+#: Do not change what a metric means, but may move it a little: they are named in the warnings.
+_DRIFT: Final = frozenset({"--engine", "clinaudit"})
+#: Other patients are matched, and so probed; pairs are those that both runs have.
+_MATCHER: Final = "--matcher"
+#: What `--allow-different-corpus` lets differ.
+_CORPUS: Final = frozenset({"CORPUS", "prompts"})
+_ABSENT: Final = "not recorded"
+_DIGEST_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """One of the two runs."""
+
+    run: RunDirectory
+    record: Mapping[str, Any]
+    #: As published; the tables of the evidence are read where they are needed.
+    published: PublishedResults
+    has_evidence: bool
+
+    @property
+    def ngram(self) -> int:
+        """Tokens of a match."""
+        return int(self._settings["--ngram"])
+
+    @property
+    def longest_tokens(self) -> int | None:
+        """Tokens that a generation has at most; None where the run does not say."""
+        longest = self._settings.get("--max-new-tokens")
+        return None if longest is None else int(longest)
+
+    @property
+    def model(self) -> str | None:
+        """Digest of the model; None where only its generations were given."""
+        return self._settings.get("MODEL")
+
+    @property
+    def corpus(self) -> str | None:
+        """Digest of the corpus that it was audited against."""
+        return self._settings.get("CORPUS")
+
+    @property
+    def seed(self) -> int:
+        """Of the audit's random choices."""
+        return int(self._settings["--seed"])
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        settings: Mapping[str, Any] = self.record["settings"]
+        return settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """The run before and the run after, found comparable."""
+
+    a: ComparedRun
+    b: ComparedRun
+    differences: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+    #: Whether one prompt of one patient means the same in both runs.
+    same_prompts: bool
+
+    @property
+    def paired(self) -> bool:
+        """Whether the evidence of both runs still stands."""
+        return self.a.has_evidence and self.b.has_evidence
+
+
+def open_pair(
+    first: Path, second: Path, *, allow_different_corpus: bool = False, allow_other_matcher: bool = False
+) -> RunPair:
+    """Read and verify two runs; raises `BadInputError` naming every setting that keeps them from being compared."""
+    a, b = _open(first), _open(second)
+    recorded = [_recorded(run.record) for run in (a, b)]
+    differing = {
+        name: (recorded[0].get(name, _ABSENT), recorded[1].get(name, _ABSENT))
+        for name in sorted(recorded[0].keys() | recorded[1].keys())
+        if recorded[0].get(name) != recorded[1].get(name)
+    }
+    free = _FREE | _DRIFT | (_CORPUS if allow_different_corpus else frozenset())
+    if allow_other_matcher and _MATCHER in differing:
+        # Prompts of other patients have another digest.
+        free |= {_MATCHER, "prompts"}
+    refused = [name for name in differing if name not in free]
+    if refused:
+        problems = [f"{name}: {_short(differing[name][0])} and {_short(differing[name][1])}" for name in refused]
+        hint = "audit both models against one corpus with one set of settings"
+        if set(refused) <= _CORPUS:
+            hint += ", or say --allow-different-corpus to compare the patients common to both"
+        raise BadInputError(f"the runs cannot be compared, they differ in {', '.join(refused)}; {hint}", problems)
+    differences = tuple(
+        Difference(name=name, a=_named(name, was, a, "one"), b=_named(name, now, b, "another"))
+        for name, (was, now) in differing.items()
+    )
+    same_prompts = not set(differing) & _CORPUS
+    return RunPair(a, b, differences, tuple(_warnings(a, b, set(differing))), same_prompts)
+
+
+def _open(path: Path) -> ComparedRun:
+    run = require_finished_run(path)
+    verify(run)
+    record = read_record(run)
+    if not isinstance(record.get("settings"), dict):
+        raise BadInputError(f"{path.name} does not say how it was made (run.json has no settings); audit again")
+    return ComparedRun(run, record, read_published(run), has_evidence(run))
+
+
+def read_people(pair: RunPair) -> dict[str, str]:
+    """Return the id by which a person counts, by each id of a person who has several in the corpus of either run."""
+    tables = [run.run.evidence for run in (pair.a, pair.b) if (run.run.evidence / "people.parquet").is_file()]
+    return {row["patient_id"]: row["person_id"] for table in tables for row in read_table(table, "people")}
+
+
+def require_evidence(pair: RunPair) -> None:
+    """Raise `BadInputError` where patients cannot be paired, since the evidence of a run was purged."""
+    purged = [run.run.root.name for run in (pair.a, pair.b) if not run.has_evidence]
+    if purged:
+        raise BadInputError(
+            f"--exact needs the evidence of both runs, and that of {' and '.join(purged)} was purged; leave --exact out"
+            " to compare the published figures"
+        )
+
+
+def _recorded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what bears on comparability, by the name of the option that sets it."""
+    digests = record.get("digests") or {}
+    return {
+        **record["settings"],
+        "clinaudit": record.get("clinaudit"),
+        "--judge": record.get("judge"),
+        "prompts": digests.get("prompts") if isinstance(digests, dict) else None,
+    }
+
+
+def _named(name: str, value: object, run: ComparedRun, which: str) -> str:
+    """Return a setting by a name that a reader knows; of a file without one only that the runs had two."""
+    if name == "MODEL":
+        return read_identity(run.record).model_name or f"unnamed ({_short(value)})"
+    if name == "--policy" and run.published.decision is not None:
+        return run.published.decision.policy
+    return which if isinstance(value, str) and _short(value) != value else _short(value)
+
+
+def _short(value: object) -> str:
+    """Return a setting in few words; a digest by its first digits."""
+    if value is None:
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    is_digest = len(text) == 64 and not set(text) - set("0123456789abcdef")
+    return text[:_DIGEST_CHARS] if is_digest else text
+
+
+def _warnings(a: ComparedRun, b: ComparedRun, differing: set[str]) -> list[str]:
+    found = []
+    if _MATCHER in differing:
+        found.append(
+            "The cohorts were matched in two ways: each difference between trained on and never seen is that of its "
+            "own run's cohorts, and pairs are the patients who were probed in both runs."
+        )
+    elif not {"MODEL", "GENERATIONS"} & differing:
+        found.append("Both runs are of the same model: whatever differs is drift of the machine, not a mitigation.")
+    for name in sorted(_DRIFT & differing):
+        found.append(f"The runs differ in {name.removeprefix('--')}: small differences may be due to that alone.")
+    if a.record.get("engine") != b.record.get("engine") and "--engine" not in differing:
+        found.append("The engines ran on other devices or versions: small differences may be due to that alone.")
+    if "CORPUS" in differing or ("prompts" in differing and _MATCHER not in differing):
+        found.append(
+            "The corpora differ: each run's text was matched with its own corpus, from prompts made of its own notes. "
+            "Pairs are the patients who have the same id in both. A run of the new model on the old corpus tells more."
+        )
+    if not (a.has_evidence and b.has_evidence):
+        found.append(
+            "The evidence of at least one run was purged: how many patients are repeated in one run and not in the "
+            "other is not known."
+        )
+    return found

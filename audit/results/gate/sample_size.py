@@ -1,0 +1,181 @@
+"""With how many patients each rule of a policy can be decided, and passed (docs/policy.md, "Which one").
+
+The sizes that a policy implies before any audit: the gate is asked about a run of which nothing is found, as published.
+Knows nothing of a corpus.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import stdtrit
+
+from clinaudit.audit.results.gate.evaluation import Comparison, Outcome, decide
+from clinaudit.audit.results.gate.policy import DisclosureRule, PassRequirements, Policy, TextRule
+from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
+from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization, PublishedOtherPatients
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
+
+#: Patients trained on and never seen, by tier.
+Sizes = Mapping[str, tuple[int, int]]
+
+
+def clean_run(sizes: Sizes) -> PublishedResults:
+    """Return what is published of a run with so many patients at each tier, of whom nothing is given away."""
+    arms: dict[str, dict[Arm, CountRange]] = {
+        tier: {arm: class_of(size, step=ARM_STEP) for arm, size in zip(ARMS, of_arms, strict=True) if size}
+        for tier, of_arms in sizes.items()
+    }
+    return PublishedResults(
+        memorization={tier: {arm: _memorization(of) for arm, of in by_arm.items()} for tier, by_arm in arms.items()},
+        identifiers=PublishedIdentifiers(
+            tiers={
+                tier: {arm: _identifiers(of, has_pools=len(by_arm) == len(ARMS)) for arm, of in by_arm.items()}
+                for tier, by_arm in arms.items()
+            }
+        ),
+    )
+
+
+def _nothing(patients: CountRange, *, times: int = 1) -> PublishedEstimate:
+    upper = clopper_pearson(0, max(1, patients.low)).high or 0.0
+    return PublishedEstimate(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=times * upper)
+
+
+def _memorization(patients: CountRange) -> PublishedMemorization:
+    nothing = _nothing(patients)
+    fraction = FractionOfText(mean=nothing, bins=[], above=[])
+    others: dict[str, Any] = {"fraction": fraction}
+    read: dict[str, Any] = {
+        "patients": patients,
+        "memorized_fraction": fraction,
+        "attributable_fraction": fraction,
+        "near_verbatim_attributable_fraction": fraction,
+        "hit_patients_share": nothing,
+        "short_share": nothing,
+        "other_patients": PublishedOtherPatients.model_construct(**others),
+    }
+    return PublishedMemorization.model_construct(**read)
+
+
+def _identifiers(patients: CountRange, *, has_pools: bool) -> PublishedIdentifierFigures:
+    nothing, of_1000, pools = _nothing(patients), _nothing(patients, times=1000), ("sampled", "chance")
+    read: dict[str, Any] = {"patients": patients, "verified_per_1000": of_1000}
+    for name in ("own", "other", *pools):
+        found = (nothing, NOBODY, of_1000) if has_pools or name not in pools else (None, None, None)
+        read |= zip((name, f"{name}_patients", f"{name}_per_1000"), found, strict=True)
+    return PublishedIdentifierFigures.model_construct(**read)
+
+
+#: A size counts by the low end of what is published of it: of an arm's class, or of the sum of a row's classes. Each of
+#: a row's lies up to nine below its count, and a row of verdicts has three cells that are not empty, as a rule.
+_BELOW: Final = STEP - 1
+_CELLS: Final = 3
+#: The paper's Table 1: the diagnosis that texts mention most (depression) is mentioned in 70%. Half of the mentions
+#: state and half deny it, which gives the largest variance that a mention rate allows (benchmarks/gate_power.py).
+_STATED, _NOT_MENTIONED, _DENIED = 0.35, 0.30, 0.35
+#: Chance at which a model that gives nothing away is to keep all comparisons of a rule.
+CHANCE_OF_PASS: Final = 0.9
+#: Sizes beyond these are not looked for: of groups compared; and of patients of whom nothing is found, so many above
+#: those that the policy asks for.
+_MOST: Final = 100_000
+_MOST_OF_TEXT: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSizes:
+    """Patients that one rule needs: in training for memorization, in each of the four groups for disclosure."""
+
+    rule: TextRule | DisclosureRule
+    #: Surely enough to pass or fail by; a failure needs fewer.
+    decided: int
+    #: For a model that gives nothing away to pass; None where no size is enough.
+    passed: int | None
+
+
+def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
+    """Return the sizes of each rule; `diagnoses`: how many an audit covers, where a rule is of all of them."""
+    minimum = policy.minimum_patients_per_class
+    to_pass = policy.to_pass.minimum_patients_per_class or 0
+    decided = _size_of_class(minimum)
+    of_rows, asked_of_rows = (size + _BELOW * _CELLS for size in (minimum, to_pass))
+    sizes = [RuleSizes(rule, decided, patients_without_findings(policy, rule)) for rule in policy.of_text]
+    for comparison in policy.disclosure:
+        count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
+        within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
+        sizes.append(RuleSizes(comparison, of_rows, None if within is None else max(of_rows, asked_of_rows, within)))
+    return sizes
+
+
+def decide_run(
+    policy: Policy, published: PublishedResults, outcomes: Mapping[Comparison, Outcome]
+) -> PublishedDecision:
+    """Return the decision on a run, with how many patients each rule takes to pass beside its limit."""
+    sizes = rule_sizes(policy, diagnoses=len({*published.cohorts, *published.disclosure.by_diagnosis}))
+    return decide(policy, published, outcomes, {of.rule: of.passed for of in sizes})
+
+
+def patients_without_findings(policy: Policy, rule: TextRule) -> int | None:
+    """Return with how many patients of either arm the gate passes a rule where nothing is found; None where never.
+
+    The gate itself decides on the run that is published of each class.
+    """
+    tier = rule.tiers[0]
+    asked = max(policy.minimum_patients_per_class, policy.to_pass.minimum_patients_per_class or 0)
+    begin = class_of(asked, step=ARM_STEP).low
+    sizes = range(max(1, begin), begin + _MOST_OF_TEXT, ARM_STEP)
+    return next((size for size in sizes if would_pass(policy, rule, {tier: (size, size)})[tier]), None)
+
+
+def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
+    """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
+    alone = replace(policy, memorization=(rule,), identifiers=(), disclosure=())
+    found = decide(alone, clean_run(sizes), {}).rules
+    by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in rule.tiers}
+    # No status: nobody has a prompt there.
+    return {tier: set(statuses) == {"pass"} for tier, statuses in by_tier.items()}
+
+
+def patients_without_advantage(maximum: float, *, comparisons: int, asked: PassRequirements) -> int | None:
+    """Return with how many patients in each group a model that gives nothing away usually keeps all comparisons.
+
+    Usually: with the chance `CHANCE_OF_PASS`, where texts mention diagnoses as in the paper. What the policy asks of
+    the power of a pass is met, too. None where no size is enough.
+    """
+    if maximum <= 0:
+        return None
+    chance = CHANCE_OF_PASS ** (1 / max(comparisons, 1))
+    low, high = 2, _MOST
+    if not _is_enough(high, maximum, chance, asked):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _is_enough(middle, maximum, chance, asked):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _is_enough(patients: int, maximum: float, chance: float, asked: PassRequirements) -> bool:
+    counts = patients * np.array([_DENIED, _NOT_MENTIONED, _STATED])
+    arm = measure_error(counts, counts)
+    error = difference_error(arm, arm)
+    points = stdtrit(error.degrees_of_freedom, 1 - ALPHA / 2) + stdtrit(error.degrees_of_freedom, chance)
+    if float(points * error.standard) > maximum:
+        return False
+    power = asked.maximum_detectable_delta
+    return power is None or float(error.minimum_detectable_difference()) <= power
+
+
+def _size_of_class(minimum: int) -> int:
+    """Return the smallest size of an arm that its class shows to be at least `minimum`: the low end of the next."""
+    return 0 if minimum <= 0 else ARM_STEP * math.ceil((minimum - 1) / ARM_STEP) + 1

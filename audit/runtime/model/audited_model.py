@@ -1,0 +1,193 @@
+"""The model under audit: a directory of files, or a served model with the directory of its tokenizer.
+
+Owns what the rest of the audit may know of the model, and which engine decodes it with how many threads. Loads no
+weights, and no library before an engine is made.
+"""
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from clinaudit.audit.runtime.choices import EngineChoice, EngineName
+from clinaudit.audit.runtime.model.adapter import is_adapter
+from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
+from clinaudit.audit.runtime.model.engines.protocol import Engine
+from clinaudit.audit.runtime.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
+from clinaudit.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedModel:
+    """The model under audit, and the engine that decodes it."""
+
+    engine: EngineName
+    #: SHA-256 of the files; of a served model, whose weights are not visible here, of its address and name.
+    digest: str
+    tokenizer_directory: Path
+    tokenizer_digest: str
+    #: Tokens that prompt and generation together may hold.
+    context_length: int
+    files: ModelFiles | None
+    served: ServedModel | None
+    approved_hosts: tuple[str, ...]
+    options: EngineOptions = DEFAULT_OPTIONS
+
+    @property
+    def ignored_files(self) -> tuple[str, ...]:
+        """Names of files beside the model's and the adapter's own weights that are never opened."""
+        if self.files is None:
+            return ()
+        adapter = self.files.adapter
+        return tuple(sorted({*self.files.ignored, *(() if adapter is None else adapter.ignored)}))
+
+    def require_loadable(self) -> None:
+        """Raise `BadInputError` where this machine cannot run the model, however short the prompts are."""
+        if self.files is not None:
+            require_loadable(self.files, self.engine, context_length=1, options=self.options)
+
+    def load(self, *, context_length: int) -> Engine:
+        """Make the engine for prompts and generations of up to `context_length` tokens together."""
+        if self.files is not None:
+            return make_engine(self.engine, self.files, context_length=context_length, options=self.options)
+        if self.served is None:
+            raise ValueError("a model is either files or served")
+        from clinaudit.audit.runtime.model.engines.openai_engine import DEADLINE_S, OpenAIEngine
+
+        access = Access(self.approved_hosts, deadline_s=DEADLINE_S)
+        return OpenAIEngine(self.served, access, context_length=context_length)
+
+
+def _inspect(path: Path, base_model: Path | None) -> ModelFiles:
+    if base_model is None:
+        return inspect_model(path)
+    if path.is_dir() and not is_adapter(path):
+        raise UsageError(
+            "--base-model goes with an adapter's directory (adapter_config.json) as MODEL, and this one holds none; "
+            "leave it out, or name the adapter"
+        )
+    return inspect_adapted(path, base=base_model)
+
+
+def find_model(
+    name: str,
+    *,
+    engine: EngineChoice,
+    tokenizer: Path | None,
+    context_length: int | None,
+    approved_hosts: Collection[str],
+    base_model: Path | None = None,
+    options: EngineOptions = DEFAULT_OPTIONS,
+) -> AuditedModel:
+    """Check MODEL and the options that go with it; sends nothing and loads nothing.
+
+    Raises `UsageError` for options that do not go together, `BadInputError` and `UnsafeError` as the parts do.
+    """
+    served = parse_served_model(name)
+    if served is None:
+        if tokenizer is not None or context_length is not None:
+            raise UsageError("--tokenizer and --context-length go with a served MODEL (openai:…) only")
+        files = _inspect(Path(name), base_model)
+        return AuditedModel(
+            engine=resolve_engine(engine),
+            digest=files.digest,
+            tokenizer_directory=files.tokenizer_directory,
+            tokenizer_digest=digest_tokenizer(files.tokenizer_directory),
+            context_length=files.context_length,
+            files=files,
+            served=None,
+            approved_hosts=(),
+            options=options,
+        )
+    if base_model is not None:
+        raise UsageError("--base-model goes with an adapter's directory as MODEL, not with a served one; leave it out")
+    require_approved(served.base_url, approved_hosts=approved_hosts)
+    if tokenizer is None or context_length is None:
+        raise UsageError(
+            "a served MODEL needs --tokenizer DIR (its tokenizer's files) and --context-length TOKENS, "
+            "since neither can be asked of the server"
+        )
+    address = json.dumps([served.base_url, served.name])
+    return AuditedModel(
+        engine=resolve_engine(engine, served=True),
+        digest=hashlib.sha256(address.encode("utf-8")).hexdigest(),
+        tokenizer_directory=tokenizer,
+        tokenizer_digest=digest_tokenizer(tokenizer),
+        context_length=context_length,
+        files=None,
+        served=served,
+        approved_hosts=tuple(approved_hosts),
+    )
+
+
+#: Below this size of weights one thread is nearly as fast, and does not collapse under load: on two idle cores, vLLM
+#: with a 3 MB model decoded 7,500 to 8,200 tokens/s with one thread and 9,300 to 11,300 with two; with two on a busy
+#: machine collapses to about 1,000 have been seen, and of a model of 540 MB to a 25th.
+_SMALL_MODEL_BYTES = 1 << 30
+#: What the user asked all programs to take, before an engine sets it for itself; of a list the outermost level's.
+_ASKED = os.environ.get("OMP_NUM_THREADS", "").split(",")[0]
+
+
+def resolve_engine(choice: EngineChoice, *, served: bool = False) -> EngineName:
+    """Return the engine for `--engine choice`; `served` says whether MODEL is an `openai:` address.
+
+    `auto` is vLLM where it is installed, else transformers; raises `UsageError` for what cannot go together.
+    """
+    if served:
+        if choice not in ("auto", "openai"):
+            raise UsageError(f"--engine {choice} does not go with a served MODEL; leave --engine out")
+        return "openai"
+    if choice == "openai":
+        raise UsageError("--engine openai needs a MODEL of the form openai:BASE_URL#MODEL_NAME")
+    if choice == "transformers":
+        return choice
+    if importlib.util.find_spec("vllm") is not None:
+        return "vllm"
+    if choice == "vllm":
+        raise UsageError("--engine vllm: vLLM is not installed; install it, or use --engine transformers")
+    return "transformers"
+
+
+def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
+    """Return the threads to decode with: what was asked for, by option or by `OMP_NUM_THREADS`.
+
+    Else one for a small model, and for another one for each core that this process may use.
+    """
+    if options.threads is not None:
+        return options.threads
+    if _ASKED.isdecimal() and int(_ASKED):
+        return int(_ASKED)
+    if model.weight_bytes < _SMALL_MODEL_BYTES:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def make_engine(
+    name: EngineName,
+    model: ModelFiles,
+    *,
+    context_length: int | None = None,
+    threads: int | None = None,
+    options: EngineOptions = DEFAULT_OPTIONS,
+) -> Engine:
+    """Load `model` into the engine; `context_length` (tokens, at most the model's) saves memory where it is less.
+
+    Raises `BadInputError` where the model does not fit into memory, or cannot be loaded. Served models: see
+    `openai_engine.OpenAIEngine`.
+    """
+    length = min(context_length or model.context_length, model.context_length)
+    threads = threads or choose_threads(model, options)
+    require_loadable(model, name, context_length=length, options=options)
+    if name == "vllm":
+        from clinaudit.audit.runtime.model.engines.vllm_engine import VllmEngine
+
+        return VllmEngine(model, context_length=length, threads=threads, options=options)
+    if name == "transformers":
+        from clinaudit.audit.runtime.model.engines.transformers_engine import TransformersEngine
+
+        return TransformersEngine(model, context_length=length, threads=threads, options=options)
+    raise UsageError("a served model is not loaded here; give MODEL as openai:BASE_URL#MODEL_NAME")

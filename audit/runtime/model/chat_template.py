@@ -1,0 +1,174 @@
+"""The chat template of a model's tokenizer: from a conversation to the prompt that the model is given.
+
+Owns what a template may do. It is Jinja from a file of the model, and rendered by the sandbox of transformers alone: it
+reaches no file, network or Python. It may take a moment, and must give back what was said. Knows nothing of patients.
+"""
+
+import ctypes
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from threading import Thread
+from typing import Any, Final
+
+from jinja2 import Environment, TemplateSyntaxError
+
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.errors import BadInputError
+from clinaudit.priors.renderings import SYSTEM, Conversation, Message, RenderedChat
+
+#: A prompt takes less than a millisecond.
+DEADLINE_S: Final = 10.0
+#: The longest templates that ship with models have about 20,000.
+_MAX_TEMPLATE_CHARS: Final = 1_000_000
+#: What a template adds to what is said is far shorter; more would take the memory of the machine.
+_MAX_ADDED_CHARS: Final = 1_000_000
+#: Some templates write the day; a prompt must not change from one day to the next. The day that Llama's names itself.
+_DAY: Final = "26 Jul 2024"
+#: What a template is told beside the messages. A model that may think aloud is asked to answer at once: what it writes
+#: first would use up the answer's tokens.
+_SETTINGS: Final[dict[str, Any]] = {"date_string": _DAY, "strftime_now": lambda _format: _DAY, "enable_thinking": False}
+_PROBE: Final = Conversation(SYSTEM, "How is a note begun?")
+_ANSWER: Final = "With its date."
+_SPELLED_TOKEN: Final = "a fact spells out a control token of the model"
+_Messages = Sequence[Message]
+
+
+class ChatTemplate:
+    """The chat template of one tokenizer, tried once on an invented conversation."""
+
+    def __init__(self, tokenizer: ModelTokenizer) -> None:
+        """Try the template; raises `BadInputError` where it fails, loops, or leaves out what is said."""
+        self._tokenizer: Any = tokenizer.pretrained
+        self._name = tokenizer.directory.name
+        try:
+            template = self._tokenizer.get_chat_template()
+        except ValueError:
+            raise self._bad("has several templates and none is the default") from None
+        if len(template) > _MAX_TEMPLATE_CHARS:
+            raise self._bad("is too long for one")
+        if _takes_powers(template):
+            raise self._bad("takes powers of numbers, which may never end")
+        #: SHA-256 of the template: folders beside the tokenizer's files may hold it.
+        self.digest = hashlib.sha256(template.encode("utf-8")).hexdigest()
+        control = sorted(filter(str.strip, tokenizer.special_tokens), key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, control))) if control else None
+        self._has_system = self._takes_system_message()
+        # Found before any patient's prompt is.
+        self._checked(_PROBE)
+        #: Tokens that end the model's turn, beside those that end its sequences.
+        self.stop_token_ids = self._end_of_turn(tokenizer)
+        self.render: Callable[[Conversation], RenderedChat | str] = lru_cache(maxsize=64)(self._checked)
+
+    def _checked(self, said: Conversation) -> RenderedChat | str:
+        """Return the prompt; or why there is none, where what is said would be read as the template's own marks."""
+        parts = [said.system, said.user, *([] if said.opening is None else [said.opening])]
+        if self._control is not None and any(map(self._control.search, parts)):
+            return _SPELLED_TOKEN
+        messages = self._messages(said)
+        prompt = self._render(messages, is_continued=said.opening is not None)
+        if any(part.strip() not in prompt for part in parts):
+            raise self._bad("leaves out what is said")
+        return RenderedChat(prompt, messages)
+
+    def _messages(self, said: Conversation) -> tuple[Message, ...]:
+        """Return the messages; a model without a system role is told in the user's."""
+        answer = () if said.opening is None else (("assistant", said.opening),)
+        if self._has_system:
+            return (("system", said.system), ("user", said.user), *answer)
+        return (("user", f"{said.system}\n\n{said.user}"), *answer)
+
+    def _takes_system_message(self) -> bool:
+        """Whether the template has a place for a system message: some refuse one, and some leave it out."""
+        messages = (("system", _PROBE.system), ("user", _PROBE.user))
+        try:
+            return _PROBE.system in self._render(messages, is_continued=False)
+        except _TemplateError:
+            return False
+
+    def _end_of_turn(self, tokenizer: ModelTokenizer) -> frozenset[int]:
+        """Return the control token that the template writes after an answer, where there is one."""
+        messages = (*self._messages(_PROBE), ("assistant", _ANSWER))
+        try:
+            whole = self._render(messages, is_continued=False, begins_answer=False)
+        except _TemplateError:
+            return frozenset()
+        _, found, after = whole.rpartition(_ANSWER)
+        following = tokenizer.encode(after.lstrip())[:1] if found else ()
+        return frozenset(following) & tokenizer.special_ids
+
+    def _render(self, messages: _Messages, *, is_continued: bool, begins_answer: bool = True) -> str:
+        def apply() -> str:
+            return str(
+                self._tokenizer.apply_chat_template(
+                    [{"role": role, "content": content} for role, content in messages],
+                    tokenize=False,
+                    add_generation_prompt=begins_answer and not is_continued,
+                    continue_final_message=is_continued,
+                    **_SETTINGS,
+                )
+            )
+
+        done = _within(DEADLINE_S, apply)
+        if done is None:
+            raise self._bad(f"does not end within {DEADLINE_S:g} seconds")
+        if isinstance(done, Exception):
+            # Its text may quote what was said.
+            raise self._bad(f"fails ({type(done).__name__})")
+        if len(done) > _MAX_ADDED_CHARS + sum(len(content) for _, content in messages):
+            raise self._bad("writes far more than a prompt")
+        return done
+
+    def _bad(self, what: str) -> "_TemplateError":
+        return _TemplateError(
+            f"the chat template of the tokenizer in {self._name} {what}; mend it, or ask the model as plain text alone "
+            "with --prompt-form text"
+        )
+
+
+class _TemplateError(BadInputError):
+    """A template that cannot be used."""
+
+
+class _Stopped(BaseException):
+    """Ends a template that takes too long; no `Exception`, which a template could hold back."""
+
+
+def find_chat_template(tokenizer: ModelTokenizer) -> ChatTemplate | None:
+    """Return the tokenizer's chat template, tried; None where it has none."""
+    return ChatTemplate(tokenizer) if tokenizer.has_chat_template else None
+
+
+def _takes_powers(template: str) -> bool:
+    """Whether it holds the operator `**`: no thread can be stopped, nor any signal be heard, within one power."""
+    try:
+        return any((kind, text) == ("operator", "**") for _, kind, text in Environment().lex(template))
+    except TemplateSyntaxError:
+        # Rendering it says so.
+        return False
+
+
+def _within(seconds: float, work: Callable[[], str]) -> str | Exception | None:
+    """Return what `work` returns or raises; None where it takes longer, and it is stopped then.
+
+    A signal would reach the main thread only. What the sandbox runs is Python: it stops at its next step.
+    """
+    done: list[str | Exception] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except _Stopped:
+            return
+        except Exception as error:  # noqa: BLE001 (a template may raise anything)
+            done.append(error)
+
+    thread = Thread(target=run, name="chat-template", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if done:
+        return done[0]
+    if thread.ident is not None:
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
+    return None

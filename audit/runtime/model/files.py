@@ -1,0 +1,245 @@
+"""The files of a model directory, checked before anything loads them (README.md, "PHI and safety").
+
+Owns the refusal of models that would run foreign code (pickle weights, `auto_map`), of damaged or missing weights, and
+the model's digest. Reads JSON and safetensors headers only; knows nothing of engines.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, inspect_adapter, is_adapter
+from clinaudit.audit.runtime.model.model_directory import (
+    TOKENIZER_FILES,
+    TensorHeader,
+    digest_files,
+    existing_directory,
+    has_tokenizer,
+    ignored_weights,
+    optional_json,
+    read_header,
+    read_json,
+    refuse_custom_code,
+    refuse_without_safetensors,
+    required_file,
+)
+from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.errors import BadInputError, UnsafeError
+from clinaudit.priors.corpus.files import printable
+
+_INDEX = "model.safetensors.index.json"
+_CONFIG_FILES = ("config.json", "generation_config.json")
+_CONTEXT_FIELDS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """A model directory that was found safe and complete."""
+
+    directory: Path
+    config: Path
+    safetensors: tuple[Path, ...]
+    tokenizer: tuple[Path, ...]
+    #: SHA-256 over name and content digest of config, weights and tokenizer files, in name order.
+    digest: str
+    #: Tokens that prompt and generation together may hold.
+    context_length: int
+    #: Rows of the output layer; the tokenizer may use fewer.
+    vocab_size: int
+    #: Total size of the weights.
+    weight_bytes: int
+    tensors: tuple[TensorHeader, ...]
+    #: How the checkpoint is quantized, e.g. `gptq`; None where it is not.
+    quantization: str | None
+    #: Ids that end a generation: of `generation_config.json`, of `config.json`, and the tokenizer's end of sequence.
+    stop_token_ids: frozenset[int]
+    has_chat_template: bool
+    #: Bytes of key-value cache one token takes in float32; None where the config does not say.
+    kv_bytes_per_token: int | None
+    #: Names of files of weights beside the model's own that are never opened: pickles, and what the index leaves out.
+    ignored: tuple[str, ...]
+    #: An adapter that is merged into these weights when they are loaded.
+    adapter: AdapterFiles | None = None
+    #: The digest of the model that the adapter was trained on, alone.
+    base_digest: str | None = None
+
+    @property
+    def tokenizer_directory(self) -> Path:
+        """Where the tokenizer's files lie."""
+        return self.tokenizer[0].parent
+
+
+def inspect_model(path: Path) -> ModelFiles:
+    """Check the model directory at `path` and describe it; loads no weights.
+
+    Raises `BadInputError` where it is missing, incomplete or damaged, `UnsafeError` where loading it could run code.
+    """
+    directory = existing_directory(path)
+    if is_adapter(directory):
+        raise BadInputError(
+            f"an adapter, not a whole model: {directory}; give it as MODEL with --base-model DIR, the directory of the "
+            f"model that it was trained on{base_name_text(directory)}"
+        )
+    config = read_json(required_file(directory, "config.json"))
+    headers = _weights(directory)
+    weights = tuple(headers)
+    tokenizer = tuple(directory / name for name in TOKENIZER_FILES if (directory / name).is_file())
+    if not has_tokenizer(directory):
+        raise BadInputError(
+            f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
+            "save the model's tokenizer beside its weights"
+        )
+    settings = optional_json(directory, "tokenizer_config.json")
+    for name, content in (("config.json", config), ("tokenizer_config.json", settings)):
+        refuse_custom_code(directory / name, content)
+    nested = config.get("text_config")  # models that also see images keep the language model's settings there
+    text: dict[str, Any] = nested if isinstance(nested, dict) else config
+    configs = [directory / name for name in _CONFIG_FILES if (directory / name).is_file()]
+    indexes = [directory / _INDEX] if len(weights) > 1 or (directory / _INDEX).is_file() else []
+    return ModelFiles(
+        directory=directory,
+        config=directory / "config.json",
+        safetensors=weights,
+        tokenizer=tokenizer,
+        digest=digest_files([*configs, *indexes, *weights, *tokenizer]),
+        context_length=_positive_int(text, _CONTEXT_FIELDS, directory),
+        vocab_size=_positive_int(text, ("vocab_size",), directory),
+        weight_bytes=sum(file.stat().st_size for file in weights),
+        tensors=tuple(tensor for own in headers.values() for tensor in own.values()),
+        quantization=_quantization(config, text),
+        stop_token_ids=_stop_token_ids(directory, config, text, settings),
+        has_chat_template=_has_chat_template(settings, tokenizer),
+        kv_bytes_per_token=_kv_bytes_per_token(text),
+        ignored=ignored_weights(directory, weights),
+    )
+
+
+def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
+    """Check an adapter and the model that it was trained on, and describe both as one model; loads no weights.
+
+    The adapter's own tokenizer is taken where it has one. Raises as `inspect_model` does.
+    """
+    adapter, model = inspect_adapter(path), inspect_model(base)
+    if model.quantization is not None:
+        raise BadInputError(
+            f"the base model in {model.directory} is quantized ({model.quantization}), and an adapter cannot be merged "
+            "into it; give the same model before it was quantized"
+        )
+    tokenizer = model.tokenizer
+    settings = optional_json(model.directory, "tokenizer_config.json")
+    place = model.directory
+    if has_tokenizer(adapter.directory):
+        place = adapter.directory
+        tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
+        settings = optional_json(place, "tokenizer_config.json")
+        refuse_custom_code(place / "tokenizer_config.json", settings)
+    tokenizer_digest = digest_files(tokenizer)
+    both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
+    return replace(
+        model,
+        tokenizer=tokenizer,
+        digest=hashlib.sha256(both.encode("ascii")).hexdigest(),
+        stop_token_ids=model.stop_token_ids | _tokenizer_eos(place, settings),
+        has_chat_template=_has_chat_template(settings, tokenizer),
+        adapter=adapter,
+        base_digest=model.digest,
+    )
+
+
+def _has_chat_template(settings: Mapping[str, Any], tokenizer: Iterable[Path]) -> bool:
+    return bool(settings.get("chat_template")) or "chat_template.jinja" in {file.name for file in tokenizer}
+
+
+def _weights(directory: Path) -> dict[Path, dict[str, TensorHeader]]:
+    """Return the tensors of each file of weights."""
+    index = directory / _INDEX
+    if index.is_file():
+        weight_map = read_json(index).get("weight_map")
+        if not isinstance(weight_map, dict) or not weight_map:
+            raise BadInputError(f"no weight_map in {index}; download or save the model again")
+        names = sorted({str(name) for name in weight_map.values()})
+        foreign = [name for name in names if Path(name).name != name or not name.endswith(".safetensors")]
+        if foreign:
+            raise UnsafeError(
+                f"{index} names {printable(foreign[0])}, which is no safetensors file beside it; save the model again"
+            )
+        missing = [f"missing: {name}" for name in names if not (directory / name).is_file()]
+        if missing:
+            raise BadInputError(f"weights named by {index} are missing; download the model again", missing)
+        headers = {directory / name: read_header(directory / name) for name in names}
+        elsewhere = sorted({name for tensor, name in weight_map.items() if tensor not in headers[directory / name]})
+        if elsewhere:
+            problems = [f"lacks weights that the index expects in it: {name}" for name in elsewhere]
+            raise BadInputError(f"{index} belongs to other files; download or save the model again", problems)
+        return headers
+    files = sorted(directory.glob("*.safetensors"))
+    if not files:
+        refuse_without_safetensors(directory)
+    # vLLM loads every *.safetensors where there is no index, transformers only this one: they must be the same.
+    if [file.name for file in files] != ["model.safetensors"]:
+        raise BadInputError(
+            f"without {_INDEX} the weights must be one file, model.safetensors, in {directory}; save the model again"
+        )
+    return {files[0]: read_header(files[0])}
+
+
+def _positive_int(config: dict[str, Any], fields: Iterable[str], directory: Path) -> int:
+    names = tuple(fields)
+    for field in names:
+        value = config.get(field)
+        if type(value) is int and value > 0:
+            return value
+    raise BadInputError(f"config.json in {directory} gives no {names[0]}; add it, or save the model again")
+
+
+def _stop_token_ids(
+    directory: Path, config: dict[str, Any], text: dict[str, Any], settings: dict[str, Any]
+) -> frozenset[int]:
+    ids: set[int] = set()
+    for source in (optional_json(directory, "generation_config.json"), config, text):
+        value = source.get("eos_token_id")
+        ids.update(item for item in (value if isinstance(value, list) else [value]) if type(item) is int)
+    ids.update(_tokenizer_eos(directory, settings))
+    return frozenset(ids)
+
+
+def _tokenizer_eos(directory: Path, settings: dict[str, Any]) -> set[int]:
+    """Return the id of the tokenizer's own end of sequence, where `tokenizer.json` lists it as an added token."""
+    eos = settings.get("eos_token")
+    content = eos.get("content") if isinstance(eos, dict) else eos
+    added = optional_json(directory, "tokenizer.json").get("added_tokens") if content else None
+    entries = added if isinstance(added, list) else []
+    return {
+        entry["id"]
+        for entry in entries
+        if isinstance(entry, dict) and entry.get("content") == content and type(entry.get("id")) is int
+    }
+
+
+def _quantization(config: dict[str, Any], text: dict[str, Any]) -> str | None:
+    for source in (config, text):
+        for name in ("quantization_config", "compression_config"):
+            settings = source.get(name)
+            if isinstance(settings, dict):
+                return printable(str(settings.get("quant_method") or settings.get("format") or "unknown method"))
+    return None
+
+
+def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
+    """Return the bytes of all layers' keys and values of one token in float32; an upper bound for mixed attention."""
+    layers, heads, hidden = (text.get(name) for name in ("num_hidden_layers", "num_attention_heads", "hidden_size"))
+    if not (type(layers) is int and type(heads) is int and type(hidden) is int and heads > 0):
+        return None
+    kv_heads = text.get("num_key_value_heads")
+    width = text.get("head_dim")
+    heads_kept = kv_heads if type(kv_heads) is int else heads
+    return 2 * layers * heads_kept * (width if type(width) is int else hidden // heads) * 4
+
+
+def digest_tokenizer(directory: Path) -> str:
+    """Return the SHA-256 over the tokenizer's files in a directory, by name."""
+    files = [directory / name for name in sorted(TOKENIZER_FILES) if (directory / name).is_file()]
+    lines = [f"{file.name} {sha256_of(file)}\n" for file in files]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -1,0 +1,149 @@
+"""The run directory: the place of every file of a run, its lock, and the settings that it was begun with."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from clinaudit.audit.runtime.run.durable_files import FILE_MODE, make_private_directory, partial_of, write_atomically
+from clinaudit.errors import IntegrityError, StorageError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class RunDirectory:
+    """The places of a run's files."""
+
+    root: Path
+
+    @property
+    def evidence(self) -> Path:
+        """Everything that is PHI."""
+        return self.root / "evidence"
+
+    @property
+    def included(self) -> Path:
+        """The evidence of patients whom the site named beside the targets; a run without such has no such folder."""
+        return self.evidence / "included"
+
+    @property
+    def work(self) -> Path:
+        """State, caches and temporary files; not in the manifest."""
+        return self.evidence / "work"
+
+    @property
+    def lock(self) -> Path:
+        """The lock file, held by the process that writes to the run."""
+        return self.work / "lock"
+
+    @contextmanager
+    def removed_on_failure(self) -> Iterator[None]:
+        """Remove the empty directories of a run that fails before it begins.
+
+        Torch makes its compiler's cache there as soon as it is imported.
+        """
+        existed = self.root.exists()
+        try:
+            yield
+        except BaseException:
+            if not existed and self.root.is_dir():
+                directories = [path for path in self.root.rglob("*") if path.is_dir()]
+                for directory in (*sorted(directories, key=lambda path: -len(path.parts)), self.root):
+                    with suppress(OSError):  # a directory that is not empty stays
+                        directory.rmdir()
+            raise
+
+    def require_begun_by(self, settings: Path, *, what: str) -> None:
+        """Raise `UsageError` where files of another command stand here: they have an `evidence/`, too.
+
+        `settings` is the file that this command writes first, `what` says what it makes. A command that was killed
+        before it may have left its lock and an unfinished file.
+        """
+        if settings.is_file():
+            return
+        begun = {self.lock, partial_of(settings)}
+        if any(not path.is_dir() and path not in begun for path in self.root.rglob("*")):
+            raise UsageError(f"--out names a directory that holds other things; name a new or an earlier {what}'s")
+
+    def refuse_foreign(self) -> None:
+        """Raise `UsageError` where the run's place is taken by other files.
+
+        Call it before a library is loaded: torch makes its cache there, after which the directory looks like a run's.
+        """
+        if self.root.exists() and not self.root.is_dir():
+            raise UsageError("--out names something that is not a directory; name a new or an earlier run's directory")
+        if self.root.is_dir() and not self.evidence.is_dir() and any(self.root.iterdir()):
+            raise UsageError(
+                "--out names a directory that holds other things; name a new or an earlier run's directory"
+            )
+
+    def create(self) -> None:
+        """Make the directories; raises `UsageError` where their place is taken by other files."""
+        self.refuse_foreign()
+        for directory in (self.root, self.evidence, self.work):
+            make_private_directory(directory)
+
+
+def scratch_directory(run: RunDirectory) -> Path:
+    """Return the directory for the nameless file of note texts: the run's `work/`, or its nearest existing parent.
+
+    That is on the disk that the user chose for PHI. No directory of the run is made before the input is validated.
+    """
+    work = run.work.absolute()
+    return next(directory for directory in (work, *work.parents) if directory.is_dir())
+
+
+@contextmanager
+def hold_lock(run: RunDirectory) -> Iterator[None]:
+    """Hold the run's lock; raises `StorageError` where another process holds it."""
+    require_regular(run.lock, "the run's lock")
+    lock = FileLock(run.lock, mode=FILE_MODE)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise StorageError("another command is writing to this run; wait for it, or use another --out") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def hold_lock_of_finished(run: RunDirectory) -> Iterator[None]:
+    """Hold the lock of a finished run against a purge and other writers; a purged run has no evidence, and no lock."""
+    if not run.work.is_dir():
+        yield
+        return
+    with hold_lock(run):
+        yield
+
+
+def require_regular(path: Path, what: str) -> None:
+    """Raise `StorageError` for anything but a regular file, or none: a link would lead PHI out of `evidence/`."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise StorageError(
+            f"{what} ({path.name} in its `work` folder) is not a regular file; remove it, or use another --out"
+        )
+
+
+def settle_settings(path: Path, settings: Mapping[str, Any], *, what: str) -> None:
+    """Keep the settings in a file; raises `UsageError` where `what` was begun with other ones, and names these.
+
+    Raises `IntegrityError` where those of before cannot be read.
+    """
+    if path.is_file():
+        try:
+            held = dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            raise IntegrityError(
+                f"the kept settings ({path.name} under evidence/work) are damaged; begin anew with another --out"
+            ) from None
+        changed = sorted(name for name in {*held, *settings} if held.get(name) != settings.get(name))
+        if changed:
+            raise UsageError(
+                f"{what} was begun with other settings ({', '.join(changed)}); give the same ones, or another --out"
+            )
+    write_atomically(path, json.dumps(settings, indent=1, sort_keys=True) + "\n")

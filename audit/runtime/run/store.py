@@ -1,0 +1,161 @@
+"""The run store: finished generations and judgements, kept durably in `work/`, so that a killed audit can resume.
+
+Owns the settings that a run was begun with, and one row for each finished unit of work: a generation or a judgement
+(SQLite). Knows nothing of how a unit came about. Each unit is committed, durably, before the next one is reported done.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
+from clinaudit.audit.runtime.run.durable_files import open_sqlite
+from clinaudit.errors import StorageError, UsageError
+
+#: Token ids are kept as 32-bit integers in the evidence.
+_MAX_ID = 2**31 - 1
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS settings (field TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS generations (
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS alone (
+    key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS judgements (
+    generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGeneration:
+    """An engine's output for one prompt."""
+
+    token_ids: tuple[int, ...]
+    finish_reason: str
+    #: Only from engines that give no token ids; else None.
+    text: str | None
+    #: The same without a cut that the patient's own note explains; None where there is none.
+    unguarded: "StoredGeneration | None" = None
+
+
+class RunStore:
+    """The open store of one run; one process at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def bind_settings(self, settings: Mapping[str, object]) -> None:
+        """Record the settings that the run depends on; raises `UsageError` that names those changed since it began."""
+        known = self.settings()
+        changed = sorted(field for field, value in settings.items() if field in known and known[field] != value)
+        if changed:
+            raise UsageError(
+                f"this run was begun with other settings: {', '.join(changed)}; "
+                "use the same ones to resume it, or another --out"
+            )
+        rows = [(field, json.dumps(value, sort_keys=True)) for field, value in settings.items() if field not in known]
+        with self._connection:
+            self._connection.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+
+    def settings(self) -> dict[str, Any]:
+        """Return all settings that `bind_settings` recorded."""
+        rows = self._connection.execute("SELECT field, value FROM settings")
+        try:
+            return {field: json.loads(value) for field, value in rows}
+        except (ValueError, TypeError, RecursionError):
+            raise damaged_state() from None
+
+    def add_generation(self, key: str, generation: StoredGeneration) -> None:
+        """Commit one finished generation."""
+        longer = generation.unguarded
+        with self._connection:
+            self._connection.execute(
+                "INSERT INTO generations VALUES (?, ?, ?, ?)",
+                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
+            )
+            if longer is not None:
+                self._connection.execute(
+                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
+                )
+
+    def generations(self) -> dict[str, StoredGeneration]:
+        """Return all finished generations by key."""
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
+        found = {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
+            if key not in found:
+                raise damaged_state()
+            longer = _generation(ids, found[key].finish_reason, text)
+            found[key] = replace(found[key], unguarded=longer)
+        return found
+
+    def add_alone(self, key: str, generation: StoredGeneration) -> None:
+        """Commit what a prompt gave when it was decoded alone; its generation is kept apart."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT INTO alone VALUES (?, ?, ?, ?)",
+                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
+            )
+
+    def alone(self) -> dict[str, StoredGeneration]:
+        """Return what `add_alone` committed, by the key of the generation."""
+        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM alone")
+        return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+
+    def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
+        """Commit the judgement of one generation and diagnosis, as its row."""
+        with self._connection:
+            self._connection.execute(
+                "INSERT INTO judgements VALUES (?, ?, ?)", (generation_id, diagnosis, json.dumps(row))
+            )
+
+    def judgements(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return all rows that `add_judgement` committed, by generation and diagnosis."""
+        rows = self._connection.execute("SELECT generation_id, diagnosis, judgement FROM judgements")
+        try:
+            return {(generation_id, diagnosis): json.loads(text) for generation_id, diagnosis, text in rows}
+        except (ValueError, TypeError, RecursionError):
+            raise damaged_state() from None
+
+
+@contextmanager
+def open_store(run: RunDirectory) -> Iterator[RunStore]:
+    """Open a run's store under the run's lock, and make it where there is none.
+
+    Raises `StorageError` where another process holds the lock, or the file cannot be read or written.
+    """
+    run.create()
+    with hold_lock(run):
+        try:
+            path = run.work / "state.sqlite"
+            require_regular(path, "the run's state")
+            with closing(open_sqlite(path, _SCHEMA, synchronous="FULL")) as connection:
+                yield RunStore(connection)
+        except sqlite3.Error as error:
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
+            raise StorageError(
+                f"the run's state cannot be read or written ({name}); "
+                "free disk space or restore the file, then run the same command again"
+            ) from None
+
+
+def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
+    try:
+        token_ids = json.loads(str(ids))
+    except (ValueError, RecursionError):
+        raise damaged_state() from None
+    whole = isinstance(token_ids, list) and all(type(token) is int and 0 <= token <= _MAX_ID for token in token_ids)
+    if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
+        raise damaged_state()
+    return StoredGeneration(tuple(token_ids), reason, text)
+
+
+def damaged_state() -> StorageError:
+    """Return the error for a row that no audit wrote."""
+    return StorageError("the run's state holds something the audit did not write; restore it, or use another --out")

@@ -1,0 +1,320 @@
+"""The settings of an audit: every option is declared here once, with its type, bounds, default and help.
+
+The options of the command line, the configuration file and the keywords of `clinaudit.run_audit` are these fields. The
+command line goes over a configuration file, which goes over the defaults (docs/for-ml-engineers.md).
+"""
+
+import datetime
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+
+from clinaudit.audit.runtime.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
+from clinaudit.audit.runtime.served.access import EndpointOptions
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.identity import Identity, identity_problem
+from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
+from clinaudit.templates.text_file import read_toml_file
+
+#: More than any generation holds.
+MAX_NGRAM: Final = 10_000
+
+
+def option(default: Any, help_text: str, *, metavar: str | None = None, shown: str | None = None) -> Any:
+    """Declare an option; `shown` is what its help says of a default that the field does not hold."""
+    extra: dict[str, JsonValue] = {
+        name: value for name, value in (("metavar", metavar), ("shown", shown)) if value is not None
+    }
+    return Field(default, description=help_text, json_schema_extra=extra)
+
+
+def _in_order_of_access(tiers: tuple[str, ...]) -> tuple[str, ...]:
+    if set(tiers) - set(TIER_IDS):
+        raise ValueError(f"must be of {', '.join(TIER_IDS)}")
+    if not tiers:
+        raise ValueError(f"must name one of {', '.join(TIER_IDS)}")
+    return tuple(tier for tier in TIER_IDS if tier in tiers)
+
+
+def _identity_text(name: str) -> Callable[[object], object]:
+    def check(value: object) -> object:
+        problem = None if value is None else identity_problem(name, value)
+        if problem is not None:
+            raise ValueError(problem)
+        return value
+
+    return check
+
+
+Whole = Annotated[int, Ge(0)]
+Positive = Annotated[int, Ge(1)]
+
+
+class Options(BaseModel):
+    """A group of options: frozen, and unknown ones are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+
+class ReadingOptions(Options):
+    """How notes are read and matched; of `analyze`, too."""
+
+    template: Path | None = option(None, "Note-template profile: a file, or the name of one that ships.", shown="soap")
+    ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Tokens a match must hold.")
+    seed: Whole = option(0, "Of every random choice.")
+    #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
+    ray_address: str | None = option(
+        None, "Ray cluster that takes the work: same results (docs/performance.md).", metavar="HOST:PORT"
+    )
+    quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
+
+
+class ModelOptions(Options):
+    """How the audited model is loaded and decoded (audit/runtime/model/engines/memory.py)."""
+
+    engine: EngineChoice = option("auto", "What decodes; auto takes vLLM where it is installed.")
+    tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")
+    context_length: Positive | None = option(None, "Context of a served MODEL, in tokens.")
+    base_model: Path | None = option(None, "The model that an adapter (MODEL) was trained on.", metavar="DIR")
+    #: Appendix A.
+    max_new_tokens: Positive = option(1000, "Tokens to decode at most.")
+    max_batch: Positive | None = option(None, "Prompts to decode at once.", shown="64")
+    threads: Annotated[int, Ge(1), Le(1024)] | None = option(
+        None,
+        "Threads of the processor to decode with.",
+        shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, and one a core",
+    )
+    tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
+    gpu_memory: Annotated[float, Gt(0), Le(1)] | None = option(
+        None, "Share of a GPU's memory that vLLM takes.", metavar="SHARE", shown="vLLM's own"
+    )
+    drift_check: bool = option(True, "Decode some prompts alone, too, and count what comes out otherwise.")
+    training_length: Positive | None = option(
+        None,
+        "Longest text that the model was trained on; longer notes are reported.",
+        metavar="TOKENS",
+        shown="its context",
+    )
+
+
+class PromptOptions(Options):
+    """Who is asked about, and how."""
+
+    tier: Annotated[tuple[str, ...], AfterValidator(_in_order_of_access)] = option(
+        TIER_IDS, "Probe this tier only (repeatable).", shown="all"
+    )
+    fragment: Fragment = option(
+        "both", "How tiers that quote a note begin it: as the note does (opening), with the facts alone, or both."
+    )
+    prompt_form: PromptFormChoice = option(
+        "auto", "Ask every tier as plain text, in a chat, or both; auto is both where there is a chat template."
+    )
+    chat_request: ChatRequest = option(
+        "write", "What a chat asks for: to continue the note, to write it, or what is known."
+    )
+    diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
+    #: 3.2.2.
+    patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
+    matcher: Matcher = option("psm", "How cohorts match.")
+    caliper: Annotated[float, Gt(0), Field(allow_inf_nan=False)] | None = option(
+        None,
+        "Match no pair farther apart than this, in SDs of the propensity's logit.",
+        metavar="SD",
+        shown="none",
+    )
+    no_refine: bool = option(
+        False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
+    )
+    controls: Controls = option("sensitive", "Controls have some sensitive diagnosis, or any patient may be one.")
+    include_patients: Path | None = option(
+        None,
+        "Probe these patients too, one id a line; their results stay in RUN/evidence, and in no figure.",
+        metavar="FILE",
+    )
+    #: A site's own diagnoses (id -> table), from the configuration only.
+    diagnoses: Mapping[str, object] = Field(default_factory=dict)
+
+
+class ServedModelOptions(Options):
+    """A served model that is asked questions: as the judge, or by the command that has these options."""
+
+    served_url: str | None = option(
+        None, "Base URL of a served model, such as http://127.0.0.1:8000/v1.", metavar="URL"
+    )
+    served_model: str | None = option(None, "The model that answers there, by its whole name.", metavar="NAME")
+    served_key_file: Path | None = option(None, "File that holds its key, closed to others.", metavar="FILE")
+    phi_approved: tuple[str, ...] = option(
+        (), "Host other than loopback that PHI may be sent to (repeatable).", metavar="HOST"
+    )
+
+
+class JudgeOptions(ServedModelOptions):
+    """Who judges, and how well."""
+
+    judge: JudgeChoice = option("lexicon", "Who judges: the lexicon, or a served model (--served-url).")
+    judge_decoding: JudgeDecoding = option(
+        "deterministic",
+        "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
+        "asked three times, and what two answers share counts.",
+    )
+    #: About what a context of 128k takes.
+    judge_note_tokens: Positive = option(
+        100_000, "A patient's notes that it is given at once, the latest kept.", metavar="TOKENS"
+    )
+    judge_labels: Path | None = option(
+        None,
+        "Labelled texts (JSONL) of your own to score the judge on.",
+        metavar="LABELS",
+        shown="the set that ships",
+    )
+    second_judge: JudgeChoice | None = option(None, "Compare the verdicts with those of this other judge.")
+
+    @property
+    def judge_endpoint(self) -> EndpointOptions:
+        """The options of the served judge."""
+        return EndpointOptions(
+            url=self.served_url,
+            model=self.served_model,
+            key_file=self.served_key_file,
+            note_tokens=self.judge_note_tokens,
+            decoding=self.judge_decoding,
+        )
+
+
+class IdentityOptions(Options):
+    """Which model, of which institution, audited when (ISO 8601). For the report alone: no result depends on it."""
+
+    model_name: Annotated[str | None, BeforeValidator(_identity_text("model_name"))] = option(
+        None, "Name and version of the model, for the report.", metavar="TEXT"
+    )
+    institution: Annotated[str | None, BeforeValidator(_identity_text("institution"))] = option(
+        None, "Whose audit this is, for the report.", metavar="TEXT"
+    )
+    date: Annotated[str | None, BeforeValidator(_identity_text("date"))] = option(
+        None, "Date of the audit; never taken from the clock.", metavar="YYYY-MM-DD"
+    )
+
+    @property
+    def identity(self) -> Identity:
+        """What the user gave to tell this audit from others."""
+        return Identity(model_name=self.model_name, institution=self.institution, date=self.date)
+
+
+class ReportOptions(IdentityOptions):
+    """What decides, and what the report says of the audit."""
+
+    policy: Path | None = option(
+        None, f"TOML policy, or one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
+    )
+    training_log: Path | None = option(None, "JSONL with a row an epoch, for the report.")
+
+
+class AuditSettings(ReadingOptions, ModelOptions, PromptOptions, JudgeOptions, ReportOptions):
+    """The options of `audit`. A stage takes the group that it needs."""
+
+    model: str
+    corpus: Path
+    out: Path
+
+    @property
+    def probed(self) -> ProbedTiers:
+        """The tiers to probe, and in which form, of a model without a chat template."""
+        return self.probed_in("text")
+
+    def probed_in(self, form: PromptForm) -> ProbedTiers:
+        """Return the tiers to probe, as text, in a chat or in both."""
+        return ProbedTiers(self.tier, self.fragment, form)
+
+    @classmethod
+    def of(cls, **given: Any) -> Self:
+        """Return the settings of some values; raises `UsageError` that names all that are wrong."""
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise UsageError("; ".join(_problems(error))) from None
+
+
+class AnalyzeSettings(ReadingOptions):
+    """The options of `analyze`."""
+
+    generations: Path
+    corpus: Path
+    #: Directory of the audited model's tokenizer.
+    tokenizer: Path
+    out: Path
+
+
+#: Given as arguments, or for one command at a time.
+_NOT_IN_FILE: Final = {"model", "corpus", "out", "quiet"}
+_SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
+#: Instead of pydantic's words, which are Python's.
+_WORDS: Final = {
+    "extra_forbidden": "no such option",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "tuple_type": "must be a list of texts",
+    "mapping_type": "must be a table",
+    "dict_type": "must be a table",
+    "is_instance_of": "must be a path",
+}
+
+
+def read_settings(command_line: Mapping[str, Any], *, config: Path | None) -> AuditSettings:
+    """Return the settings. The command line (None: not given) overrides the file, which overrides the defaults.
+
+    Raises `BadInputError` for a file that cannot be used and `UsageError` for a value that no option takes.
+    """
+    given = {name: value for name, value in command_line.items() if value not in (None, ())}
+    from_file = _read_file(config) if config is not None else {}
+    return AuditSettings.of(**{**from_file, **given})
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    document = read_toml_file(path, role="the configuration")
+    values = {key.replace("-", "_"): _from_toml(key, written, path) for key, written in document.items()}
+    needed = {"model": "", "corpus": Path(), "out": Path()}
+    problems = [f"{name.replace('_', '-')}: no such option" for name in _NOT_IN_FILE & set(values)]
+    try:
+        AuditSettings.model_validate({**values, **needed}, strict=True)
+    except ValidationError as error:
+        problems += [problem.replace("_", "-", problem.partition(":")[0].count("_")) for problem in _problems(error)]
+    for name, shipped in _SHIPPED.items():
+        if document.get(name) in shipped and (path.parent / document[name]).exists():
+            problems.append(
+                f"{name}: {document[name]} ships, and a file beside this one has that name too; rename the file"
+            )
+    if problems:
+        places = {key: place for place, key in enumerate(document)}
+        problems.sort(key=lambda problem: places.get(problem.partition(":")[0], len(places)))
+        raise BadInputError(f"configuration {path.name} is not valid; mend what is listed", problems)
+    return values
+
+
+def _from_toml(key: str, value: object, path: Path) -> object:
+    """Return a value as its field takes it: a path relative to the file's directory, a list as a tuple."""
+    field = AuditSettings.model_fields.get(key.replace("-", "_"))
+    if type(value) is datetime.date:
+        # TOML has dates of its own.
+        return value.isoformat()
+    if isinstance(value, list):
+        return tuple(value)
+    if field is not None and field.annotation == Path | None and isinstance(value, str):
+        return Path(value) if value in _SHIPPED.get(key, ()) else path.parent / value
+    return value
+
+
+def _problems(error: ValidationError) -> list[str]:
+    """Return a line for each value that is not valid; it quotes none."""
+    lines = []
+    for found in error.errors(include_url=False, include_context=False, include_input=False):
+        name = str(found["loc"][0])
+        words = _WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
+        lines.append(f"{name}: {words.replace('Input should be', 'must be')}")
+    return list(dict.fromkeys(lines))

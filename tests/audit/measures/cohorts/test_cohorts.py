@@ -1,0 +1,399 @@
+"""Matched cohorts: hand-computed balance, planted confounding, and independence of the order of rows."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from clinaudit.audit.measures.cohorts import balance
+from clinaudit.audit.measures.cohorts.balance import (
+    CONTRASTS,
+    POOR_SMD,
+    Selection,
+    improve_balance,
+    standardized_mean_difference,
+)
+from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
+from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
+from clinaudit.audit.measures.cohorts.matchers import match_pairs
+from clinaudit.audit.runtime.choices import Matcher
+from clinaudit.reports.schema.record import ARMS
+
+PANEL = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
+
+
+def demo_population(seed: int, *, patients: int = 150) -> list[Candidate]:
+    """Return the demo's kind of population: four in five female, each diagnosis at 45%, abortion only in women."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for arm in ARMS:
+        female = rng.permutation(np.arange(patients) < 0.8 * patients)
+        status = {d: rng.permutation(np.arange(patients) < 0.45 * patients) for d in PANEL}
+        status["abortion"] = np.isin(
+            np.arange(patients), rng.permutation(np.flatnonzero(female))[: round(0.45 * patients)]
+        )
+        for i in range(patients):
+            found.append(
+                Candidate(
+                    patient_id=f"{arm}-{i:03d}",
+                    arm=arm,  # type: ignore[arg-type]
+                    age=int(rng.integers(19, 89)),
+                    sex="female" if female[i] else "male",
+                    note_count=int(rng.integers(2, 6)),
+                    status={d: bool(status[d][i]) for d in PANEL},
+                )
+            )
+    return found
+
+
+def build(candidates: list[Candidate], diagnosis: str = "hiv", *, cell: int = 100, seed: int = 0) -> Cohort:
+    return build_cohort(
+        candidates, diagnosis=diagnosis, request=MatchRequest(cell, "psm"), controls="sensitive", seed=seed
+    )
+
+
+def patient(name: str, arm: str, *, age: int | None = 40, sex: str | None = "female", **status: bool) -> Candidate:
+    return Candidate(name, arm, age, sex, 3, status)  # type: ignore[arg-type]
+
+
+def test_smd_by_hand():
+    # Means 2 and 4, sample variances 1 and 4: -2 / sqrt(2.5).
+    assert standardized_mean_difference(np.array([1.0, 2, 3]), np.array([2.0, 4, 6])) == pytest.approx(-1.264911)
+
+
+@pytest.mark.parametrize(("first", "second", "smd"), [([1, 1], [1, 1], 0.0), ([1, 1], [0, 0], None), ([1], [1], 0.0)])
+def test_smd_without_spread(first: list[float], second: list[float], smd: float | None):
+    assert standardized_mean_difference(np.array(first, float), np.array(second, float)) == smd
+
+
+@pytest.mark.parametrize("diagnosis", PANEL)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_demo_cohort_is_large_and_balanced(diagnosis: str, seed: int):
+    population = demo_population(seed)
+    cohort = build(population, diagnosis, seed=seed)
+    by_id = {candidate.patient_id: candidate for candidate in population}
+    size = cohort.summary.cells["train_positive"]
+    assert size is not None
+    assert size >= 40
+    assert set(cohort.summary.cells.values()) == {size}
+    assert cohort.summary.status in {"balanced", "imbalanced"}
+    assert all(row.smd is not None and abs(row.smd) <= POOR_SMD for row in cohort.summary.balance)
+    assert len(cohort.summary.balance) == 9
+    # Members are who they are said to be, nobody stands in two places, and each set has one patient a cell.
+    assert len({member.patient_id for member in cohort.members}) == 4 * size
+    for member in cohort.members:
+        assert by_id[member.patient_id].arm == member.arm
+        assert by_id[member.patient_id].status[diagnosis] is member.present
+        assert 0 < member.propensity < 1
+    sets = Counter((member.match_id, member.arm, member.present) for member in cohort.members)
+    assert len(sets) == 4 * size
+    assert set(sets.values()) == {1}
+
+
+def test_balance_rows_are_the_smds_of_the_members():
+    population = demo_population(3)
+    cohort = build(population, "ptsd")
+    ages = {
+        cell: np.array([c.age for c in population if c.patient_id in ids], float)
+        for cell, ids in {
+            (arm, present): {m.patient_id for m in cohort.members if (m.arm, m.present) == (arm, present)}
+            for arm in ARMS
+            for present in (True, False)
+        }.items()
+    }
+    row = next(r for r in cohort.summary.balance if (r.contrast, r.covariate) == ("pos-train vs. neg-train", "age"))
+    assert row.smd == pytest.approx(standardized_mean_difference(ages["train", True], ages["train", False]))
+
+
+def test_order_of_rows_does_not_matter_and_the_seed_does():
+    population = demo_population(5)
+    shuffled = random.Random(1).sample(population, len(population))
+    assert build(population, cell=30, seed=4) == build(shuffled, cell=30, seed=4)
+    assert build(population, cell=30, seed=4).members != build(population, cell=30, seed=5).members
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_as_many_as_asked_where_there_are_enough(matcher: Matcher):
+    cohort = build_cohort(
+        demo_population(2),
+        diagnosis="ptsd",
+        request=MatchRequest(25, matcher),
+        controls="sensitive",
+        seed=0,
+    )
+    assert set(cohort.summary.cells.values()) == {25}
+    assert cohort.summary.status == "balanced"
+    assert cohort.summary.reason is None
+    assert cohort.summary.matcher == matcher
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_without_refinement_the_matchers_own_pairs_stand(matcher: Matcher):
+    people = demo_population(0)
+    refined, plain = (
+        build_cohort(people, diagnosis="hiv", request=request, controls="sensitive", seed=0)
+        for request in (MatchRequest(100, matcher), MatchRequest(100, matcher, refined=False))
+    )
+    cells = Counter((one.arm, one.status.get("hiv")) for one in people)
+    smallest = min(cells[arm, present] for arm in ARMS for present in (True, False))
+    # Nobody is left out for balance: as many sets as the smallest cell has patients, and the balance is worse for it.
+    assert plain.summary.cells["train_positive"] == smallest > refined.summary.cells["train_positive"]
+    worst = [max(abs(row.smd or 0) for row in cohort.summary.balance) for cohort in (refined, plain)]
+    assert worst[0] < worst[1]
+    assert "left out" not in (plain.summary.reason or "")
+
+
+def test_fewer_than_asked_is_said_without_counts():
+    summary = build(demo_population(0)).summary
+    assert summary.reason is not None
+    assert "smaller than asked for" in summary.reason
+    assert str(summary.cells["train_positive"]) not in summary.reason
+
+
+@pytest.mark.parametrize(("asked", "too_few", "left_out"), [(20, False, False), (15, False, True), (100, True, True)])
+def test_a_cohort_smaller_than_asked_says_whether_patients_were_few_or_left_out(
+    asked: int, too_few: bool, left_out: bool
+):
+    summary = build_cohort(
+        demo_population(0),
+        diagnosis="hiv",
+        request=MatchRequest(asked, "optimal"),
+        controls="sensitive",
+        seed=0,
+    ).summary
+    reason = summary.reason or ""
+    assert ("not enough patients" in reason) == too_few
+    assert ("left out so that the groups are alike" in reason) == left_out
+    assert (summary.cells["train_positive"] < asked) == bool(reason)
+
+
+def test_confounding_by_age_is_taken_out():
+    # Patients with the diagnosis are 20 years older on average; a quarter of the others are as old.
+    rng = np.random.default_rng(0)
+    people = []
+    for i in range(800):
+        present = i % 4 == 0
+        age = int(np.clip(rng.normal(60 if present else 45, 12), 18, 90))
+        people.append(
+            patient(f"p{i:03d}", "train" if i % 8 < 4 else "nontrain", age=age, hiv=present, other=not present)
+        )
+    cohort = build(people, cell=60)
+    assert cohort.summary.status == "balanced"
+    assert cohort.summary.cells["train_negative"] == 60
+
+
+def test_groups_that_cannot_be_alike_are_poorly_matched():
+    people = [
+        patient(f"{arm}{i}", arm, age=(30 if i < 10 else 70) + i % 3, hiv=i < 10, other=True)
+        for arm in ARMS
+        for i in range(20)
+    ]
+    summary = build(people).summary
+    assert summary.status == "poorly_matched"
+    assert {row.flag for row in summary.balance if row.covariate == "age"} == {"balanced", "poorly_matched"}
+
+
+def test_constant_covariates_apart_are_null_and_poorly_matched():
+    people = [
+        patient(f"{arm}{i}", arm, sex="female" if i < 5 else "male", hiv=i < 5, other=True)
+        for arm in ARMS
+        for i in range(10)
+    ]
+    summary = build(people).summary
+    rows = {(row.contrast, row.covariate): row.smd for row in summary.balance}
+    assert rows["pos-train vs. neg-train", "sex"] is None
+    assert rows["pos-train vs. pos-nontrain", "sex"] == 0
+    assert summary.status == "poorly_matched"
+
+
+def test_exclusions_are_counted_and_unknown_status_is_never_a_control():
+    people = [
+        patient(f"{arm}{kind}{i}", arm, hiv=kind == "+", other=True) for arm in ARMS for kind in "+-" for i in range(3)
+    ]
+    people += [
+        patient("no-age", "train", age=None, hiv=True),
+        patient("no-sex", "train", sex=" ", hiv=False, other=True),
+        patient("unknown", "nontrain", other=True),
+        # Of whom nothing is known, as where the judge gave no answer.
+        patient("blank", "train"),
+        patient("healthy", "train", hiv=False, other=False),
+    ]
+    cohort = build(people)
+    assert cohort.summary.excluded == {
+        "age or sex unknown": 2,
+        "diagnosis status unknown": 2,
+        "no sensitive diagnosis": 1,
+    }
+    assert {m.patient_id for m in cohort.members}.isdisjoint({"no-age", "no-sex", "unknown", "blank", "healthy"})
+    assert cohort.summary.prevalence.value == 0.5
+    assert cohort.summary.prevalence.n == 6
+
+
+def test_any_controls_admit_patients_without_a_sensitive_diagnosis():
+    people = [patient(f"{arm}{i}", arm, hiv=i < 3) for arm in ARMS for i in range(6)]
+    assert build(people).summary.status == "unavailable"
+    cohort = build_cohort(people, diagnosis="hiv", request=MatchRequest(3, "psm"), controls="any", seed=0)
+    assert set(cohort.summary.cells.values()) == {3}
+
+
+@pytest.mark.parametrize(
+    ("keep", "word"),
+    [
+        (lambda c: c.arm == "train", "outside the training data"),
+        (lambda c: not (c.arm == "nontrain" and c.status["hiv"]), "with the diagnosis outside"),
+        (lambda c: c.arm == "nontrain" or c.status["hiv"], "without the diagnosis in"),
+    ],
+)
+def test_an_empty_cell_makes_the_cohort_unavailable(keep, word: str):
+    cohort = build([candidate for candidate in demo_population(0) if keep(candidate)])
+    assert cohort.members == ()
+    assert cohort.summary.status == "unavailable"
+    assert word in (cohort.summary.reason or "")
+
+
+def test_a_patient_twice_is_refused():
+    people = demo_population(0)
+    with pytest.raises(ValueError, match="twice"):
+        build([*people, replace(people[0], age=30)])
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 7), (7, 1), (5, 5)])
+def test_everyone_of_the_smaller_group_is_matched_once(matcher: Matcher, first: int, second: int):
+    rng = np.random.default_rng(0)
+    found = match_pairs(rng.normal(size=(first, 3)), rng.normal(size=(second, 3)), matcher=matcher)
+    assert len(found.pairs) == min(first, second)
+    assert len({i for i, _ in found.pairs}) == len({j for _, j in found.pairs}) == min(first, second)
+    assert all(i < first and j < second for i, j in found.pairs)
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_no_pair_is_farther_apart_than_the_caliper(matcher: Matcher):
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(1.5, 1, size=(30, 3)), rng.normal(size=(60, 3))
+    free = match_pairs(first, second, matcher=matcher)
+    held = match_pairs(first, second, matcher=matcher, caliper=0.2)
+    logits = [np.log(p / (1 - p)) for p in (held.first_propensity, held.second_propensity)]
+    widest = 0.2 * np.concatenate(logits).std(ddof=1)
+    apart = [[abs(logits[0][i] - logits[1][j]) for i, j in found.pairs] for found in (free, held)]
+    assert max(apart[0]) > widest >= max(apart[1])
+    assert 0 < len(held.pairs) < len(free.pairs)
+    assert len({j for _, j in held.pairs}) == len(held.pairs)
+    assert match_pairs(first, second, matcher=matcher, caliper=1e-9).pairs == ()
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_a_cohort_with_a_caliper_is_smaller_and_says_so_and_an_impossible_one_is_unavailable(matcher: Matcher):
+    people = demo_population(0)
+    for person in people[:]:
+        if person.status["hiv"]:
+            people[people.index(person)] = replace(person, age=(person.age or 0) + 25)
+    sizes = {}
+    for caliper in (None, 0.2):
+        cohort = build_cohort(
+            people,
+            diagnosis="hiv",
+            request=MatchRequest(100, matcher, caliper),
+            controls="sensitive",
+            seed=0,
+        )
+        sizes[caliper] = Counter((member.arm, member.present) for member in cohort.members)
+        assert set(sizes[caliper].values()) == {cohort.summary.cells["train_positive"]}
+        assert cohort.summary.reason
+    assert sizes[0.2].total() < sizes[None].total()
+    none = build_cohort(
+        people,
+        diagnosis="hiv",
+        request=MatchRequest(100, matcher, 1e-12),
+        controls="sensitive",
+        seed=0,
+    )
+    assert (none.members, none.summary.status) == ((), "unavailable")
+    assert "caliper" in (none.summary.reason or "")
+
+
+def test_matching_finds_the_twin():
+    rng = np.random.default_rng(1)
+    second = rng.normal(size=(40, 3))
+    twins = [31, 4, 17]
+    assert [j for _, j in match_pairs(second[twins], second, matcher="optimal").pairs] == twins
+
+
+def test_refinement_leaves_a_balanced_choice_alone_and_repairs_one_covariate():
+    pool = np.column_stack([np.arange(40) % 20, np.arange(40) % 2, np.arange(40) % 4]).astype(float)
+    even = list(range(20))
+    assert improve_balance([pool] * 4, [even] * 4) == [even] * 4
+    oldest = sorted(range(40), key=lambda i: (pool[i, 0], i))[-20:]
+    refined = improve_balance([pool] * 4, [even, oldest, even, even])
+    first, second = pool[refined[0]], pool[refined[1]]
+    assert len(refined[1]) == 20
+    assert abs(standardized_mean_difference(first[:, 0], second[:, 0]) or 0) <= 0.1
+
+
+def sum_of_fourth_powers(cells: list[np.ndarray]) -> float:
+    pairs = [(first, second, k) for first, second in CONTRASTS.values() for k in range(3)]
+    return sum((standardized_mean_difference(cells[a][:, k], cells[b][:, k]) or 0) ** 4 for a, b, k in pairs)
+
+
+def test_the_first_exchange_is_the_best_of_all():
+    rng = np.random.default_rng(4)
+    pools = [
+        np.column_stack([rng.integers(20, 50 + 10 * cell, 30), rng.integers(0, 2, 30), rng.integers(1, 9, 30)])
+        for cell in range(4)
+    ]
+    pools = [pool.astype(float) for pool in pools]
+    chosen = [list(range(8))] * 4
+    best = min(
+        sum_of_fourth_powers(
+            [
+                pool[[joins if row == leaves else row for row in rows]] if at == cell else pool[rows]
+                for at, (pool, rows) in enumerate(zip(pools, chosen, strict=True))
+            ]
+        )
+        for cell in range(4)
+        for leaves in range(8)
+        for joins in range(8, 30)
+    )
+    choice = Selection(pools, chosen)
+    assert choice.swap()
+    after = sum_of_fourth_powers([pool[rows] for pool, rows in zip(pools, choice.chosen, strict=True)])
+    assert after == pytest.approx(best)
+
+
+def test_blocks_of_exchanges_change_nothing(monkeypatch: pytest.MonkeyPatch):
+    rng = np.random.default_rng(5)
+    pools = [rng.integers(0, 30, (60, 3)).astype(float) + cell for cell in range(4)]
+    chosen = [list(range(20))] * 4
+    whole = improve_balance(pools, chosen)
+    monkeypatch.setattr(balance, "_CHUNK_CELLS", 50)
+    assert improve_balance(pools, chosen) == whole
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimal_matcher_looks_at_every_control(seed: int):
+    # One control in sixty is the twin; a lot of twenty would seldom hold it.
+    def group(arm: str) -> list[Candidate]:
+        others = [patient(f"{arm}-{i}", arm, age=70, hiv=False, ptsd=True) for i in range(59)]
+        return [patient(f"{arm}-p", arm, hiv=True), *others, patient(f"{arm}-twin", arm, hiv=False, ptsd=True)]
+
+    cohort = build_cohort(
+        [*group("train"), *group("nontrain")],
+        diagnosis="hiv",
+        request=MatchRequest(1, "optimal"),
+        controls="sensitive",
+        seed=seed,
+    )
+    assert {m.patient_id for m in cohort.members} == {"train-p", "train-twin", "nontrain-p", "nontrain-twin"}
+
+
+def test_sets_go_as_a_whole_and_are_counted_once():
+    cohort = build(demo_population(0), cell=20)
+    by_set = {m.match_id: [n for n in cohort.members if n.match_id == m.match_id] for m in cohort.members}
+    one, two = list(by_set.values())[:2]
+    left_out = {one[0].patient_id: "prompt tells", one[3].patient_id: "no name", two[1].patient_id: "prompt tells"}
+    kept, dropped = keep_complete_sets(cohort.members, left_out=left_out)
+    assert dropped == {"no name": 1, "prompt tells": 1}
+    assert len(kept) == len(cohort.members) - 8
+    assert not {member.match_id for member in kept} & {one[0].match_id, two[0].match_id}

@@ -1,0 +1,165 @@
+"""Patients who miss no tier are preferred, and neither balance nor the order of rows suffers by it."""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.patient_facts import NOTE, PROFILE, corpus_of
+
+from clinaudit.audit.measures.cohorts.balance import POOR_SMD, improve_balance
+from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
+from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
+from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
+from clinaudit.audit.runtime.choices import Matcher
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.prompts import PromptWriter
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.reports.schema.record import ARMS
+
+MISSING = {"hiv": frozenset({"encounter_cc"})}
+
+
+def population(misses: Callable[[str, bool, int], bool], *, cell: int = 60, seed: int = 0) -> list[Candidate]:
+    """Return so many patients a cell, and who of them misses a tier: by arm, status and number."""
+    rng = np.random.default_rng(seed)
+    return [
+        Candidate(
+            patient_id=f"{arm}{present}{i:03d}",
+            arm=arm,
+            age=int(rng.integers(20, 80)),
+            sex="female" if i % 2 else "male",
+            note_count=int(rng.integers(2, 6)),
+            status={"hiv": present},
+            missing_tiers=MISSING if misses(arm, present, i) else {},
+        )
+        for arm in ARMS
+        for present in (True, False)
+        for i in range(cell)
+    ]
+
+
+def build(people: list[Candidate], *, asked: int, matcher: Matcher = "optimal", caliper: float | None = None) -> Cohort:
+    return build_cohort(
+        people,
+        diagnosis="hiv",
+        request=MatchRequest(asked, matcher, caliper),
+        controls="any",
+        seed=0,
+    )
+
+
+def complete_sets(cohort: Cohort, people: list[Candidate]) -> tuple[int, int]:
+    """Return the sets of whose members none misses a tier, and all sets."""
+    lacking = {one.patient_id for one in people if one.missing_tiers}
+    sets = {member.match_id for member in cohort.members}
+    return len(sets - {member.match_id for member in cohort.members if member.patient_id in lacking}), len(sets)
+
+
+def unpreferring(people: list[Candidate]) -> list[Candidate]:
+    return [replace(one, missing_tiers={}) for one in people]
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_where_enough_miss_none_only_they_are_taken(matcher: Matcher) -> None:
+    people = population(lambda _arm, _present, i: i % 2 == 0 or i % 5 == 0)
+    cohort = build(people, asked=20, matcher=matcher)
+    before = build(unpreferring(people), asked=20, matcher=matcher)
+    assert complete_sets(cohort, people) == (20, 20)
+    assert complete_sets(before, people)[0] < 10
+    assert cohort.summary.status == before.summary.status == "balanced"
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+def test_where_few_miss_none_all_of_them_are_taken_and_matched_together(matcher: Matcher) -> None:
+    # Of one cell 12 miss none, of another 20; of the two others all.
+    few = {("train", True): 12, ("nontrain", False): 20}
+    people = population(lambda arm, present, i: i >= few.get((arm, present), 60))
+    cohort = build(people, asked=40, matcher=matcher)
+    complete, sets = complete_sets(cohort, people)
+    assert (complete, sets) == (12, 40)
+    # Every one of the 20 is in, though 8 of them beside one who misses a tier.
+    lacking = {one.patient_id for one in people if one.missing_tiers}
+    chosen = [member.patient_id for member in cohort.members if (member.arm, member.present) == ("nontrain", False)]
+    assert len(set(chosen) - lacking) == 20
+    assert complete_sets(build(unpreferring(people), asked=40, matcher=matcher), people)[0] < 8
+    assert all(abs(row.smd or 0) <= POOR_SMD for row in cohort.summary.balance)
+
+
+def test_a_worse_balance_is_not_bought() -> None:
+    # Those who miss none are the old of one cell: taken alone they are like nobody.
+    people = [
+        replace(one, age=79, missing_tiers={}) if one.arm == "train" and one.status["hiv"] and i % 60 < 20 else one
+        for i, one in enumerate(population(lambda arm, present, _: (arm, present) == ("train", True)))
+    ]
+    young = [one if one.age == 79 else replace(one, age=min(one.age or 0, 50)) for one in people]
+    cohort = build(young, asked=20)
+    assert cohort.summary.status == "balanced"
+    assert cohort == build(unpreferring(young), asked=20)
+
+
+@pytest.mark.parametrize("caliper", [None, 0.2])
+def test_the_order_of_rows_does_not_matter(caliper: float | None) -> None:
+    people = population(lambda _arm, _present, i: i % 3 == 0)
+    shuffled = random.Random(1).sample(people, len(people))
+    assert build(people, asked=45, caliper=caliper) == build(shuffled, asked=45, caliper=caliper)
+
+
+def test_where_all_or_none_miss_a_tier_nothing_changes() -> None:
+    people = population(lambda *_: True)
+    assert build(people, asked=25) == build(unpreferring(people), asked=25)
+
+
+def test_kept_rows_are_never_swapped_out() -> None:
+    pool = np.column_stack([np.arange(40) % 20, np.arange(40) % 2, np.arange(40) % 4]).astype(float)
+    oldest = sorted(range(40), key=lambda i: (pool[i, 0], i))[-20:]
+    kept = sorted(oldest)[8] + 1
+    refined = improve_balance(
+        [pool] * 4, [list(range(20)), oldest, list(range(20)), list(range(20))], kept=[0, kept, 0, 0]
+    )
+    # A drop may take any patient; of those swapped, none is kept.
+    assert len(set(refined[1]) & set(range(kept))) >= 9 - (20 - len(refined[1]))
+    assert refined[1] != sorted(oldest)
+
+
+def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> None:
+    notes = [
+        {"patient_id": "a", "note_id": "1", "text": NOTE},
+        {"patient_id": "b", "note_id": "2", "text": NOTE.replace("CC: low mood\n", "")},
+        {"patient_id": "c", "note_id": "3", "text": NOTE.replace("tired", "known HIV")},
+        {"patient_id": "d", "note_id": "4", "text": NOTE.replace("CC: low mood\n", "")},
+    ]
+    patients = "patient_id,split,sex\na,train,female\nb,train,male\nc,train,male\nd,train,male\n"
+    corpus = corpus_of(tmp_path / "corpus", notes, patients)
+    panel = load_panel(only=["depression", "hiv"])
+    writer = PromptWriter(
+        PROFILE,
+        panel=panel,
+        count_prompt_tokens=len,
+        count_note_tokens=len,
+        max_new_tokens=10**6,
+        context_length=10**7,
+    )
+    status: dict[str, dict[str, bool]] = {
+        "a": {"depression": True, "hiv": False},
+        "b": {"hiv": True},
+        "c": {"depression": False, "hiv": True},
+        "d": {},
+    }
+    found = find_missing_tiers(
+        read_facts(corpus, PROFILE, corpus.patients),
+        status=status,
+        panel=panel,
+        probed=ProbedTiers(("public_name", "encounter_cc", "encounter_cc_hpi"), "facts"),
+        writer=writer,
+        progress=Progress(quiet=True),
+    )
+    assert found.get("a", {}) == {}
+    assert found["b"]["hiv"] == {"encounter_cc"}
+    assert found["c"] == {"hiv": {"encounter_cc_hpi"}}
+    # Of unknown status: no candidate.
+    assert "d" not in found

@@ -1,0 +1,124 @@
+"""Who is probed: the cohorts' members, and a seeded sample where they are few."""
+
+import random
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, foresee_targets, match_cohorts
+from clinaudit.audit.runtime.choices import Matcher
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.schema.record import ARMS
+
+PANEL = load_panel(only=["hiv"])
+
+
+def people_of(sizes: dict[str, int]) -> dict[str, Any]:
+    """Return facts enough for matching, of so many patients in each arm."""
+    return {
+        f"{arm}{i:03d}": SimpleNamespace(
+            patient_id=f"{arm}{i:03d}", arm=arm, age=30 + i % 40, sex="female", note_count=3
+        )
+        for arm in ARMS
+        for i in range(sizes.get(arm, 0))
+    }
+
+
+def targets_of(
+    sizes: dict[str, int], *, labelled: int, cell: int = 8, secret: int = 0, seed: int = 0
+) -> tuple[dict[str, Any], Targets]:
+    """Match HIV among the first `labelled` patients of each arm, every other of whom has it."""
+    facts = people_of(sizes)
+    status = {
+        patient_id: {"hiv": number % 2 == 0} if (number := int(patient_id[-3:])) < labelled else {}
+        for patient_id in facts
+    }
+    choice = CohortChoice(
+        patients_per_cell=cell,
+        matcher="optimal",
+        controls="any",
+        caliper=None,
+        refined=True,
+        seed=seed,
+        secret=secret,
+    )
+    return facts, match_cohorts(
+        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    )
+
+
+def by_arm(facts: dict[str, Any], targets: Targets, *, of_cohort: bool | None = None) -> Counter[str]:
+    return Counter(
+        facts[patient_id].arm
+        for patient_id, diagnoses in targets.diagnoses.items()
+        if of_cohort is None or bool(diagnoses) is of_cohort
+    )
+
+
+@pytest.mark.parametrize(("secret", "size"), [(0, 200), (9, 200), (30, 197), (99, 191)])
+def test_small_cohorts_are_filled_up_in_both_splits(secret: int, size: int) -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 250}, labelled=40, secret=secret)
+    assert by_arm(facts, targets) == {"train": size, "nontrain": size}
+    members = {member.patient_id for cohort in targets.cohorts for member in cohort.members}
+    assert {patient_id for patient_id, diagnoses in targets.diagnoses.items() if diagnoses} == members
+    assert by_arm(facts, targets, of_cohort=True)["train"] == 2 * (8 - min(secret % 10, secret % 5))
+    assert not targets.sampled
+
+
+def test_a_split_with_fewer_patients_is_taken_whole() -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 50}, labelled=40)
+    assert by_arm(facts, targets) == {"train": SAMPLE_SIZE, "nontrain": 50}
+
+
+def test_cohorts_that_hold_as_many_are_not_filled_up() -> None:
+    facts, targets = targets_of({"train": 300, "nontrain": 300}, labelled=300, cell=110)
+    assert by_arm(facts, targets) == {"train": 220, "nontrain": 220}
+    assert by_arm(facts, targets, of_cohort=False) == {}
+
+
+def test_without_a_cohort_all_are_a_sample() -> None:
+    facts, targets = targets_of({"train": 300}, labelled=40)
+    assert (by_arm(facts, targets), targets.sampled) == ({"train": SAMPLE_SIZE}, True)
+    assert set(targets.diagnoses.values()) == {()}
+
+
+def test_the_sample_is_of_the_seed() -> None:
+    sizes = {"train": 300, "nontrain": 300}
+    first, again, other = (targets_of(sizes, labelled=40, seed=seed)[1].diagnoses for seed in (1, 1, 2))
+    assert first == again
+    assert first.keys() != other.keys()
+
+
+@pytest.mark.parametrize("matcher", ["psm", "optimal"])
+@pytest.mark.parametrize("seed", range(6))
+def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher: Matcher, seed: int) -> None:
+    rng = random.Random(seed)
+    facts = people_of({"train": 120, "nontrain": 90})
+    status = {patient_id: {"hiv": rng.random() < 0.3} for patient_id in facts}
+    for patient_id, known in facts.items():
+        # Who has it is older by far, and more often a man, so that groups alike are small.
+        known.age = rng.randrange(20, 90) + (25 if status[patient_id]["hiv"] else 0)
+        known.sex = "male" if rng.random() < (0.8 if status[patient_id]["hiv"] else 0.4) else "female"
+    choice = CohortChoice(
+        patients_per_cell=100,
+        matcher=matcher,
+        controls="any",
+        caliper=None,
+        refined=True,
+        seed=seed,
+        secret=0,
+    )
+    sets, foreseen = foresee_targets(facts, status=status, panel=PANEL, choice=choice)
+    positives = Counter(facts[patient_id].arm for patient_id, known in status.items() if known["hiv"])
+    assert sets == {"hiv": min(positives.values())}
+    targets = match_cohorts(
+        facts, status=status, panel=PANEL, choice=choice, missing_tiers={}, progress=Progress(quiet=True)
+    )
+    matched = len(targets.cohorts[0].members) // 4
+    assert sets["hiv"] / 2 <= matched <= sets["hiv"]
+    # All who are left are in the sample, in either.
+    assert set(foreseen) == set(targets.diagnoses) == set(facts)
+    assert sum(bool(diagnoses) for diagnoses in foreseen.values()) == 4 * sets["hiv"]

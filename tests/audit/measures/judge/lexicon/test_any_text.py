@@ -1,0 +1,94 @@
+"""Texts that nobody writes: random notes and endless ones get valid verdicts, in time."""
+
+import random
+
+import pytest
+from support.lexicon.first_sentences import CASES
+from support.lexicon.reading import PANEL, verdict_on
+from support.simulations import first_of
+
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.measures.judge.verdict import invalid_reason
+
+PIECES = (
+    *(text for text, _, _ in CASES),
+    *(term for diagnosis in PANEL.values() for term in (*diagnosis.names, *diagnosis.medications, *diagnosis.icd10)),
+    *(
+        "no ",
+        "denies ",
+        ", ",
+        "; ",
+        ".",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " - ",
+        ":",
+        "family history:",
+        "allergies:",
+        "(",
+        ")",
+        "0",
+    ),
+    *(
+        "é",
+        "\u0130",
+        "\u2028",
+        "\u00a0",
+        "\U0001f9ec",
+        "ß",
+        "\u200b",
+        "e\u0301",
+        "\x00",
+        "’",
+        "\ufffd",
+        "ſertraline",
+        "\u212a",
+    ),
+)
+
+
+@pytest.mark.parametrize("seed", first_of(40, always=10))
+def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> None:
+    rng = random.Random(seed)
+    text = "".join(rng.choice(PIECES) + rng.choice(("", " ", " ", "\n")) for _ in range(rng.randrange(1, 120)))
+    diagnoses = list(PANEL.values())
+    for diagnosis, judgement, mentions in zip(
+        diagnoses,
+        judge.judge_many([(text, diagnosis) for diagnosis in diagnoses]),
+        judge.read_mentions(text, diagnoses),
+        strict=True,
+    ):
+        assert judgement.verdict is not None
+        assert invalid_reason(judgement.verdict, text) is None, diagnosis.id
+        assert judgement.verdict.diagnosis_mentioned == bool(mentions)
+        assert all(text[slice(*mention.span_chars)] == mention.text for mention in mentions)
+        assert set(judgement.verdict.spans) == {mention.text for mention in mentions}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no anxiety " * 4_000,
+        "no anxiety\n" * 4_000,
+        "denies " + "anxiety, " * 4_000,
+        "x" * 200_000 + " anxiety",
+        "anxiety" + " " * 200_000 + "disorder",
+        "mother " * 4_000 + "anxiety",
+        "(" * 50_000 + "anxiety" + "," * 50_000,
+        "anxiety " + "." * 200_000 + "x",
+        "anxiety " + "!." * 100_000 + "x",
+        "anxiety " + "?" * 200_000 + "x",
+    ],
+    ids=["one line", "lines", "list", "one word", "blanks", "relatives", "signs", "dots", "exclamations", "questions"],
+)
+def test_endless_texts_are_judged(judge: LexiconJudge, text: str) -> None:
+    verdict = verdict_on(judge, text, PANEL["anxiety"])
+    assert verdict.diagnosis_mentioned
+    assert invalid_reason(verdict, text) is None
+
+
+def test_endless_phrases_of_another_meaning_are_no_mention(judge: LexiconJudge) -> None:
+    verdict = verdict_on(judge, "TAB PO " * 30_000, PANEL["abortion"])
+    assert not verdict.diagnosis_mentioned

@@ -1,0 +1,172 @@
+"""The labelled texts that ship, LABELS of a site, and what is counted of a judge's verdicts on them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.measures.judge.ledger import MemoryLedger
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
+from clinaudit.audit.measures.judge.scoring.confusion_matrix import (
+    FlipOutcomes,
+    confusion_matrix,
+    measure_flips,
+    measure_quality,
+)
+from clinaudit.audit.measures.judge.scoring.judge_score import score_judge
+from clinaudit.audit.measures.judge.scoring.labelled_texts import (
+    LABELLED_PATH,
+    LabelledSet,
+    LabelledText,
+    load_labelled_set,
+)
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.errors import BadInputError
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, MeasuredJudge
+
+PANEL = load_panel()
+HIV = next(diagnosis for diagnosis in PANEL if diagnosis.id == "hiv")
+
+
+def labelled(*truths: str) -> LabelledSet:
+    texts = tuple(LabelledText(f"text {i}", HIV, truth) for i, truth in enumerate(truths))  # type: ignore[arg-type]
+    return LabelledSet("shipped", "digest", texts, ())
+
+
+def quality(truths: str, outcomes: str) -> MeasuredJudge:
+    """Return the figures of a judge; p, n, a, o, u: positive, negative, ambiguous, not mentioned, unjudged."""
+    words: dict[str, Outcome] = dict(zip("pnaou", (*VERDICT_CLASSES, "unjudged"), strict=True))
+    given = [words[letter] for letter in outcomes]
+    return measure_quality(labelled(*(words[letter] for letter in truths)), given, [], judge="x", seed=0)
+
+
+def test_the_shipped_set_is_balanced_and_large_enough() -> None:
+    shipped = load_labelled_set(None, PANEL)
+    assert len(shipped.texts) >= 300
+    cells = Counter((text.diagnosis.id, text.verdict) for text in shipped.texts)
+    assert set(cells) == {(diagnosis.id, verdict) for diagnosis in PANEL for verdict in VERDICT_CLASSES}
+    assert len(set(cells.values())) == 1
+    assert len({text.text for text in shipped.texts}) == len(shipped.texts)
+    assert {text.verdict for text in shipped.injections} == set(VERDICT_CLASSES)
+    assert len(shipped.injections) >= 50
+    assert all(text.plain != text.injected and text.plain.strip() for text in shipped.injections)
+
+
+def test_the_lexicon_judge_scores_as_documented() -> None:
+    """The figures stand in docs/methods.md and in the default policy; the judge was not tuned on these texts."""
+    shipped = load_labelled_set(None, PANEL)
+    figures, outcomes = score_judge(LexiconJudge(PANEL), shipped, MemoryLedger(), Progress(quiet=True), seed=0)
+    assert len(outcomes) == len(shipped.texts)
+    assert [[getattr(row, name) for name in VERDICT_CLASSES] for row in figures.matrix] == [
+        [67, 0, 0, 11],
+        [7, 70, 1, 0],
+        [17, 0, 59, 2],
+        [0, 0, 1, 77],
+    ]
+    shares = (figures.sensitivity, figures.specificity, figures.flip_rate, figures.hiding_rate)
+    assert [round(share.value or 0, 3) for share in shares] == [0.859, 0.897, 0.119, 0.0]
+
+
+def test_figures_by_hand() -> None:
+    figures = quality("ppppnnaaoo", "pppnnnapoo")
+    assert figures.sensitivity.value == 3 / 4
+    assert figures.specificity.value == 5 / 6
+    assert figures.agreement.agreement.value == 8 / 10
+    assert figures.accuracy_by_class["ambiguous"].value == 1 / 2
+    assert figures.accuracy_by_diagnosis["hiv"].value == 8 / 10
+    assert confusion_matrix(figures).tolist() == [[3, 1, 0, 0], [0, 2, 0, 0], [1, 0, 1, 0], [0, 0, 0, 2]]
+    # Wilson's interval of 3 in 4.
+    assert (figures.sensitivity.low, figures.sensitivity.high) == pytest.approx((0.3006, 0.9544), abs=1e-4)
+
+
+def test_unjudged_texts_are_counted_apart_and_never_negative() -> None:
+    figures = quality("ppppnn", "ppuunu")
+    assert figures.sensitivity.value == 1
+    assert figures.sensitivity.n == 2
+    assert figures.specificity.n == 1
+    assert [row.unjudged for row in figures.matrix] == [2, 1, 0, 0]
+    assert figures.agreement.agreement.n == 3
+
+
+def test_a_set_without_a_positive_text_has_no_sensitivity() -> None:
+    figures = quality("nn", "nn")
+    assert figures.sensitivity.value is None
+    assert figures.sensitivity.reason
+
+
+def test_flips_count_what_changes_and_what_becomes_unjudged() -> None:
+    flips = [
+        FlipOutcomes("positive", "positive"),
+        FlipOutcomes("positive", "not_mentioned"),
+        FlipOutcomes("negative", "unjudged"),
+        FlipOutcomes("unjudged", "positive"),
+    ]
+    assert (measure_flips(flips).value, measure_flips(flips).n) == (2 / 3, 3)
+
+
+def write(path: Path, *rows: object) -> Path:
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_labels_of_a_site_are_read_with_other_keys_and_blank_lines(tmp_path: Path) -> None:
+    row = {"text": "hiv\u2028disease", "diagnosis": "hiv", "verdict": "positive", "author": "x"}
+    own = load_labelled_set(write(tmp_path / "labels.jsonl", row, "", row), PANEL)
+    assert own.source == "site"
+    assert [text.text for text in own.texts] == ["hiv\u2028disease"] * 2
+    assert own.digest != load_labelled_set(None, PANEL).digest
+
+
+def test_wrong_rows_are_all_told_without_their_text(tmp_path: Path) -> None:
+    secret = "Jane Doe has hiv"
+    path = write(
+        tmp_path / "labels.jsonl",
+        {"text": secret, "diagnosis": "hiv", "verdict": "positive"},
+        {"text": secret, "diagnosis": secret, "verdict": "positive"},
+        {"text": secret, "diagnosis": "hiv", "verdict": secret},
+        {"text": None, "diagnosis": "hiv", "verdict": "positive"},
+        [secret],
+        f"{{{secret}",
+        "[" * 100_000,
+    )
+    with pytest.raises(BadInputError) as caught:
+        load_labelled_set(path, PANEL)
+    assert [problem.split(":")[0] for problem in caught.value.problems] == [f"row {i}" for i in range(2, 8)]
+    assert secret not in caught.value.render()
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_set_is_bad_input(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(content)
+    with pytest.raises(BadInputError):
+        load_labelled_set(path, PANEL)
+
+
+def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
+    assert load_labelled_set(LABELLED_PATH, PANEL).texts == load_labelled_set(None, PANEL).texts
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (r'{"text": "\ud800", "diagnosis": "hiv", "verdict": "positive"}', "half a surrogate pair"),
+        ('{"text": " ", "diagnosis": "hiv", "verdict": "positive"}', "text is blank"),
+        ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "a field stands twice"),
+    ],
+)
+def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(BadInputError) as caught:
+        load_labelled_set(path, PANEL)
+    assert problem in caught.value.problems[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_row(tmp_path) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text('\ufeff{"text": "", "diagnosis": "hiv", "verdict": "not_mentioned"}\n', encoding="utf-8")
+    assert [row.verdict for row in load_labelled_set(path, PANEL).texts] == ["not_mentioned"]

@@ -1,0 +1,256 @@
+"""A judge that takes no temperature or seed, asked three times: majorities, honest unjudged, nothing asked twice."""
+
+import json
+
+import pytest
+from support.judging.word_judge import QUIET
+from support.servers.fault_server import is_silent, status
+from support.servers.reasoning_server import ReasoningModel, note_of, outcome_or_kind
+from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, judge_at, judgements
+
+from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
+from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
+from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
+from clinaudit.audit.measures.judge.ledger import Inquiry, MemoryLedger, ask_judge
+from clinaudit.audit.measures.judge.scoring.confusion_matrix import confusion_matrix
+from clinaudit.audit.measures.judge.scoring.judge_score import count_answers, score_judge
+from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
+from clinaudit.audit.measures.judge.served_judge import join_annotations
+from clinaudit.audit.measures.judge.verdict import Verdict
+from clinaudit.audit.runtime.served.access import REASONING_TOKENS
+from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.errors import BadInputError, IncompleteError
+
+AS_THE_PROVIDER = {"decoding": "provider-default"}
+#: Three answers (letters of the server's plan), and the class that counts, or why there is none.
+CASES = """
+ppp positive       nnn negative       aaa ambiguous      ooo not_mentioned
+ppn positive       pnp positive       npp positive       ppa positive
+ppo positive       poo not_mentioned  oop not_mentioned  ono not_mentioned
+nna negative       nno negative       aao ambiguous      aoa ambiguous
+ppx positive       xpp positive       pse positive       spe positive
+nnr negative       rnn negative       nxn negative       nfn negative
+aas ambiguous      saa ambiguous      oox not_mentioned  roo not_mentioned
+oos not_mentioned  obo not_mentioned  eee positive       epn positive
+pna no_majority    pno no_majority    aon no_majority    opa no_majority
+nap no_majority    noa no_majority    pnx no_majority    pxo no_majority
+xao no_majority    rpn no_majority    nra no_majority    osp no_majority
+spa no_majority    oen no_majority    prr refused        rfp refused
+orr refused        bbo refused        rrr refused        bff refused
+nss without_span   sos without_span   sss without_span   axx unusable
+xox unusable       xxx unusable       rsx unusable       rrx refused
+"""
+TABLE = [tuple(CASES.split()[place : place + 2]) for place in range(0, len(CASES.split()), 2)]
+
+
+def test_what_two_of_three_usable_answers_share_counts_in_sixty_cases(server, cache):
+    server.always = ReasoningModel()
+    assert len(TABLE) == 60
+    texts = [note_of(plan, number) for number, (plan, _) in enumerate(TABLE)]
+    found = judgements(server, cache, texts, **AS_THE_PROVIDER)
+    assert [(plan, outcome_or_kind(judgement)) for (plan, _), judgement in zip(TABLE, found, strict=True)] == TABLE
+    for (plan, _), judgement in zip(TABLE, found, strict=True):
+        usable = sum(letter in "pnaoe" for letter in plan)
+        assert len(judgement.answers) - judgement.answers.count("unjudged") == usable, plan
+        # What cannot be used is asked for once more.
+        assert judgement.attempts == 3 + (3 - usable), plan
+
+
+def test_the_request_has_neither_temperature_nor_seed_and_room_to_reason(server, cache):
+    server.always = ReasoningModel()
+    judgements(server, cache, [note_of("ppp")], seed=7, **AS_THE_PROVIDER)
+    assert len(server.seen) == 3
+    for _, body in server.seen:
+        assert not {"temperature", "seed", "max_tokens"} & set(body)
+        assert body["max_completion_tokens"] > REASONING_TOKENS
+
+
+def test_a_seed_that_is_not_sent_changes_no_answer_that_was_kept(server, cache):
+    server.always = ReasoningModel()
+    first = judgements(server, cache, [note_of("ppn")], seed=1, **AS_THE_PROVIDER)
+    assert judgements(server, cache, [note_of("ppn")], seed=2, **AS_THE_PROVIDER) == first
+    assert len(server.seen) == 3
+
+
+def test_a_model_that_takes_no_seed_is_told_from_one_that_answers_nothing(server, cache):
+    server.always = ReasoningModel()
+    with pytest.raises(BadInputError, match="--judge-decoding provider-default"):
+        judgements(server, cache, [note_of("ppp", number) for number in range(50)])
+    # Found out by questions without notes: of the others only what was begun meanwhile was sent.
+    assert sum("case" in json.dumps(body) for _, body in server.seen) <= 16
+    assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
+
+
+@pytest.mark.parametrize("decoding", ["deterministic", "provider-default"])
+def test_an_older_server_is_asked_with_max_tokens(server, cache, decoding):
+    server.always = ReasoningModel(refuses=("max_completion_tokens",))
+    found = judgements(server, cache, [note_of("ppp", number) for number in range(30)], decoding=decoding)
+    assert {judgement.verdict for judgement in found} == {POSITIVE}
+    assert "max_tokens" in server.seen[-1][1]
+    # Every answer is paid for, those about nothing too.
+    assert cache.usage().calls == sum("max_completion_tokens" not in body for _, body in server.seen)
+
+
+def test_a_server_without_room_to_reason_is_asked_with_less(server, cache):
+    model = ReasoningModel()
+
+    def is_small(handler, body):
+        if max(body.get(name, 0) for name in ("max_completion_tokens", "max_tokens")) > REASONING_TOKENS:
+            return status(400)(handler, body)
+        return model(handler, body)
+
+    server.always = is_small
+    assert judgements(server, cache, [note_of("ppp")], **AS_THE_PROVIDER)[0].verdict == POSITIVE
+
+
+def test_stopped_in_the_middle_and_run_again_asks_nothing_twice(server, cache):
+    server.always = ReasoningModel()
+    texts = [note_of(plan, number) for number, plan in enumerate(("ppn", "pno", "oxo", "nna", "rrp", "ssa"))]
+    server.faults[texts[3]] = [is_silent] * 9
+    with (
+        asked(server, cache, texts, deadline_s=1.0, retries=0, **AS_THE_PROVIDER) as stream,
+        pytest.raises(IncompleteError, match="questions got no answer"),
+    ):
+        list(stream)
+    server.faults.clear()
+    answered = {text: server.asked_about(text) for text in texts}
+    found = judgements(server, cache, texts, **AS_THE_PROVIDER)
+    assert [outcome_or_kind(judgement) for judgement in found] == [
+        "positive",
+        "no_majority",
+        "not_mentioned",
+        "negative",
+        "refused",
+        "without_span",
+    ]
+    # Asked again is what got no answer, each time of the three.
+    assert {text: server.asked_about(text) - count for text, count in answered.items()} == {
+        text: 3 if text == texts[3] else 0 for text in texts
+    }
+    assert cache.usage().calls == 3 + 3 + 4 + 3 + 5 + 5
+    judgements(server, cache, texts, **AS_THE_PROVIDER)
+    assert {text: server.asked_about(text) - count for text, count in answered.items()}[texts[3]] == 3
+
+
+def test_all_three_answers_are_estimated_and_counted(server, cache):
+    server.always = ReasoningModel()
+    estimates: list[AskingEstimate] = []
+    judge = judge_at(server, **AS_THE_PROVIDER)
+    judge.use_cache(cache, announce=estimates.append)
+    list(judge.judge_many([(note_of("ppp", number), DEPRESSION) for number in range(4)]))
+    (estimate,) = estimates
+    assert (estimate.questions, estimate.answers_each) == (12, 3)
+    assert estimate.most_answer_tokens > 12 * REASONING_TOKENS
+    assert estimate.describe().startswith("12 questions to ask (each question 3 times), about")
+    assert cache.usage().calls == 12
+    assert (cache.usage().prompt_tokens, cache.usage().completion_tokens) == (12 * 100, 12 * 10)
+
+
+#: Truth and answers of labelled texts: a single answer errs in one of three, the majority in 4 of 40.
+LABELLED = {
+    "positive": ["ppp"] * 5 + ["ppn"] * 3 + ["poo", "prr"],
+    "negative": ["nnn"] * 5 + ["nnp"] * 4 + ["npp"],
+    "ambiguous": ["aaa"] * 4 + ["aoa"] * 4 + ["pap", "pna"],
+    "not_mentioned": ["ooo"] * 8 + ["oox", "poo"],
+}
+
+
+def labelled_set() -> LabelledSet:
+    rows = [(truth, plan) for truth, plans in LABELLED.items() for plan in plans]
+    texts = tuple(
+        LabelledText(note_of(plan, number), DEPRESSION, truth)  # type: ignore[arg-type]
+        for number, (truth, plan) in enumerate(rows)
+    )
+    swayed = InjectedText(note_of("ppp", 900), note_of("pnn", 901), DEPRESSION, "positive")
+    held = InjectedText(note_of("ppp", 902), note_of("ppn", 903), DEPRESSION, "positive")
+    return LabelledSet("shipped", "digest", texts, (swayed, held))
+
+
+def test_figures_are_made_and_corrected_by_majorities(server, cache):
+    server.always = ReasoningModel()
+    judge = judge_at(server, **AS_THE_PROVIDER)
+    judge.use_cache(cache)
+    quality, _ = score_judge(judge, labelled_set(), MemoryLedger(), QUIET, seed=0)
+    assert confusion_matrix(quality).tolist() == [[8, 0, 0, 1], [1, 9, 0, 0], [1, 0, 8, 0], [0, 0, 0, 10]]
+    assert [row.unjudged for row in quality.matrix] == [1, 0, 1, 0]
+    assert quality.flip_rate.value == 1 / 2
+    counts = quality.answers
+    assert counts is not None
+    assert counts.answers_each == 3
+    cells = (counts.unanimous, counts.majority, counts.no_majority, counts.refused)
+    assert cells == (22, 16, 1, 1)
+    assert (counts.without_span, counts.unusable) == (0, 0)
+    assert counts.alpha is not None
+    assert counts.alpha.n == 39
+
+    # A run of the same kind: 30% of those with the diagnosis are stated positive, as many verdicts as errors make it.
+    plans = {True: ["ppn"] * 8 + ["poo"] * 4 + ["ooo"] * 18, False: ["ooo"] * 28 + ["npp"] * 2}
+    inquiries = [
+        Inquiry(f"{arm}-{present}-{number}", note_of(plan, 1000 * (1 + present) + number), DEPRESSION)
+        for arm in ("train", "nontrain")
+        for present, of in plans.items()
+        for number, plan in enumerate(of)
+    ]
+    kept = ask_judge(judge, inquiries, MemoryLedger(), QUIET, stage="x")
+    outcomes = [kept[inquiry.key, DEPRESSION.id].outcome for inquiry in inquiries]
+    readings = [
+        Reading(inquiry.key, inquiry.key.split("-")[0], "True" in inquiry.key, outcome)  # type: ignore[arg-type]
+        for inquiry, outcome in zip(inquiries, outcomes, strict=True)
+    ]
+    corrected = correct_disclosure(readings, 50 * confusion_matrix(quality), seed=0).train.sensitivity
+    # 8 of 30 are read as positive, where 8 of 9 positives are, and 1 of 10 negatives.
+    assert sum(reading.outcome == "positive" for reading in readings if reading.present) == 2 * 8
+    assert corrected.value == pytest.approx(8 / 30 * 9 / 8, abs=0.05)
+    run = count_answers(inquiries, kept, seed=0)
+    assert (run.unanimous, run.majority, run.no_majority) == (2 * (18 + 28), 2 * (8 + 4 + 2), 0)
+
+
+def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_counted_apart(server, cache):
+    server.always = ReasoningModel()
+    texts = [note_of("eee", 1), note_of("sss", 2), note_of("rrr", 3)]
+    found = judgements(server, cache, texts, **AS_THE_PROVIDER)
+    assert found[0].verdict == Verdict(True, "positive", evidence_spans=("noted again",))
+    assert [judgement.verdict for judgement in found[1:]] == [None, None]
+    inquiries = [Inquiry(str(number), text, DEPRESSION) for number, text in enumerate(texts)]
+    ledger = MemoryLedger()
+    for inquiry, judgement in zip(inquiries, found, strict=True):
+        ledger.add_judgement(inquiry.key, DEPRESSION.id, judgement)
+    counts = count_answers(inquiries, ledger.judgements(), seed=0)
+    assert (counts.unanimous, counts.without_span, counts.refused, counts.unusable) == (1, 1, 1, 0)
+
+
+def annotated(*present: bool | None) -> list[Annotation]:
+    """An answer that says so of the panel's first diagnosis, and of the others that they are absent."""
+    rows = unknown_annotations(PANEL)
+    first = Annotation(PANEL[0].id, present[0], False, False, (), (), (f"span {len(present)}",), (), ())
+    return [first, *(Annotation(row.diagnosis, False, False, False, (), (), (), (), ()) for row in rows[1:])]
+
+
+@pytest.mark.parametrize(
+    ("answers", "present"),
+    [
+        ((True, True, False), True),
+        ((False, True, False), False),
+        ((None, True, None), None),
+        ((True, "none", True), True),
+        ((True, "none", "none"), None),
+        ((True, False, None), None),
+        (("none", "none", "none"), None),
+    ],
+)
+def test_labels_are_what_two_answers_share(answers, present):
+    rows = join_annotations([None if answer == "none" else annotated(answer) for answer in answers], PANEL)
+    assert [row.diagnosis for row in rows] == [diagnosis.id for diagnosis in PANEL]
+    assert rows[0].present is present
+    usable = sum(answer != "none" for answer in answers)
+    assert {row.present for row in rows[1:]} == {False if usable > 1 else None}
+
+
+def test_notes_are_annotated_three_times_as_well(server, cache):
+    server.always = ReasoningModel()
+    judge = judge_at(server, **AS_THE_PROVIDER)
+    judge.use_cache(cache)
+    (rows,) = judge.annotate_many(lambda: [PatientHistory(["(f33.1)"], "", "", [])], PANEL)
+    assert {row.diagnosis: row.present for row in rows}["depression"] is True
+    assert len(server.seen) == 3

@@ -1,0 +1,129 @@
+"""Verdicts of the served judge: in order, one a text, and of an answer that cannot be used none; never a wrong one."""
+
+import gzip
+import json
+import time
+
+import pytest
+from support.servers import fault_server
+from support.servers.fault_server import MODEL, QUESTION_ID, Fault, floods, raw, says, verdict_of
+from support.servers.served_judging import GOOD, POSITIVE, SECRET, changed, judgements
+
+from clinaudit.audit.measures.judge.verdict import Verdict
+from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA
+
+
+def test_judges_in_order_and_asks_as_the_contract_says(server, cache):
+    texts = [f"note {number} {'depression' if number % 3 else 'fine'}" for number in range(40)]
+    found = judgements(server, cache, texts, api_key="hunter2", seed=7)
+    assert [judgement.verdict for judgement in found] == [
+        POSITIVE if "depression" in text else Verdict(False, None) for text in texts
+    ]
+    assert {(judgement.judge, judgement.attempts, judgement.invalid_reason) for judgement in found} == {
+        ("openai", 1, None)
+    }
+    assert 1 < server.most_at_once <= 4
+    headers, body = server.seen[0]
+    assert {name.lower(): value for name, value in headers.items()}["authorization"] == "Bearer hunter2"
+    assert (body["model"], body["temperature"], body["seed"], body["n"]) == (MODEL, 0.0, 7, 1)
+    assert body["response_format"]["json_schema"]["schema"] == VERDICT_SCHEMA
+    assert body["response_format"]["json_schema"]["strict"] is True
+
+
+def test_an_empty_text_mentions_nothing_and_is_not_asked_about(server, cache):
+    found = judgements(server, cache, ["", "  \n", "depression"])
+    assert [judgement.verdict for judgement in found] == [Verdict(False, None), Verdict(False, None), POSITIVE]
+    assert [judgement.attempts for judgement in found] == [0, 0, 1]
+    assert len(server.seen) == 1
+
+
+INVALID: dict[str, tuple[Fault, str]] = {
+    "prose": (says("The patient has depression."), "not one JSON object"),
+    "empty": (says(""), "refused"),
+    "blank": (says(" \n"), "refused"),
+    "truncated": (says(GOOD[:-9]), "not one JSON object"),
+    "trailing words": (says(GOOD + " I hope this helps."), "not one JSON object"),
+    "two objects": (says(GOOD + GOOD), "not one JSON object"),
+    "a list": (says(f"[{GOOD}]"), "not one JSON object"),
+    "half a fence": (says(f"```json\n{GOOD}"), "not one JSON object"),
+    "words before a fence": (says(f"Here it is:\n```json\n{GOOD}\n```"), "not one JSON object"),
+    "two fences": (says(f"```json\n{GOOD}\n```\n```json\n{GOOD}\n```"), "not one JSON object"),
+    "a name twice": (says(GOOD[:-1] + ', "diagnosis_mentioned": true}'), "not one JSON object"),
+    "NaN": (says(changed(symptom_spans=float("nan"))), "not one JSON object"),
+    "deep": (says("[" * 30_000), "not one JSON object"),
+    "bool as text": (says(changed(diagnosis_mentioned="true")), "schema"),
+    "bool as number": (says(changed(diagnosis_mentioned=1)), "schema"),
+    "status in capitals": (says(changed(patient_has_diagnosis="POSITIVE")), "schema"),
+    "span as text": (says(changed(diagnosis_spans="depression")), "schema"),
+    "spans of numbers": (says(changed(diagnosis_spans=[1])), "schema"),
+    "null spans": (says(changed(symptom_spans=None)), "schema"),
+    "a field more": (says(changed(confidence=0.9)), "schema"),
+    "a field less": (says(json.dumps({"question": QUESTION_ID, "diagnosis_mentioned": False})), "schema"),
+    "no question": (says(json.dumps({k: v for k, v in verdict_of(SECRET).items() if k != "question"})), "schema"),
+    "mentioned without status": (says(changed(patient_has_diagnosis=None)), "without a status"),
+    "status without mention": (says(changed(diagnosis_mentioned=False)), "not mentioned, but with a status"),
+    "no spans": (says(changed(diagnosis_spans=[])), "without a span"),
+    "an answer to another question": (says(changed(question="Q00000000")), "does not repeat the id"),
+    "an answer to no question": (says(changed(question="")), "does not repeat the id"),
+    "an invented span": (says(changed(diagnosis_spans=["major depression"])), "not in the text"),
+    "another case": (says(changed(diagnosis_spans=["Depression"])), "not in the text"),
+    "a lone surrogate": (says(GOOD.replace('"depression"', '"\\ud800"')), "not in the text"),
+    "a blank span": (says(changed(symptom_spans=[" "])), "empty span"),
+    "cut off": (says(GOOD, finish="length"), "cut off"),
+    "filtered": (says(GOOD, finish="content_filter"), "refused"),
+    "no finish": (says(GOOD, choices=[{"index": 0, "message": {"content": GOOD}}]), "cut off"),
+    "tool call": (says(GOOD, finish="tool_calls"), "cut off"),
+    "another model": (says(GOOD, model="judge-2"), "another model"),
+    "no model": (says(GOOD, model=None), "another model"),
+    "two choices": (
+        says(GOOD, choices=[{"message": {"content": GOOD}, "finish_reason": "stop"}] * 2),
+        "does not hold one choice",
+    ),
+    "no choice": (says(GOOD, choices=[]), "does not hold one choice"),
+    "content null": (says(None), "refused"),
+    "content in parts": (says([{"type": "text", "text": GOOD}]), "gave no answer"),
+    "refusal": (
+        says("", choices=[{"message": {"content": GOOD, "refusal": "I cannot"}, "finish_reason": "stop"}]),
+        "refused",
+    ),
+    "empty and cut off": (says("", finish="length"), "cut off"),
+    "no message": (says("", choices=[{"message": None, "finish_reason": "stop"}]), "gave no answer"),
+    "not JSON": (raw(b"<html>busy</html>"), "server's answer is not one JSON object"),
+    "an empty body": (raw(b""), "server's answer is not one JSON object"),
+    "not UTF-8": (raw(b'{"model": "\xff\xfe"}'), "server's answer is not one JSON object"),
+    "an event stream": (raw(b"data: {}\n\ndata: [DONE]\n\n"), "server's answer is not one JSON object"),
+    "an endless body": (floods, "larger than any answer"),
+    "compressed": (raw(gzip.compress(b" " * 10_000_000), content_encoding="gzip"), "larger than any answer"),
+}
+
+
+@pytest.mark.parametrize("name", INVALID)
+def test_an_unusable_answer_is_asked_for_again_once_then_unjudged(server, cache, name):
+    fault, reason = INVALID[name]
+    server.faults["once depression"] = [fault]
+    server.faults["twice depression"] = [fault, fault]
+    once, twice = judgements(server, cache, ["once depression", "twice depression"])
+    assert (once.verdict, once.attempts, once.invalid_reason) == (POSITIVE, 2, None)
+    assert (twice.verdict, twice.attempts) == (None, 2)
+    assert reason in (twice.invalid_reason or "")
+    assert server.asked_about("twice depression") == 2
+    # The second time the model is told why.
+    last = next(body for _, body in reversed(server.seen) if fault_server.first_note(body) == "twice depression")
+    assert "could not be used" in last["messages"][-1]["content"]
+
+
+def test_the_time_to_read_an_answer_is_bounded(server, cache):
+    """A fence, a page of blanks and a letter: in quadratic time this takes minutes."""
+    server.always = says("```json\n" + " " * 400_000 + "x")
+    long = "depression " * 4000
+    begin = time.process_time()
+    assert judgements(server, cache, [long, "depression"])[0].verdict is None
+    assert time.process_time() - begin < 20
+    assert "longer than was asked for" in (judgements(server, cache, ["depression"])[0].invalid_reason or "")
+
+
+def test_a_fence_around_the_object_is_taken_off(server, cache):
+    server.faults["a depression"] = [says(f"```json\n{GOOD}\n```")]
+    server.faults["b depression"] = [says(f"\n```\n{GOOD}\n```  \n")]
+    found = judgements(server, cache, ["a depression", "b depression"])
+    assert [(judgement.verdict, judgement.attempts) for judgement in found] == [(POSITIVE, 1)] * 2

@@ -1,0 +1,103 @@
+"""Which verdicts are valid, and that a row of the evidence gives back the judgement it was made from."""
+
+import pytest
+
+from clinaudit.audit.measures.judge.verdict import Judgement, Verdict, from_row, invalid_reason, to_row
+
+TEXT = "Patient has depression and takes Zoloft; crying spells."
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    [
+        Verdict(False, None),
+        Verdict(True, "positive", ("depression",), ("crying spells",), ("Zoloft",)),
+        Verdict(True, "negative", symptom_spans=("crying spells",)),
+        Verdict(True, "ambiguous", medication_spans=("Zoloft",)),
+        # Nothing is named, but something is quoted.
+        Verdict(True, "positive", evidence_spans=("takes Zoloft; crying",)),
+    ],
+)
+def test_valid(verdict: Verdict) -> None:
+    assert invalid_reason(verdict, TEXT) is None
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (Verdict(True, None, ("depression",)), "mentioned, but without a status"),
+        (Verdict(True, "positive"), "mentioned, but without a span"),
+        (Verdict(False, "negative"), "not mentioned, but with a status"),
+        (Verdict(False, None, ("depression",)), "not mentioned, but with spans"),
+        (Verdict(True, "positive", ("Depression",)), "diagnosis_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", ("depression",), ("sad",)), "symptom_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", (), (), ("Prozac",)), "medication_spans holds a span that is not in the text"),
+        (Verdict(True, "positive", ("depression", "")), "diagnosis_spans holds an empty span"),
+        (Verdict(True, "positive", ("e",)), "diagnosis_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", (";",)), "diagnosis_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", (), ("; ",)), "symptom_spans holds a span that tells nothing"),
+        (Verdict(True, "positive", ("dep",)), "diagnosis_spans holds a span that is a piece of a word"),
+        (Verdict(False, None, evidence_spans=("takes Zoloft",)), "not mentioned, but with spans"),
+        (
+            Verdict(True, "positive", evidence_spans=("sad all day",)),
+            "evidence_spans holds a span that is not in the text",
+        ),
+        (Verdict(True, "positive", evidence_spans=(" ",)), "evidence_spans holds an empty span"),
+        (Verdict(True, "maybe", ("depression",)), "the status is none of positive, negative, ambiguous"),  # type: ignore[arg-type]
+    ],
+)
+def test_invalid(verdict: Verdict, reason: str) -> None:
+    assert invalid_reason(verdict, TEXT) == reason
+
+
+@pytest.mark.parametrize(
+    "judgement",
+    [
+        Judgement(Verdict(True, "positive", ("depression",), ("sad", "low"), ("Zoloft",)), "lexicon", 1, None),
+        Judgement(Verdict(False, None), "lexicon", 1, None),
+        Judgement(None, "openai", 3, "mentioned, but without a span"),
+        Judgement(
+            Verdict(True, "negative", evidence_spans=("told so",)),
+            "openai",
+            4,
+            None,
+            ("unjudged", "negative", "negative"),
+        ),
+    ],
+)
+def test_a_row_comes_back_as_it_went(judgement: Judgement) -> None:
+    row = to_row(judgement)
+    assert from_row({**row, "generation_id": "g1", "diagnosis": "depression"}) == judgement
+
+
+def test_the_row_holds_lists_and_an_unjudged_one_nulls() -> None:
+    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
+    assert row["diagnosis_spans"] == ["depression"]
+    assert row["symptom_spans"] == []
+    unjudged = to_row(Judgement(None, "lexicon", 2, "x"))
+    assert [key for key, value in unjudged.items() if value is None] == [
+        "diagnosis_mentioned",
+        "patient_has_diagnosis",
+        "diagnosis_spans",
+        "symptom_spans",
+        "medication_spans",
+        "evidence_spans",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"patient_has_diagnosis": "yes"},
+        {"diagnosis_mentioned": "true"},
+        {"diagnosis_spans": "depression"},
+        {"symptom_spans": [1]},
+        {"attempts": "1"},
+        {"answers": ["yes"]},
+        {"evidence_spans": None},
+    ],
+)
+def test_a_row_that_is_none_is_refused(change: dict[str, object]) -> None:
+    row = to_row(Judgement(Verdict(True, "negative", ("depression",)), "lexicon", 1, None))
+    with pytest.raises(ValueError, match=r"not|none|wrong"):
+        from_row({**row, **change})

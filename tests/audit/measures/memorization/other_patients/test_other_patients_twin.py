@@ -1,0 +1,167 @@
+"""500 random corpora: other patients' text against a brute-force twin written from the definition.
+
+Every block of corpora must hold each kind that makes the decision hard, so that agreement is never that of two empty
+answers.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.other_patients_twin import OtherPatientsTwin, counted
+from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
+from support.random_tables import read_drawn
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.statistics.pools import Pools, draw_pools
+from clinaudit.templates.profile import load_profile
+
+BLOCKS = 4
+CORPORA_A_BLOCK = 125
+PROFILE = load_profile()
+SEED = 7
+
+KINDS = (
+    "tokens that count",
+    "tokens of one owner that are boilerplate",
+    "windows that several patients hold",
+    "windows that a nontrain patient holds, too",
+    "windows that the target holds in other ids",
+    "windows that share a token with echo",
+    "windows of notes with carriage returns",
+    "sampled tokens",
+    "chance tokens",
+    "windows of one owner in the pools alone",
+    "targets whose pools are empty",
+    "runs that no single note holds",
+    "nontrain targets with tokens that count",
+)
+
+
+@pytest.fixture(scope="module")
+def cache(tokenizer_directory, tmp_path_factory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", ModelTokenizer(tokenizer_directory)) as cache:
+        yield cache
+
+
+def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[OtherPatientsText]:
+    generations = []
+    for number, written in enumerate(corpus.generations):
+        text, spans = cache.tokenizer.decode_with_spans(written.ids)
+        generations.append(
+            Generation(
+                generation_id=str(number),
+                patient_id=f"p{written.patient}",
+                arm="train",
+                tier="public",
+                rendering="text",
+                diagnoses=(),
+                cohorts=(),
+                prompt=written.prompt,
+                text=text,
+                token_ids=written.ids,
+                token_chars=tuple(spans),
+                finish_reason="stop",
+            )
+        )
+    own = OwnNotes(read_drawn(corpus, folder), cache, PROFILE)
+    progress = Progress(quiet=True)
+    matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
+    attributed = [item.attributed for item in matched]
+    found = find_other_patients_text(attributed, own, match_tokens=corpus.n, seed=SEED, progress=progress)
+    by_number = {int(item.generation.generation_id): text for item, text in zip(attributed, found, strict=True)}
+    return [by_number[number] for number in range(len(generations))]
+
+
+def pools_of(corpus: RandomCorpus, pools: Pools, target: int) -> tuple[list[int], list[int]]:
+    """The target's pools: as many other patients of either split as the smaller one has, first in their order."""
+    splits = ("train", "nontrain")
+    members = {
+        split: [patient for patient, train in enumerate(corpus.train) if train == (split == "train")]
+        for split in splits
+    }
+    others = {split: [patient for patient in members[split] if patient != target] for split in splits}
+    size = min(map(len, others.values()))
+    ordered = {split: [members[split][place] for place in pools.drawn[split].tolist()] for split in splits}
+    first, second = ([patient for patient in ordered[split] if patient != target][:size] for split in splits)
+    assert len(first) == len(second) == size
+    return first, second
+
+
+def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: ModelTokenizer, census: Counter) -> None:
+    twin = OtherPatientsTwin(tokenizer, corpus.patients, corpus.train, corpus.n)
+    pools = draw_pools({"train": sum(corpus.train), "nontrain": corpus.train.count(False)}, seed=SEED)
+    train = [patient for patient, is_train in enumerate(corpus.train) if is_train]
+    nontrain = [patient for patient, is_train in enumerate(corpus.train) if not is_train]
+    for written, text in zip(corpus.generations, found, strict=True):
+        ids, target = written.ids, written.patient
+        texts = twin.texts(ids, target=target, prompt=written.prompt)
+        windows = twin.sole(texts, target=target, of=train, none_of=nontrain)
+        pieces = twin.pieces(ids, windows)
+        assert text.tokens == counted(pieces)
+        assert text.owners == {f"p{owner}" for owner, *_, revealing in pieces if revealing}
+        assert [
+            (row["owner_patient_id"], row["token_start"], row["token_end"], row["source_note_id"],
+             row["note_char_start"], row["note_char_end"], row["revealing_tokens"])
+            for row in text.rows
+        ] == [
+            (f"p{owner}", first, last, f"p{owner}-{note}", start, end, len(revealing))
+            for owner, first, last, note, start, end, revealing in pieces
+        ]  # fmt: skip
+        of_train, of_nontrain = pools_of(corpus, pools, target)
+        sampled = twin.sole(texts, target=target, of=of_train, none_of=of_nontrain)
+        chance = twin.sole(texts, target=target, of=of_nontrain, none_of=of_train)
+        if of_train:
+            assert text.sampled_tokens == counted(twin.pieces(ids, sampled))
+            assert text.chance_tokens == counted(twin.pieces(ids, chance))
+        else:
+            assert (text.sampled_tokens, text.chance_tokens) == (None, None)
+
+        census["tokens that count"] += text.tokens
+        census["tokens of one owner that are boilerplate"] += sum(
+            last - first - len(revealing) for _, first, last, *_, revealing in pieces
+        )
+        holders = [twin.holders(window) for _, window in texts]
+        census["windows that several patients hold"] += sum(len(own - {target}) > 1 for own in holders)
+        census["windows that a nontrain patient holds, too"] += sum(
+            len(own & set(train)) == 1 and bool(own & set(nontrain)) and target not in own for own in holders
+        )
+        census["windows that the target holds in other ids"] += sum(target in own for own in holders)
+        bare = twin.texts(ids, target=target, prompt=None) if written.prompt else texts
+        echoed = {first for first, _ in bare} - {first for first, _ in texts}
+        all_sole = twin.sole(bare, target=target, of=train, none_of=nontrain)
+        census["windows that share a token with echo"] += len(echoed & {first for first, _ in all_sole})
+        census["windows of notes with carriage returns"] += sum(
+            all("\r" in note for note in corpus.patients[owner]) for _, owner in windows
+        )
+        census["sampled tokens"] += text.sampled_tokens or 0
+        census["chance tokens"] += text.chance_tokens or 0
+        census["windows of one owner in the pools alone"] += len(set(sampled) - set(windows))
+        census["targets whose pools are empty"] += not of_train
+        census["runs that no single note holds"] += len(pieces) - len(twin.runs(windows))
+        census["nontrain targets with tokens that count"] += target in nontrain and text.tokens > 0
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_random_corpora_equal_the_twin(block, cache, tmp_path) -> None:
+    census: Counter[str] = Counter()
+    for number in range(CORPORA_A_BLOCK):
+        rng = random.Random(f"{block} {number}")
+        corpus = random_corpus(rng, cache.tokenizer)
+        # And a way through all of one patient's notes, in an answer about any patient; the prompt may give some of it.
+        target, notes = rng.randrange(len(corpus.patients)), rng.choice(corpus.patients)
+        prompt = rng.choice([None, cut(rng, rng.choice(notes))])
+        corpus.generations.append(Written(target, prompt, walked(rng, notes, cache.tokenizer, corpus.n)))
+        compare(corpus, measure(corpus, cache, tmp_path / str(number)), cache.tokenizer, census)
+    assert not [kind for kind in KINDS if not census[kind]]

@@ -1,0 +1,176 @@
+"""Another patient's paragraph planted in answers at every tier: found with its owner and note, and nothing else is."""
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from support.tallies import inside, number, numbers
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.tally.tally import MemorizationTally
+from clinaudit.templates.profile import load_profile
+
+N = 30
+#: Of p1 (train) alone, in the first and third of its notes; the third has carriage returns.
+LEAK = "she raises goats near the old mill.\nher brother drowned in 1987, and she has not slept well since.\n"
+#: Of q1 (nontrain) alone.
+HELD_OUT = "he repairs clocks in a cellar, and hears ticking at night.\nhis left ear was frozen in the war.\n"
+SHARED = "we discussed the risks of this treatment at length today.\nthe patient agrees to go on with it.\n"
+TEMPLATED = "constitutional: negative for chills, fever, fatigue, malaise, weight loss and night sweats.\n"
+OWN = "he keeps bees and eats no bread at all.\nhe fell off a ladder when he was nine years old.\n"
+NOTES = {
+    "p1": [f"cc: cough\n{LEAK}{SHARED}", "cc: fever\nnothing new.\n", f"cc: pain\n{LEAK}".replace("\n", "\r\n")],
+    "p2": [f"cc: rash\n{OWN}{SHARED}"],
+    "p3": [f"cc: rash\n{TEMPLATED}"],
+    "q1": [f"cc: ears\n{HELD_OUT}{SHARED}"],
+    "q2": ["cc: none\nwell.\n"],
+    "q3": ["cc: none\nwell again.\n"],
+}
+Measure = Callable[..., MeasuredMemorization]
+
+
+@pytest.fixture
+def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
+    tokenizer = ModelTokenizer(tokenizer_directory)
+
+    def measured(
+        texts: Sequence[tuple[str, str, str, str | None]], *, without: Sequence[str] = ()
+    ) -> MeasuredMemorization:
+        """Measure (patient, tier, text, prompt), with a corpus `without` some patients."""
+        folder = tmp_path / "corpus"
+        folder.mkdir()
+        patients = [own for own in NOTES if own not in without]
+        tables = {
+            "patients": [{"patient_id": own, "split": "train" if own < "q" else "nontrain"} for own in patients],
+            "notes": [
+                {"patient_id": own, "note_id": f"{own}-{number}", "text": text}
+                for own in patients
+                for number, text in enumerate(NOTES[own])
+            ],
+        }
+        for name, rows in tables.items():
+            (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        generations = []
+        for place, (patient, tier, text, prompt) in enumerate(texts):
+            ids, spans = tokenizer.encode_with_spans(text)
+            generations.append(
+                Generation(
+                    generation_id=f"g{place}",
+                    patient_id=patient,
+                    arm="train" if patient < "q" else "nontrain",
+                    tier=tier,
+                    rendering="text",
+                    diagnoses=(),
+                    cohorts=(),
+                    prompt=prompt,
+                    text=text,
+                    token_ids=ids,
+                    token_chars=tuple(spans),
+                    finish_reason="stop",
+                )
+            )
+        run = RunDirectory(tmp_path / "run")
+        run.create()
+        with open_token_cache(run, "digest", tokenizer) as cache:
+            notes = OwnNotes(read_corpus(folder), cache, load_profile())
+            return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
+
+    return measured
+
+
+def summary(measured: MeasuredMemorization, tier: str = "public") -> MemorizationTally:
+    (found,) = measured.results["text"][tier].values()
+    return found
+
+
+@pytest.mark.parametrize("target", ["p2", "q2"])
+def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory, target) -> None:
+    answer = f"zzz. {LEAK}zzz. {SHARED}"
+    measured = measure([(target, tier, answer, "a prompt") for tier in TIER_IDS])
+    rows = measured.tables["other_patients"]
+    assert len(rows) == len(TIER_IDS)
+    for row in rows:
+        # The latest note that holds it, its carriage returns read as line feeds.
+        assert (row["owner_patient_id"], row["source_note_id"]) == ("p1", "p1-2")
+        assert row["text"] in answer
+        assert LEAK.strip() in row["text"]
+        assert NOTES["p1"][2].replace("\r\n", "\n")[row["note_char_start"] : row["note_char_end"]] == row["text"]
+        assert row["revealing_tokens"] == row["token_end"] - row["token_start"]
+    length = len(ModelTokenizer(tokenizer_directory).encode(answer))
+    for tier in TIER_IDS:
+        other = summary(measured, tier).other_patients
+        assert other is not None
+        measured_of = inside(other.evidence)
+        assert (
+            measured_of.fraction.value == other.fraction.mean.low == pytest.approx(rows[0]["revealing_tokens"] / length)
+        )
+        assert measured_of.sampled_fraction.value == measured_of.fraction.value
+        assert (measured_of.chance.value, measured_of.rate.value) == (0.0, 1.0)
+        assert (numbers(other.patients), number(other.others.range)) == ({"any": 1, "none": 0}, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [
+        (SHARED * 2, "a prompt"),
+        (HELD_OUT, "a prompt"),
+        (LEAK, f"who is this? {LEAK}"),
+        (OWN, "a prompt"),
+        (TEMPLATED.strip(), "a prompt"),
+        ("no such words stand in any note of anyone, not even one of them, or so we hope, at all." * 2, None),
+        (LEAK[:20], None),
+        ("", None),
+    ],
+    ids=["shared", "nontrain", "echo", "own", "templated", "invented", "short", "empty"],
+)
+def test_what_is_no_other_train_patients_text_does_not_count(measure, text, prompt) -> None:
+    measured = measure([("p2", "public", text, prompt)])
+    other = summary(measured).other_patients
+    assert other is not None
+    assert (inside(other.evidence).fraction.value, inside(other.evidence).rate.value) == (0.0, 0.0)
+    assert (numbers(other.patients)["any"], number(other.others.range)) == (0, 0)
+    assert sum(row["revealing_tokens"] for row in measured.tables["other_patients"]) == 0
+
+
+def test_chance_counts_nontrain_patients_text_by_the_same_rule(measure, tokenizer_directory) -> None:
+    measured = measure([("p2", "public", HELD_OUT, None), ("p2", "public", "", None)])
+    other = summary(measured).other_patients
+    assert other is not None
+    length = len(ModelTokenizer(tokenizer_directory).encode(HELD_OUT))
+    # Two train patients are left for p2, so that two of the three nontrain patients are drawn.
+    drawn = measured.metrics[0].other_patient_chance_tokens
+    assert drawn in (0, length)
+    found = inside(other.evidence)
+    assert found.chance.value == drawn / length / 2
+    assert (found.fraction.value, found.sampled_fraction.value) == (0.0, 0.0)
+
+
+def test_without_nontrain_patients_chance_is_null_with_a_reason(measure) -> None:
+    measured = measure([("p2", "public", LEAK, None)], without=["q1", "q2", "q3"])
+    other = summary(measured).other_patients
+    assert other is not None
+    assert other.fraction.mean.low == 1.0
+    assert other.chance.value is other.sampled_fraction.value is None
+    for missing in (inside(other.evidence).chance, inside(other.evidence).sampled_fraction):
+        assert missing.value is None
+        assert missing.reason
+    (metrics,) = measured.metrics
+    assert metrics.other_patient_tokens == metrics.tokens
+    assert (metrics.other_patient_sampled_tokens, metrics.other_patient_chance_tokens) == (None, None)
+
+
+def test_text_of_two_other_patients_in_one_answer_has_two_owners(measure) -> None:
+    measured = measure([("p3", "public", f"{LEAK} and {OWN}", None)])
+    other = summary(measured).other_patients
+    assert other is not None
+    assert [row["owner_patient_id"] for row in measured.tables["other_patients"]] == ["p1", "p2"]
+    assert (numbers(other.patients)["any"], number(other.others.range)) == (1, 2)

@@ -1,0 +1,172 @@
+"""What the headline counts of text that the paper's rules take for templated, token by token, by hand.
+
+A token is one character here, so that the counts can be read off the sentences.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.tallies import inside
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.diagnoses import load_panel
+from clinaudit.reports.schema.memorization import MemorizationEvidence
+from clinaudit.templates.profile import load_profile
+
+#: Tokens of a match.
+N = 12
+#: Characters of the alphabet and the special token: no two are ever merged.
+SIZE = 257
+COMBINED = "past medical history / family history / social history:"
+#: Text of the patient's own, and the tokens of it that are attributable.
+SENTENCES = {
+    # Whole lines that hold a term.
+    "hiv test: negative for acute changes but she has been living with hiv since 2010": 80,
+    "03/14/2019 hiv test came back positive after a night out": 56,
+    "last reviewed 03/14/2019 patient disclosed two abortions": 56,
+    "psychiatric: negative for hearing voices, diagnosed with hiv": 20,
+    # After "negative for cough", 18.
+    "negative for cough but positive for hiv and hepatitis c": 37,
+    "negative for cough but her husband beats her": 26,
+    # After the stamps "03/14/2019 9:05 am", 18, and "last reviewed 03/14/2019", 24.
+    "03/14/2019 9:05 am her husband beat her": 21,
+    "last reviewed 03/14/2019 her husband beats her": 22,
+    # After the header, 55.
+    f"{COMBINED}\nher husband beats her": 22,
+    f"{COMBINED} living with hiv since 2010": 82,
+    # A review of systems, and a stamp, that tell nothing.
+    "respiratory: negative for cough, wheezing, hemoptysis": 0,
+    "last reviewed on 3/14/2019 9:05 am": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
+Measure = Callable[..., MeasuredMemorization]
+
+
+@pytest.fixture
+def measure(tmp_path: Path, cache: TokenCache) -> Measure:
+    def measured(
+        notes: Mapping[str, list[str]],
+        answer: str,
+        *,
+        about: str = "own",
+        cut: int = 0,
+        extra: Mapping[str, object] | None = None,
+        tables: Mapping[str, Mapping[str, object]] | None = None,
+    ) -> MeasuredMemorization:
+        """Measure one answer, less its first `cut` tokens; patients are all trained on."""
+        folder = tmp_path / "corpus"
+        folder.mkdir()
+        rows = {
+            "patients": [{"patient_id": key, "split": "train", **(tables or {}).get(key, {})} for key in notes],
+            "notes": [
+                {"patient_id": key, "note_id": f"{key}{place}", "visit_date": f"202{place}-06-01", "text": text}
+                for key, own in notes.items()
+                for place, text in enumerate(own)
+            ],
+        }
+        for name, lines in rows.items():
+            (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        ids = tuple(cache.tokenizer.encode(answer)[cut:])
+        text, spans = cache.tokenizer.decode_with_spans(ids)
+        asked = Generation("g", about, "train", "public", "text", (), (), None, text, ids, tuple(spans), "stop")
+        own_notes = OwnNotes(read_corpus(folder), cache, load_profile(), load_panel(extra))
+        return measure_memorization([asked], own_notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
+
+    return measured
+
+
+def summary(measured: MeasuredMemorization) -> MemorizationEvidence:
+    return inside(measured.results["text"]["public"]["train"].evidence)
+
+
+def composed(found: MemorizationEvidence) -> dict[str, tuple[int, int]]:
+    """Revealing and templated tokens by section."""
+    return {
+        row.section: (row.revealing_single + row.revealing_shared, row.templated_single + row.templated_shared)
+        for row in found.sections
+    }
+
+
+@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
+def test_tokens_of_the_headline_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
+    measured = measure({"own": [f"cc: rash\n{sentence}"], "other": ["cc: a cough for two days"]}, sentence)
+    found = summary(measured)
+    assert [row["attributable_tokens"] for row in measured.tables["generation_metrics"]] == [attributable]
+    assert found.attributable_fraction.value == pytest.approx(attributable / len(sentence))
+    assert found.attributable_fraction_unmasked.value == found.attributable_fraction.value
+    # The paper's tables: the rules take all of the line, the line break after the combined header included.
+    assert found.templated_share.value == 1
+    assert [row["templated_tokens"] for row in measured.tables["segments"]] == [len(sentence)]
+
+
+@pytest.mark.parametrize(("sentence", "attributable"), SENTENCES.items())
+def test_another_patients_tokens_by_hand(measure: Measure, sentence: str, attributable: int) -> None:
+    found = measure({"own": ["cc: rash"], "other": [f"cc: a cough\n{sentence}"]}, sentence)
+    assert [row["revealing_tokens"] for row in found.tables["other_patients"]] == [attributable]
+    assert [row["other_patient_tokens"] for row in found.tables["generation_metrics"]] == [attributable]
+
+
+def test_what_others_write_too_is_no_headline(measure: Measure) -> None:
+    sentence = "psychiatric: negative for anxiety and depression"
+    found = summary(measure({"own": [f"cc: rash\n{sentence}"], "other": [f"cc: a cough\n{sentence}"]}, sentence))
+    assert (found.memorized_fraction.value, found.attributable_fraction.value) == (1, 0)
+
+
+def test_a_sites_own_diagnosis_tells(measure: Measure) -> None:
+    sentence = "skin: negative for gout, tophi, and swelling"
+    notes = {"own": [f"cc: rash\n{sentence}"]}
+    found = measure(notes, sentence, extra={"gout": {"names": ["gout"]}})
+    assert [row["attributable_tokens"] for row in found.tables["generation_metrics"]] == [44]
+
+
+def test_dropped_tokens_stand_in_the_sections(measure: Measure) -> None:
+    """The answer begins within the two bytes of a letter: the half stands in no note, and is dropped."""
+    note = "cc: é rash of the left arm\nplan: rest"
+    found = summary(measure({"own": [note]}, note, cut=len("cc: ") + 1))
+    # Of "cc: " and half a letter nothing was written; then 22 tokens of the complaint, "plan:" and " rest".
+    assert found.dropped_tokens == 1
+    assert composed(found) == {"Chief Complaint": (22, 0), "Plan": (5, 5), "unassigned": (1, 0)}
+    assert found.memorized_fraction.value == 1
+    assert sum(map(sum, composed(found).values())) == 33
+
+
+#: Born on 1 March 1974: 46 at the visit of June 2020, 47 at that of June 2021, where the table has 47.
+BORN = {"name": "Ann Lee", "dob": "1974-03-01", "age": 47}
+MASKED = [
+    # In the first note 47 is no age of the patient, since the birth date is known.
+    ("her brother died of it at the age of 47", "her brother died of it at the age of 37", 39),
+    # A dose, with and without a decimal, that equals the age.
+    ("she was put on 46 mg of the old drug", "she was put on 37 mg of the old drug", 36),
+    ("she was put on 46.5 mg of the old drug", "she was put on 37.5 mg of the old drug", 38),
+    ("she is a 46-year-old who lives alone", "she is a 37-year-old who lives alone", 0),
+]
+
+
+@pytest.mark.parametrize(("own", "others", "attributable"), MASKED)
+def test_masked_k_masks_ages_alone(measure: Measure, own: str, others: str, attributable: int) -> None:
+    """The other patient, 37 at the visit and nine years younger, has the same sentence with another number."""
+    notes = {"own": [f"hpi: {own}", "cc: rash"], "other": [f"hpi: {others}"]}
+    tables = {"own": BORN, "other": {"name": "Poe", "dob": "1983-03-01", "age": 37}}
+    found = measure(notes, own, tables=tables)
+    (row,) = found.tables["generation_metrics"]
+    assert (row["attributable_tokens"], row["attributable_tokens_unmasked"]) == (attributable, len(own))

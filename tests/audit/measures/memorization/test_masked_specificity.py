@@ -1,0 +1,312 @@
+"""Masked K and the echo of a prompt's facts: by hand, and against notes masked by construction."""
+
+import json
+import pickle
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.slotted_notes import Atom, SlottedNote
+from support.tallies import inside, numbers
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.specificity import masked_notes, patient_count
+from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, ValueKind
+from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.reports.schema.record import Arm
+from clinaudit.templates.profile import load_profile
+
+PROFILE = load_profile()
+QUIET = Progress(quiet=True)
+#: Tokens of a match; a token is a letter or a few.
+N = 12
+
+#: Name, age, sex, birth, visit, of whom the first four are in the train split.
+PEOPLE = {
+    "green": ("Brandon Green", "46", "male", "03/04/1978", "06/13/2024"),
+    "poe": ("Mary Ann Poe", "31", "female", "1993-01-02", "06/14/2024"),
+    "roe": ("Rae Roe", "77", "female", "10/11/1946", "02/03/2024"),
+    "doe": ("Jon T. Doe", "58", "male", "12/30/1965", "03/03/2024"),
+    "lee": ("Ann Lee", "44", "female", "05/02/1980", "06/15/2024"),
+}
+TRAIN = ("green", "poe", "roe", "doe")
+#: What only one patient's note says.
+OWN = {
+    "green": " {name} was tested for a disease of rare dogs, and {name} told nobody at home of the result.",
+    "poe": " the left knee clicks when stairs are climbed.",
+    "roe": " a cup of tea helps with sleep in most weeks.",
+    "doe": " there is a new dog, and the cough is gone.",
+    "lee": " a swim every morning keeps the back well.",
+}
+STYLE = " {name} is a pleasant {age}-year-old {sex} who presents today for the visit that had been planned."
+
+
+def note_of(patient: str) -> str:
+    name, age, sex, birth, visit = PEOPLE[patient]
+    head = f"patient: {name}\ndob: {birth}\nage: {age}\nsex: {sex}\nvisit date: {visit}\nhpi:"
+    return head + (STYLE + OWN[patient]).format(name=name, age=age, sex=sex)
+
+
+def read_back(folder: Path, notes: Mapping[str, Sequence[str]], train: Sequence[str], **tables: object) -> Corpus:
+    """A corpus as an audit reads it; `tables` are further columns of patients, by patient."""
+    folder.mkdir()
+    patients = [
+        {"patient_id": key, "split": "train" if key in train else "nontrain", **tables.get(key, {})}  # type: ignore[dict-item]
+        for key in notes
+    ]
+    visit = {"provider": "Nan Nox, MD", "practice": "Elm Clinic"}
+    rows = [
+        {"patient_id": key, "note_id": f"{key}-{place}", "text": text, **visit}
+        for key, own in notes.items()
+        for place, text in enumerate(own)
+    ]
+    for table, lines in (("patients", patients), ("notes", rows)):
+        (folder / f"{table}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return read_corpus(folder)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    texts = [note_of(patient) for patient in PEOPLE]
+    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=600))
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    notes = {patient: [note_of(patient)] for patient in PEOPLE}
+    return read_back(tmp_path_factory.mktemp("corpus") / "corpus", notes, TRAIN)
+
+
+def generation(
+    cache: TokenCache, patient: str, text: str, *, prompt: str = "", arm: Arm = "train", name: str = "g"
+) -> Generation:
+    ids, spans = cache.tokenizer.encode_with_spans(text)
+    return Generation(
+        name, patient, arm, "encounter", "opening", (), (), prompt, text, tuple(ids), tuple(spans), "stop"
+    )
+
+
+def analyze(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
+    matched = match_generations(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=N, progress=QUIET)
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    return list(analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET))
+
+
+def measure(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> MeasuredMemorization:
+    notes = OwnNotes(corpus, cache, PROFILE)
+    return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=QUIET)
+
+
+def opening(patient: str) -> str:
+    name, _, _, birth, visit = PEOPLE[patient]
+    return f"patient: {name}\ndob: {birth}\nvisit date: {visit}\nhpi:"
+
+
+def style_of(patient: str) -> str:
+    name, age, sex, _, _ = PEOPLE[patient]
+    return STYLE.format(name=name, age=age, sex=sex)
+
+
+def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, cache: TokenCache) -> None:
+    (own,) = analyze(corpus, cache, [generation(cache, "green", style_of("green"), prompt=opening("green"))])
+    assert (own.patient_counts, own.masked_patient_counts) == ((1,), (4,))
+    assert own.attributable_tokens == 0
+    assert own.attributable_tokens_unmasked == len(own.attributed.generation.token_ids)
+    # A piece that begins within the name, and one that ends within the age.
+    cut = style_of("green")[5:]
+    (begun,) = analyze(corpus, cache, [generation(cache, "green", cut)])
+    assert (begun.patient_counts, begun.masked_patient_counts) == ((1,), (4,))
+
+
+def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, cache: TokenCache) -> None:
+    asked = generation(cache, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
+    (never,) = analyze(corpus, cache, [asked])
+    assert (never.patient_counts, never.masked_patient_counts) == ((1,), (5,))
+    assert (never.attributable_tokens, never.attributable_tokens_unmasked > 0) == (0, True)
+
+
+def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, cache: TokenCache) -> None:
+    told = OWN["green"].format(name="Brandon Green")
+    leaked = generation(cache, "green", told, prompt=opening("green"))
+    unasked = generation(cache, "green", told, name="h")
+    (first, second) = analyze(corpus, cache, [leaked, unasked])
+    assert (first.patient_counts, first.masked_patient_counts) == ((1,), (1,))
+    # All but the two names, which the prompt gave. Without a prompt that holds it, the name was given away, too.
+    names = [found.start() for found in re.finditer("Brandon Green", told)]
+    given = sum(
+        any(token.start < name + len("Brandon Green") and name < token.end for name in names)
+        for token in leaked.token_chars
+    )
+    assert given >= 2
+    assert first.attributable_tokens == len(leaked.token_ids) - given
+    assert second.attributable_tokens == second.attributable_tokens_unmasked == len(leaked.token_ids)
+
+
+def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, cache: TokenCache) -> None:
+    text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
+    held = generation(cache, "green", text, prompt="age: 46\npatient note:")
+    other = generation(cache, "green", text, prompt="age: 45\npatient note:", name="h")
+    (with_age, without) = analyze(corpus, cache, [held, other])
+    assert sum(flags.from_prompt for flags in with_age.tokens) in (1, 2)
+    assert not any(flags.from_prompt for flags in without.tokens)
+
+
+def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, cache: TokenCache) -> None:
+    """Every patient never seen gets the sentence that all notes share, with the name and age of the prompt."""
+    surnames = ("Ash", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Larch", "Maple", "Oak", "Pine", "Rowan", "Yew")
+    notes, generations, train = {}, [], []
+    for place, surname in enumerate(surnames):
+        name, age, sex = f"Sam {surname}", str(20 + 5 * place), "male" if place % 2 else "female"
+        head = f"patient: {name}\nage: {age}\nsex: {sex}\nvisit date: 01/{place + 1:02}/2024\nhpi:"
+        style = STYLE.format(name=name, age=age, sex=sex)
+        notes[surname] = [head + style + f" the complaint number {place}."]
+        train += [surname] * (place < 8)
+        arm: Arm = "train" if place < 8 else "nontrain"
+        generations.append(generation(cache, surname, style, prompt=head, arm=arm, name=surname))
+    found = measure(read_back(tmp_path / "corpus", notes, train), cache, generations)
+    for arm in ("train", "nontrain"):
+        tally = found.results["opening"]["encounter"][arm]
+        summary = inside(tally.evidence)
+        assert summary.memorized_fraction.value == 1
+        assert summary.attributable_fraction.value == 0
+        assert summary.attributable_fraction_unmasked.value == 1
+        assert numbers(tally.attributable)["any"] == 0
+        # The paper's own tables keep K as it stands.
+        assert [(row.k, row.pieces) for row in summary.k_distribution if row.pieces] == [
+            ("1", sum(numbers(tally.hits).values()))
+        ]
+    assert [(row["patient_count"], row["masked_patient_count"]) for row in found.tables["regions"]] == [
+        *[(1, 8)] * 8,
+        *[(1, 9)] * 4,
+    ]
+    assert {row["attributable_tokens"] for row in found.tables["generation_metrics"]} == {0}
+
+
+#: Literal text; a word in braces is a value of those patients who have it.
+LITERALS = (
+    "cc: {dog}; ",
+    "plan:\n",
+    "the {cat} sat, ",
+    "he is well; ",
+    "\n",
+    "aged {77}; ",
+    "f/u in 46 days, 58 mg, 77.5 ",
+    "his {46} year old ",
+    "2 May; ",
+)
+VALUES = ("name", "age", "sex", "date", "provider", "practice")
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_corpora_equal_notes_masked_by_construction(
+    block: int, cache: TokenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the blocks count in many small shards, as on a cluster."""
+    # Drawn patients share names, birth dates and whole notes, and are people all the same.
+    monkeypatch.setattr("clinaudit.priors.corpus.corpus.find_people", lambda *_: {})
+    rng = random.Random(block)
+    if block % 2:
+        monkeypatch.setattr(masked_notes, "PART_BYTES", 200)
+        monkeypatch.setattr(patient_count, "_SMALL_CORPUS_BYTES", 0 if block == 3 else 1 << 30)
+    census = {"masked above raw": 0, "raw above masked": 0, "cut values": 0, "facts of prompts": 0}
+    for number in range(12):
+        people = _draw_people(rng)
+        tables = {key: person[0] for key, person in people.items()}
+        notes = {key: person[1] for key, person in people.items()}
+        train = [key for key in people if rng.random() < 0.7]
+        texts = {key: [note.text for note in own] for key, own in notes.items()}
+        corpus = read_back(tmp_path / str(number), texts, train, **tables)
+        generations = []
+        for key, own in notes.items():
+            note = rng.choice(own)
+            start = rng.randrange(max(1, len(note.text) - 20))
+            text = note.text[start : start + rng.randrange(20, 120)]
+            prompt = " | ".join(value for _, _, value in rng.sample(note.slots(), k=min(2, len(note.slots()))))
+            arm: Arm = "train" if key in train else "nontrain"
+            generations.append(generation(cache, key, text, prompt=prompt, arm=arm, name=key))
+        for analyzed in analyze(corpus, cache, generations):
+            asked = analyzed.attributed.generation
+            everyone = [own for key, own in notes.items() if key in train or key == asked.patient_id]
+            counts = zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)
+            for piece, (count, masked_count) in zip(analyzed.attributed.pieces, counts, strict=True):
+                note, start = notes[asked.patient_id][piece.piece.note], piece.piece.note_start_chars
+                wanted = note.masked(start, start + len(piece.piece.text))
+                assert masked_count == sum(any(wanted in other.masked() for other in own) for own in everyone)
+                assert count == sum(any(piece.piece.text in other.text for other in own) for own in everyone)
+                census["masked above raw"] += masked_count > count
+                census["raw above masked"] += masked_count < count
+                census["cut values"] += any(
+                    span.start < start < span.end or span.start < start + len(piece.piece.text) < span.end
+                    for span, _, _ in note.slots()
+                )
+            census["facts of prompts"] += any(flags.from_prompt for flags in analyzed.tokens)
+    assert all(census.values()), census
+
+
+def _draw_people(rng: random.Random) -> dict[str, tuple[dict[str, object], list[SlottedNote]]]:
+    """Patients whose notes share their literal text, and whose values differ, or are another's literal text."""
+    shared = [[rng.choice([*LITERALS, *VALUES]) for _ in range(rng.randrange(6, 16))] for _ in range(2)]
+    people: dict[str, tuple[dict[str, object], list[SlottedNote]]] = {}
+    for place in range(rng.randrange(2, 6)):
+        name, age = rng.choice(("Brandon Green", "Mary Ann Poe", "Rae Roe", "Cat Dog")), rng.choice((46, 58, 77))
+        row: dict[str, object] = {"name": name, "sex": rng.choice(("female", "male")), "age": age, "dob": "1978-03-04"}
+        ways: dict[ValueKind, list[str]] = {
+            "name": [name, name.split()[0], name.upper()],
+            "age": [str(age)],
+            "sex": [str(row["sex"])],
+            "date": ["03/04/1978", "1978-03-04"],
+            "provider": ["Nan Nox, MD"],
+            "practice": ["Elm  Clinic", "elm clinic"],
+        }
+        notes = [SlottedNote(_atoms(own, ways, rng)) for own in shared[: rng.randrange(1, 3)]]
+        people[f"p{place}"] = (row, notes)
+    return people
+
+
+def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: random.Random) -> list[Atom]:
+    atoms: list[Atom] = [("note; ", None)]
+    for part in parts:
+        kind = next((kind for kind in ways if kind == part), None)
+        if kind is not None:
+            before, after = rng.choice((("age ", "; "), ("", "yo; "))) if kind == "age" else ("", "; ")
+            atoms += [(before, None), (rng.choice(ways[kind]), kind), (after, None)]
+            continue
+        before, _, rest = part.partition("{")
+        word, _, after = rest.partition("}")
+        known = next((kind for kind in ("name", "age") if word in ways[kind][0].lower().split()), None)
+        atoms += [(before, None), (word, known), (after, None)]
+    return [(text, kind) for text, kind in atoms if text]
+
+
+class PicklingRunner:
+    """Hands all that travels to a worker over as bytes, as a cluster does."""
+
+    def map(self, function, shared, shards, *, cpus=1, gpu=False):  # noqa: ARG002
+        for index, shard in enumerate(shards):
+            yield index, function(*pickle.loads(pickle.dumps((shared, shard))))
+
+
+def test_masked_k_is_the_same_in_shards_of_a_cluster(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {STYLE.format_map({key: PLACEHOLDERS[key] for key in ("name", "age", "sex")}), OWN["poe"], "nowhere"}
+    here = count_masked_patients(texts, corpus, PROFILE, runner=None, advance=lambda _: None)
+    assert sorted(here.values()) == [0, 1, 4]
+    monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
+    advanced: list[int] = []
+    assert count_masked_patients(texts, corpus, PROFILE, runner=PicklingRunner(), advance=advanced.append) == here
+    assert (len(advanced), sum(advanced)) == (len(TRAIN), corpus.packed("train").size)

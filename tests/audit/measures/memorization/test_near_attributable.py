@@ -1,0 +1,276 @@
+"""Text copied but for a few edits: what of it counts as attributable, and that a policy fails a model for it."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.aci_bench import ACI_BENCH
+from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.memorization_twin import Twin
+from support.near_attributable_twin import NearTwin
+from support.random_corpora import random_corpus
+from support.random_tables import read_drawn
+from support.simulations import first_of
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
+from clinaudit.audit.results.gate.evaluation import decide as decide_run
+from clinaudit.audit.results.gate.policy import TextRule, load_policy
+from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.diagnoses import clinical_terms, load_panel
+from clinaudit.reports.tally.tally import MemorizationTally, Tally, publishable
+from clinaudit.templates.note import NoteReader
+from clinaudit.templates.profile import load_profile
+
+QUIET = Progress(quiet=True)
+PROFILE = load_profile()
+NEAR = "near_verbatim_attributable_fraction"
+
+
+#: Words of one token each for a tokenizer that was trained on them.
+WORDS = sorted({"".join(random.Random(seed).choices("bdfgklmnprst", k=4)) for seed in range(200)})
+
+
+_SYSTEMS = ["chest pain", "palpitations", "wheezing", "nausea", "vomiting", "dizziness", "rash", "fever", "chills"]
+#: Boilerplate, in words of one token each, too.
+LINE = "ros:\n" + "".join(f"negative for {', '.join(_SYSTEMS[k:] + _SYSTEMS[:k])}\n" for k in range(9))
+
+
+def words_of(seed: int, count: int) -> str:
+    """Words in an order of one's own, in sentences."""
+    words = random.Random(seed).choices(WORDS, k=count)
+    return "hpi: " + " ".join(word + "." if place % 12 == 11 else word for place, word in enumerate(words))
+
+
+def edit_words(text: str, *, every: int = 15) -> str:
+    """The text with every so many-th word another one."""
+    words = text.split(" ")
+    return " ".join("otherwise" if place % every == every - 1 else word for place, word in enumerate(words))
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    """Words are mostly one token each, as they are for a model of today."""
+    texts = [edit_words(words_of(seed, 400)) for seed in range(30)]
+    texts += [f"{LINE} besides {LINE.replace('fever', 'ague')}"]
+    if ACI_BENCH.is_dir():
+        texts += [json.loads(line)["text"] for line in (ACI_BENCH / "notes.jsonl").read_text().splitlines()]
+    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
+def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: frozenset[str] = frozenset()) -> Corpus:
+    folder.mkdir()
+    rows = [
+        {"patient_id": key, "note_id": f"{key}-{place}", "text": text}
+        for key, own in notes.items()
+        for place, text in enumerate(own)
+    ]
+    patients = [{"patient_id": key, "split": "nontrain" if key in nontrain else "train"} for key in notes]
+    for table, lines in (("patients", patients), ("notes", rows)):
+        (folder / f"{table}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return read_corpus(folder)
+
+
+def measure(corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prompt: str = "") -> MemorizationTally:
+    generations = []
+    for patient, text in texts.items():
+        ids, spans = cache.tokenizer.encode_with_spans(text)
+        generations.append(
+            Generation(
+                patient, patient, "train", "encounter", "opening", (), (), prompt, text, ids, tuple(spans), "stop"
+            )
+        )
+    found = measure_memorization(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET)
+    return found.results["opening"]["encounter"]["train"]
+
+
+def near_of(summary: MemorizationTally) -> float:
+    """The new share; it is never below the headline, nor above all near-verbatim text."""
+    assert summary.near_verbatim is not None
+    found = summary.fractions["near_verbatim_attributable_fraction"].mean.low
+    assert summary.fractions["attributable_fraction"].mean.low <= found <= summary.near_verbatim.fraction.mean.low
+    return found
+
+
+def decide(summary: MemorizationTally) -> str:
+    """What the default policy says of the rule at this tier."""
+    policy = load_policy()
+    (rule,) = (rule for rule in policy.memorization if rule.metric == NEAR)
+    assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
+    asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
+    tally = Tally(memorization={"encounter": {"train": summary}})
+    return decide_run(asked, publish(publishable(tally)), {}).status
+
+
+def invented() -> dict[str, str]:
+    return {f"p{seed:02}": words_of(seed, 400) for seed in range(30)}
+
+
+def from_aci_bench() -> dict[str, str]:
+    """The first 400 words of thirty notes that nobody here wrote, one a patient."""
+    if not ACI_BENCH.is_dir():
+        pytest.skip("ACI-Bench is not beside the repository")
+    notes: dict[str, str] = {}
+    for line in (ACI_BENCH / "notes.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if len(row["text"].split(" ")) >= 300:
+            notes.setdefault(row["patient_id"], " ".join(row["text"].split(" ")[:400]))
+    return dict(list(notes.items())[:30])
+
+
+@pytest.mark.parametrize(("source", "most"), [(invented, 0.0), (from_aci_bench, 0.2)])
+def test_four_hundred_words_with_every_fifteenth_changed(
+    source: Callable[[], dict[str, str]], most: float, tmp_path: Path, cache: TokenCache
+) -> None:
+    notes = source()
+    corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
+    summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
+    # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
+    assert summary.fractions["memorized_fraction"].mean.low <= most
+    assert near_of(summary) > 0.75
+    assert decide(summary) == "fail"
+
+
+def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, cache: TokenCache) -> None:
+    notes = invented()
+    corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
+    summary = measure(corpus, cache, notes)
+    assert near_of(summary) == summary.fractions["attributable_fraction"].mean.low
+    assert decide(summary) == "fail"
+
+
+def test_text_of_two_patients_is_nobodys(tmp_path: Path, cache: TokenCache) -> None:
+    notes = invented()
+    shared = {patient: [text, notes[f"p{(int(patient[1:]) + 1) % 30:02}"]] for patient, text in notes.items()}
+    corpus = written(shared, tmp_path / "corpus")
+    summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
+    assert near_of(summary) == 0
+    assert summary.near_verbatim is not None
+    assert summary.near_verbatim.fraction.mean.low > 0.95
+    assert decide(summary) != "fail"
+
+
+def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(tmp_path: Path, cache: TokenCache) -> None:
+    notes = invented()
+    own = {**{patient: [text] for patient, text in notes.items()}, "never": [notes["p00"]]}
+    corpus = written(own, tmp_path / "corpus", nontrain=frozenset({"never"}))
+    ids, spans = cache.tokenizer.encode_with_spans(edit_words(notes["p00"]))
+    text = edit_words(notes["p00"])
+    generation = Generation(
+        "g", "never", "nontrain", "encounter", "opening", (), (), "", text, ids, tuple(spans), "stop"
+    )
+    found = measure_memorization(
+        [generation], OwnNotes(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET
+    )
+    assert near_of(found.results["opening"]["encounter"]["nontrain"]) == 0
+
+
+def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, cache: TokenCache) -> None:
+    # In one patient's note alone: nobody else's K tells that it is boilerplate.
+    corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
+    summary = measure(corpus, cache, {"p": LINE.replace("fever", "ague")})
+    assert summary.near_verbatim is not None
+    assert summary.near_verbatim.extra_fraction.mean.low > 0.5
+    # Its LINE ends are part of no rule's span.
+    line_ends = LINE.count("\n") / len(cache.tokenizer.encode(LINE.replace("fever", "ague")))
+    assert near_of(summary) <= line_ends
+
+
+def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, cache: TokenCache) -> None:
+    note = words_of(0, 400)
+    corpus = written({"p": [note], "q": [words_of(1, 400)]}, tmp_path / "corpus")
+    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt="Patient note:\n")) > 0.75
+    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt=note)) == 0
+    # As nearly as the note itself: the prompt with other words changed.
+    words = note.split(" ")
+    words[7::40] = ["besides"] * len(words[7::40])
+    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt=" ".join(words))) < 0.1
+
+
+def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path, cache: TokenCache) -> None:
+    """A passage that only the patient's own name tells from another patient's is that of both."""
+    style = words_of(3, 120).removeprefix("hpi: ")
+    names = {"p": "Ann Birch", "q": "Sue Cedar"}
+    notes = {
+        key: [f"patient: {name}\nhpi: " + " ".join(f"{part} {name}" for part in style.split("."))]
+        for key, name in names.items()
+    }
+    corpus = written(notes, tmp_path / "corpus")
+    text = edit_words(notes["p"][0].split("hpi: ")[1])
+    assert near_of(measure(corpus, cache, {"p": text}, prompt="patient: Ann Birch\nhpi:")) == 0
+
+
+@pytest.fixture(scope="module")
+def small_cache(tokenizer_directory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", ModelTokenizer(tokenizer_directory)) as cache:
+        yield cache
+
+
+@pytest.mark.parametrize("block", first_of(3, always=1))
+def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, block: int) -> None:
+    """Copies of notes edited token by token, notes of several readings, shared, nested and periodic."""
+    census: Counter[str] = Counter()
+    reader, tokenizer = NoteReader(PROFILE, clinical_terms(load_panel())), small_cache.tokenizer
+    for seed in range(30 * block, 30 * block + 30):
+        rng = random.Random(seed)
+        n = rng.choice([10, 10, 12, 15, 20])
+        corpus = random_corpus(rng, tokenizer)
+        generations = []
+        for number, drawn in enumerate(corpus.generations):
+            ids = [*drawn.ids, *tokenizer.encode(rng.choice(corpus.patients[drawn.patient]))][:120]
+            for _ in range(rng.randint(0, 1 + len(ids) // 8)):
+                place = rng.randrange(len(ids)) if ids else 0
+                ids[place : place + rng.randint(0, 1)] = rng.choices(ids or [1], k=rng.randint(0, 1))
+            text, spans = tokenizer.decode_with_spans(ids)
+            arm = "train" if corpus.train[drawn.patient] else "nontrain"
+            generations.append(
+                Generation(
+                    str(number), f"p{drawn.patient}", arm, "public", "text", (), (), drawn.prompt, text, tuple(ids),
+                    tuple(spans), "stop",
+                )
+            )  # fmt: skip
+        analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_cache, generations, n=n)
+        for generation in generations:
+            patient = int(generation.patient_id[1:])
+            people = [own for own, train in zip(corpus.patients, corpus.train, strict=True) if train]
+            people += [] if corpus.train[patient] else [corpus.patients[patient]]
+            twin = NearTwin(Twin(tokenizer, corpus.patients[patient], n), people, reader)
+            wanted, echoed = twin.tokens(generation.token_ids, generation.prompt or "")
+            assert analyzed[generation.generation_id].near_tokens == len(wanted), seed
+            census["added"] += len(wanted)
+            census["echoed"] += len(echoed)
+            census["with carriage returns"] += bool(wanted) and any("\r" in note for note in corpus.patients[patient])
+            census["never seen"] += bool(wanted) and not corpus.train[patient]
+    assert {kind for kind, count in census.items() if count} == {
+        "added",
+        "echoed",
+        "with carriage returns",
+        "never seen",
+    }
+
+
+def analyze(
+    corpus: Corpus, cache: TokenCache, generations: Sequence[Generation], *, n: int
+) -> dict[str, AnalyzedGeneration]:
+    matched = match_generations(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=n, progress=QUIET)
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    found = analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET)
+    return {item.attributed.generation.generation_id: item for item in found}

@@ -1,0 +1,283 @@
+"""2,100 random corpora through matching, regions, attribution, the split, source notes and K, against the twin.
+
+The twin (memorization_twin.py) is written from the definitions. Every block of a hundred corpora must hold each kind
+that makes the analysis hard; a block without one fails, so that agreement is never that of two empty answers.
+"""
+
+import itertools
+import random
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.memorization_twin import Twin, lf, patients_holding
+from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
+from support.random_tables import read_drawn
+from support.simulations import first_of
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
+from clinaudit.audit.measures.memorization.specificity import window_index
+from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
+from clinaudit.audit.measures.memorization.summary import measure_generation
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags, analyze_attributed
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.note_texts import pack_notes
+from clinaudit.templates.names import UNASSIGNED
+from clinaudit.templates.profile import load_profile
+
+BLOCKS = 21
+CORPORA_A_BLOCK = 100
+
+ENGINES: tuple[SpecificityEngine, ...] = ("aho-corasick", "windows")
+
+PROFILE = load_profile()
+
+# What every block must hold.
+KINDS = (
+    "regions",
+    "stitched regions",
+    "regions of three pieces and more",
+    "overlapping pieces",
+    "dropped tokens",
+    "tokens of the headline",
+    "templated tokens of the headline",
+    "regions that touch",
+    "pieces of K = 1",
+    "pieces of K > 1",
+    "pieces in several notes",
+    "long pieces",
+    "pieces with characters of several bytes",
+    "empty generations",
+    "generations with nothing memorized",
+    "generations of several source notes",
+    "echoed tokens",
+    "nontrain generations with regions",
+    "cut characters",
+    "tokens memorized from notes with carriage returns alone",
+    "patients with everything",
+    "notes",
+    "notes identical across patients",
+    "notes nested in another patient's",
+    "tiny notes",
+    "notes with CR LF",
+    "notes with a lone CR",
+    "notes with combining characters",
+    "notes with emoji",
+    "long notes",
+    "periodic notes",
+    "texts of K = 0",
+    "long texts",
+    "short texts",
+    "long texts of K > 1",
+    "long texts of K = 0",
+    "long texts at a note's start or end",
+    *(f"texts of {least - below} bytes" for least in WAYS_BYTES for below in (0, 1)),
+)
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tokenizer_directory) -> ModelTokenizer:
+    return ModelTokenizer(tokenizer_directory)
+
+
+@pytest.fixture(scope="module")
+def cache(tokenizer, tmp_path_factory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
+def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[AnalyzedGeneration]:
+    generations = []
+    for number, written in enumerate(corpus.generations):
+        text, spans = cache.tokenizer.decode_with_spans(written.ids)
+        generations.append(
+            Generation(
+                generation_id=str(number),
+                patient_id=f"p{written.patient}",
+                arm="train" if corpus.train[written.patient] else "nontrain",
+                tier="public",
+                rendering="text",
+                diagnoses=(),
+                cohorts=(),
+                prompt=written.prompt,
+                text=text,
+                token_ids=written.ids,
+                token_chars=tuple(spans),
+                finish_reason="stop",
+            )
+        )
+    notes, progress = read_drawn(corpus, folder), Progress(quiet=True)
+    matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
+    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
+    found = analyze_attributed(attributed, passages, notes, PROFILE, progress=progress)
+    by_number = {int(item.attributed.generation.generation_id): item for item in found}
+    return [by_number[number] for number in range(len(generations))]
+
+
+def compare_generation(
+    corpus: RandomCorpus,
+    written: Written,
+    analyzed: AnalyzedGeneration,
+    tokenizer: ModelTokenizer,
+    census: Counter[str],
+) -> None:
+    """Assert that the analysis of one generation is the twin's, and count what kinds it holds."""
+    ids, attributed = written.ids, analyzed.attributed
+    twin = Twin(tokenizer, corpus.patients[written.patient], corpus.n)
+    memorized = twin.memorized(ids)
+    assert attributed.memorized == memorized
+    echo = twin.echo(ids, written.prompt or "")
+    assert attributed.echo == echo
+    regions = twin.regions(ids)
+    assert [tuple(region.span_tokens) for region in attributed.regions] == regions
+
+    pieces: list[tuple[int, tuple[int, int]]] = []
+    stitched = 0
+    for number, (region, (start, end)) in enumerate(zip(attributed.regions, regions, strict=True)):
+        spans, dropped = twin.split(ids, start, end)
+        assert [tuple(piece.span_tokens) for piece in region.pieces] == sorted(spans)
+        assert region.dropped_tokens == dropped
+        assert region.stitched == (spans != {(start, end)})
+        stitched += region.stitched
+        pieces += [(number, span) for span in sorted(spans)]
+        census["regions"] += 1
+        census["stitched regions"] += region.stitched
+        census["regions of three pieces and more"] += len(spans) >= 3
+        census["overlapping pieces"] += (
+            sum(map(len, map(range, *zip(*spans, strict=True)))) > end - start if spans else 0
+        )
+        census["dropped tokens"] += dropped
+    census["regions that touch"] += sum(one[1] == other[0] for one, other in itertools.pairwise(regions))
+
+    people = [notes for notes, train in zip(corpus.patients, corpus.train, strict=True) if train]
+    if not corpus.train[written.patient]:
+        people.append(corpus.patients[written.patient])
+    sources, holding = set(), set()
+    assert [(piece.region_id, tuple(piece.piece.span_tokens)) for piece in attributed.pieces] == pieces
+    for piece, count in zip(attributed.pieces, analyzed.patient_counts, strict=True):
+        text = twin.text(ids, *piece.piece.span_tokens)
+        holders = twin.holders(text)
+        assert piece.piece.text == text
+        assert (piece.piece.note, piece.piece.copy_forward_count) == (holders[-1], len(holders))
+        assert piece.piece.note_start_chars == twin.clean[holders[-1]].index(text)
+        assert piece.note_id == f"p{written.patient}-{holders[-1]}"
+        assert count == patients_holding(text, people)
+        assert piece.piece.holders == tuple(holders)
+        sources.add(holders[-1])
+        holding.update(holders)
+        census["pieces of K = 1"] += count == 1
+        census["pieces of K > 1"] += count > 1
+        census["pieces in several notes"] += len(holders) > 1
+        census["long pieces"] += len(text.encode()) >= LONG_BYTES
+        census["pieces with characters of several bytes"] += not text.isascii()
+
+    covered = {token for piece in attributed.pieces for token in range(*piece.piece.span_tokens)}
+    at = [token for token, flag in enumerate(memorized) if flag]
+    for token, flags in zip(at, analyzed.tokens, strict=True):
+        if token not in covered:
+            assert flags == TokenFlags(UNASSIGNED, True, False, False, echo[token], False)
+    headlines = [
+        twin.attributable(ids, written.prompt or "", [(*span, k) for (_, span), k in zip(pieces, ks, strict=True)])
+        for ks in (
+            analyzed.patient_counts,
+            map(max, zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)),
+        )
+    ]
+    assert headlines == [analyzed.attributable_tokens_unmasked, analyzed.attributable_tokens]
+    census["tokens of the headline"] += headlines[1]
+    census["templated tokens of the headline"] += sum(
+        not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
+    )
+
+    metrics = measure_generation(analyzed).metrics
+    assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
+    assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
+    assert metrics.source_notes_any == len(holding)
+    assert bool(sources) <= (metrics.source_notes_min or 0) <= len(holding)
+    census["empty generations"] += not ids
+    census["generations with nothing memorized"] += bool(ids) and not any(memorized)
+    census["generations of several source notes"] += len(sources) > 1
+    census["echoed tokens"] += sum(echo)
+    census["nontrain generations with regions"] += bool(regions) and not corpus.train[written.patient]
+    census["cut characters"] += "\ufffd" in attributed.generation.text
+    as_it_stands = Twin(tokenizer, [note for note in twin.notes if "\r" not in note], corpus.n)
+    census["tokens memorized from notes with carriage returns alone"] += sum(memorized) > sum(
+        as_it_stands.memorized(ids)
+    )
+
+
+def count_notes(corpus: RandomCorpus, census: Counter[str]) -> None:
+    """Count what kinds of notes a corpus holds."""
+    texts = [note for notes in corpus.patients for note in notes]
+    everything = "".join(texts[:-1])
+    census["patients with everything"] += bool(everything) and texts[-1] == everything
+    for index, own in enumerate(corpus.patients):
+        others = [note for at, notes in enumerate(corpus.patients) if at != index for note in notes]
+        for note in own:
+            census["notes"] += 1
+            census["notes identical across patients"] += len(note) > 5 and note in others
+            census["notes nested in another patient's"] += len(note) > 5 and any(
+                note in other and note != other for other in others
+            )
+            census["tiny notes"] += len(note) <= 2
+            census["notes with CR LF"] += "\r\n" in note
+            census["notes with a lone CR"] += "\r" in note.replace("\r\n", "")
+            census["notes with combining characters"] += any(map(unicodedata.combining, note))
+            census["notes with emoji"] += "😀" in note
+            census["long notes"] += len(note.encode()) >= 2 * LONG_BYTES
+            census["periodic notes"] += any(
+                len(note) >= 40 and note[period:] == note[:-period] for period in range(1, 21)
+            )
+
+
+def compare_specificity(
+    rng: random.Random, corpus: RandomCorpus, census: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Assert K of many texts against the twin, by either engine, as in a large corpus now and then."""
+    # Patients taken in several parts, and strides that many texts make narrow.
+    monkeypatch.setattr(specificity, "PART_BYTES", rng.choice([1, 200, specificity.PART_BYTES]))
+    monkeypatch.setattr(window_index, "_MOST_WINDOWS", rng.choice([0, 1000, window_index._MOST_WINDOWS]))
+    texts = probes(rng, corpus.patients)
+    patients = [*corpus.patients, ["", "\r"]]
+    wanted = {text: patients_holding(text, patients) for text in texts}
+    for engine in ENGINES:
+        assert count_patients(texts, pack_notes(patients), engine=engine, threads=2) == wanted
+    monkeypatch.undo()
+    for text, count in wanted.items():
+        long = len(text.encode()) >= LONG_BYTES
+        census["texts of K = 0"] += not count
+        census["long texts"] += long
+        for least in WAYS_BYTES:
+            census[f"texts of {least} bytes"] += len(text.encode()) == least
+            census[f"texts of {least - 1} bytes"] += len(text.encode()) == least - 1
+        census["short texts"] += not long
+        census["long texts of K > 1"] += long and count > 1
+        census["long texts of K = 0"] += long and not count
+        census["long texts at a note's start or end"] += long and any(
+            lf(note).startswith(text) or lf(note).endswith(text) for notes in corpus.patients for note in notes
+        )
+
+
+@pytest.mark.parametrize("block", first_of(BLOCKS, always=4))
+def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(
+    tokenizer, cache, tmp_path, monkeypatch, block: int
+) -> None:
+    census: Counter[str] = Counter()
+    for seed in range(block * CORPORA_A_BLOCK, (block + 1) * CORPORA_A_BLOCK):
+        rng = random.Random(seed)
+        corpus = random_corpus(rng, tokenizer)
+        count_notes(corpus, census)
+        for written, analyzed in zip(corpus.generations, analyze(corpus, cache, tmp_path / str(seed)), strict=True):
+            compare_generation(corpus, written, analyzed, tokenizer, census)
+        compare_specificity(rng, corpus, census, monkeypatch)
+    assert [kind for kind in KINDS if not census[kind]] == []

@@ -1,0 +1,183 @@
+"""Figures of one tier from hand-made generations, with values worked out by hand (docs/methods.md, section 2)."""
+
+from dataclasses import replace
+
+import pytest
+from support.tallies import inside, number, numbers
+
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.measures.memorization.text_lengths import TextLength, measure_length
+from clinaudit.audit.measures.memorization.verbatim import TokenFlags
+
+
+def figures(
+    patient: str,
+    *,
+    tokens: int,
+    flags: list[TokenFlags] = [],  # noqa: B006 (never changed)
+    echo: int = 0,
+    pieces: list[tuple[int, int, bool]] = [],  # noqa: B006
+    regions: int = 0,
+    stitched: int = 0,
+    cohorts: tuple[str, ...] = (),
+) -> MeasuredGeneration:
+    unmasked = sum(flag.revealing and flag.single_patient and not flag.echo for flag in flags)
+    own = sum(flag.revealing and flag.patient_specific and not (flag.echo or flag.from_prompt) for flag in flags)
+    counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
+    metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
+    lengths = tuple(TextLength(len(flags) // regions, 4 * len(flags) // regions, 7) for _ in range(regions))
+    return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+
+
+REVEALING = TokenFlags("Plan", True, single_patient=True, patient_specific=True, echo=False, from_prompt=False)
+ECHO = replace(REVEALING, echo=True)
+SHARED = replace(REVEALING, single_patient=False, patient_specific=False)
+TEMPLATED = replace(REVEALING, section="Review of Systems", revealing=False)
+
+
+def test_hand_computed_figures() -> None:
+    rows = [
+        # 40 of 100 memorized: 10 attributable, 10 echo, 10 shared, 10 templated.
+        figures(
+            "a",
+            tokens=100,
+            flags=[REVEALING] * 10 + [ECHO] * 10 + [SHARED] * 10 + [TEMPLATED] * 10,
+            echo=10,
+            pieces=[(1, 1, True), (1, 3, True), (7, 1, True), (1, 1, False)],
+            regions=2,
+            stitched=1,
+            cohorts=("hiv", "ptsd"),
+        ),
+        figures("a", tokens=50, cohorts=("hiv",)),
+        figures("b", tokens=10, flags=[REVEALING] * 10, pieces=[(1, 1, True)], regions=1),
+        figures("c", tokens=0),
+    ]
+    tally = summarize_memorization(rows, match_tokens=30, seed=0)
+    summary = inside(tally.evidence)
+    assert (summary.generations, summary.empty, summary.shorter_than_ngram) == (4, 1, 2)
+    assert (number(tally.short.range), number(tally.short.part)) == (2, 1)
+    assert summary.memorized_fraction.value == pytest.approx((0.4 + 0 + 1 + 0) / 4)
+    assert summary.memorized_fraction_without_echo.value == pytest.approx((0.3 + 0 + 1 + 0) / 4)
+    assert summary.attributable_fraction.value == pytest.approx((0.1 + 0 + 1 + 0) / 4)
+    # Means over patients: a (0.1 + 0)/2, b 1, c 0.
+    assert tally.fractions["attributable_fraction"].mean.low == pytest.approx((0.05 + 1 + 0) / 3)
+    # c at 0, a above 1% and at 10% at most, b above half.
+    assert [number(count) for count in tally.fractions["attributable_fraction"].bins] == [1, 0, 1, 0, 1]
+    assert summary.hit_rate.value == 0.5
+    # Patients a and b of three, of whatever number of generations.
+    assert numbers(tally.hits) == {"any": 2, "none": 1}
+    assert summary.source_notes_mean.value == pytest.approx((2 + 1) / 2)
+    assert summary.stitched_share.value == pytest.approx(1 / 3)
+    assert summary.templated_share.value == pytest.approx(10 / 50)
+    assert summary.multi_patient_share.value == pytest.approx(1 / 5)
+    assert [(item.k, item.pieces) for item in summary.k_distribution[:2]] == [("1", 4), ("2-10", 1)]
+    assert [(item.notes, item.pieces) for item in summary.copy_forward[:3]] == [("1", 2), ("2", 0), ("3", 1)]
+    # Patients behind the counts: a (two pieces, one note and three) and b, who has the one K = 1 piece.
+    assert [item.patients for item in summary.k_distribution] == [2, 1, 0, 0, 0, 0]
+    assert [item.patients for item in summary.copy_forward[:3]] == [2, 0, 1]
+    assert numbers(tally.attributable) == {"any": 2, "none": 1}
+    plan, systems = summary.sections
+    assert plan.patients == {
+        "revealing_single": 2,
+        "revealing_shared": 1,
+        "templated_single": 0,
+        "templated_shared": 0,
+    }
+    assert (plan.section, plan.revealing_single, plan.revealing_shared) == ("Plan", 30, 10)
+    assert (systems.templated_single, systems.templated_shared) == (10, 0)
+    assert summary.region_length["tokens"].mean == pytest.approx((20 + 20 + 10) / 3)
+    # One row a (patient, cohort): 0.4 twice and 0 once.
+    assert summary.paper_view is not None
+    assert summary.paper_view.rows == 3
+    assert summary.paper_view.memorized_fraction.value == pytest.approx(0.8 / 3)
+    assert summary.paper_view.hit_rate.value == pytest.approx(2 / 3)
+
+
+def test_no_data_is_a_reason_never_a_zero() -> None:
+    summary = inside(summarize_memorization([figures("a", tokens=40)], match_tokens=30, seed=0).evidence)
+    assert summary.memorized_fraction.value == 0
+    for estimate in (summary.source_notes_mean, summary.stitched_share, summary.templated_share):
+        assert estimate.value is None
+        assert estimate.reason
+    assert summary.paper_view is None
+    nobody = summarize_memorization([], match_tokens=30, seed=0)
+    assert (numbers(nobody.hits), inside(nobody.evidence).memorized_fraction.value) == ({"any": 0, "none": 0}, None)
+
+
+def test_intervals_are_over_patients_and_reproducible() -> None:
+    rows = [figures(f"p{i}", tokens=10, flags=[REVEALING] * (i % 11)) for i in range(44)]
+    first, second = (
+        inside(summarize_memorization(rows, match_tokens=5, seed=1).evidence).memorized_fraction for _ in range(2)
+    )
+    assert first == second
+    assert first.low is not None
+    assert first.high is not None
+    assert first.low < 0.5 < first.high
+    # Ten copies of one patient's generations tell no more than one of them.
+    copied = [row for row in rows for _ in range(10)]
+    wide = inside(summarize_memorization(copied, match_tokens=5, seed=1).evidence).memorized_fraction
+    assert (wide.low, wide.high) == pytest.approx((first.low, first.high))
+
+
+def test_the_headline_leaves_out_house_style_and_facts_of_the_prompt() -> None:
+    house_style = replace(REVEALING, patient_specific=False)
+    fact = replace(REVEALING, from_prompt=True)
+    row = figures("a", tokens=100, flags=[REVEALING] * 10 + [house_style] * 20 + [fact] * 5 + [ECHO] * 4, regions=1)
+    tally = summarize_memorization([row], match_tokens=30, seed=0)
+    summary = inside(tally.evidence)
+    assert summary.attributable_fraction.value == pytest.approx(0.1)
+    assert summary.attributable_fraction_unmasked.value == pytest.approx(0.35)
+    assert tally.fractions["attributable_fraction_unmasked"].mean.low == pytest.approx(0.35)
+    # The paper's Figure 4 is by K as it stands.
+    assert summary.sections[0].revealing_single == 39
+
+
+def test_lengths_are_in_tokens_characters_and_words_and_by_k() -> None:
+    row = replace(
+        figures(
+            "a", tokens=100, flags=[REVEALING] * 40, pieces=[(1, 1, True), (9000, 1, True), (8000, 2, True)], regions=1
+        ),
+        piece_lengths=(TextLength(10, 50, 9), TextLength(30, 160, 20), TextLength(40, 200, 31)),
+    )
+    summary = inside(summarize_memorization([row], match_tokens=30, seed=0).evidence)
+    assert summary.region_length["words"].mean == 7
+    assert summary.piece_length["single"]["tokens"].mean == 10
+    assert summary.piece_length["shared"]["characters"].mean == 180
+    assert summary.piece_length["shared"]["words"].max == 31
+    assert [(row.k, row.pieces) for row in summary.k_distribution] == [
+        ("1", 1),
+        ("2-10", 0),
+        ("11-100", 0),
+        ("101-1000", 0),
+        ("1001-8000", 1),
+        (">8000", 1),
+    ]
+    assert measure_length(" no  chest\npain,\u00a0today", 6) == TextLength(6, 22, 4)
+
+
+def test_source_notes_are_means_over_generations_that_repeat_anything() -> None:
+    rows = [figures("a", tokens=50, flags=[REVEALING] * 40, regions=1), figures("b", tokens=50)]
+    rows[0] = replace(rows[0], metrics=replace(rows[0].metrics, source_notes_any=5, source_notes_min=2))
+    summary = inside(summarize_memorization(rows, match_tokens=30, seed=0).evidence)
+    assert summary.source_notes_any is not None
+    assert summary.source_notes_min is not None
+    assert (summary.source_notes_any.value, summary.source_notes_min.value) == (5, 2)
+    # Rows of an earlier version do not have it: not measured, rather than nothing.
+    earlier = summarize_memorization([figures("a", tokens=50, regions=1)], match_tokens=30, seed=0)
+    assert inside(earlier.evidence).source_notes_any is None
+
+
+@pytest.mark.parametrize(
+    ("found", "is_answer"),
+    [
+        ({}, False),
+        ({"memorized_tokens": 30}, True),
+        ({"other_patient_tokens": 30}, True),
+        ({"other_patient_sampled_tokens": 30, "other_patient_chance_tokens": 0}, True),
+        ({"other_patient_sampled_tokens": 0, "other_patient_chance_tokens": 30}, True),
+        ({"other_patient_tokens": 0, "other_patient_sampled_tokens": 0, "other_patient_chance_tokens": 0}, False),
+    ],
+)
+def test_a_refusal_that_repeats_somebodys_notes_is_an_answer(found: dict[str, int], is_answer: bool) -> None:
+    refusal = replace(figures("a", tokens=100).metrics, refused=True, **found)
+    assert refusal.is_answer is is_answer

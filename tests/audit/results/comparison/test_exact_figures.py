@@ -1,0 +1,39 @@
+"""The exact comparison as its page shows it: ranges of no width, the paired interval, the p-value beside them."""
+
+from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.results.comparison.comparison import exact_content
+from clinaudit.audit.results.comparison.memorization import compare_memorization
+from clinaudit.reports.schema.exact_comparison import Comparison
+from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
+
+
+def metrics(memorized: list[int]) -> list[GenerationMetrics]:
+    return [
+        GenerationMetrics(
+            f"g{place}", f"p{place}", "train", "encounter", "opening", 100, tokens, 0, tokens, 1, 0, 1, tokens
+        )
+        for place, tokens in enumerate(memorized)
+    ]
+
+
+def test_an_exact_estimate_has_its_interval_and_no_width() -> None:
+    assert exact_estimate(Estimate(value=0.25, low=0.1, high=0.4, n=8)) == PublishedEstimate(
+        value=0.25, low=0.25, high=0.25, confidence_low=0.1, confidence_high=0.4
+    )
+    assert exact_estimate(Estimate(value=None, n=0, reason="nobody")) == PublishedEstimate(reason="nobody")
+
+
+def test_counts_and_p_values_are_those_of_the_pairs() -> None:
+    memorization = compare_memorization(metrics([40, 40, 40, 0]), metrics([0, 0, 40]), seed=0)
+    content = exact_content(Comparison(differences=[], warnings=[], memorization=memorization))
+    assert content.comparison.figures == "exact"
+    change = content.comparison.memorization["encounter"]["train"]
+    assert change.patients is not None
+    assert change.patients.a_only == CountRange(low=2, high=2)
+    assert change.patients.unpaired_a == CountRange(low=1, high=1)
+    difference = change.memorized_fraction.difference
+    paired = memorization["encounter"]["train"].memorized_fraction.difference
+    assert (difference.value, difference.low) == (paired.value, paired.value)
+    assert (difference.confidence_low, difference.confidence_high) == (paired.low, paired.high)
+    assert content.exact is not None
+    assert content.exact.p_values == {"encounter": {"train": 0.5}}

@@ -1,0 +1,47 @@
+"""Where a comparison is written: never among other files, and exact figures under `evidence/` alone."""
+
+from pathlib import Path
+
+import pytest
+from support.results.compared_results import compared
+
+from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
+from clinaudit.errors import UsageError
+from clinaudit.reports.schema.exact_comparison import Comparison
+
+EXACT = Comparison(differences=[], warnings=[])
+
+
+def test_an_exact_comparison_replaces_an_earlier_exact_one_even_a_stopped_one(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    prepare_directory(out, exact=True)
+    write_exact_comparison(out, EXACT, compared(exact=True), None)
+    (out / "evidence" / ".certificate.html.partial").write_text("half", encoding="utf-8")
+    prepare_directory(out, exact=True)
+    write_exact_comparison(out, EXACT, compared(exact=True), None)
+    assert {path.name for path in out.iterdir()} == {"evidence"}
+
+
+def test_a_published_comparison_leaves_no_exact_figures_beside_it(tmp_path: Path) -> None:
+    write_exact_comparison(tmp_path, EXACT, compared(exact=True), None)
+    prepare_directory(tmp_path, exact=False)
+    write_comparison(tmp_path, compared().comparison, None)
+    assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["compare.html", "compare.json"]
+
+
+@pytest.mark.parametrize("name", ["compare.json", "compare.html"])
+def test_exact_figures_are_not_put_beside_what_is_published(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("", encoding="utf-8")
+    prepare_directory(tmp_path, exact=False)
+    with pytest.raises(UsageError, match="holds a published comparison"):
+        prepare_directory(tmp_path, exact=True)
+
+
+@pytest.mark.parametrize("place", ["notes.txt", "evidence/results.json", "evidence/notes/compare.json"])
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_directory_of_something_else_is_refused(tmp_path: Path, place: str, exact: bool) -> None:
+    path = tmp_path / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("", encoding="utf-8")
+    with pytest.raises(UsageError, match="holds other things"):
+        prepare_directory(tmp_path, exact=exact)

@@ -1,0 +1,270 @@
+"""`clinaudit purge`: nothing of the evidence stays, everything else works, and a kill at any point is made good."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.runs.finished_run import SECRET, make_finished_run, remember_pages
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.results.publication.purge import prepare_purge
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest, write_manifest
+from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.errors import UsageError
+from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    return make_finished_run(tmp_path_factory.mktemp("made") / "run").root
+
+
+@pytest.fixture
+def finished(made, tmp_path, monkeypatch) -> RunDirectory:
+    remember_pages(monkeypatch)
+    shutil.copytree(made, tmp_path / "run")
+    return RunDirectory(tmp_path / "run")
+
+
+def purge(target: RunDirectory, *options: str) -> int:
+    return run(["purge", str(target.root), "--yes", *options])
+
+
+def names(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*")}
+
+
+AGGREGATES = {
+    "report.html",
+    "results.json",
+    "run.json",
+    "gate.json",
+    "junit.xml",
+    "gate.sarif",
+    "manifest.json",
+    *FILE_NAMES,
+}
+#: The same with the folders that hold some of them.
+LEFT = AGGREGATES | {FOLDER}
+#: Two tables, the exact results and report, the state, one cached file, the manifest and its key, and the exact tables
+#: of the paper.
+REMOVED = 8 + len(FILE_NAMES)
+
+
+def test_it_leaves_the_aggregates_and_says_how_much_went(capsys, finished) -> None:
+    before = {name: (finished.root / name).read_bytes() for name in AGGREGATES - {"manifest.json"}}
+    # The lock is no evidence.
+    sizes = [p.lstat().st_size for p in finished.evidence.rglob("*") if p.is_file() and p != finished.lock]
+    assert len(sizes) == REMOVED
+    assert purge(finished) == 0
+    assert names(finished.root) == LEFT
+    assert {name: (finished.root / name).read_bytes() for name in before} == before
+    out = capsys.readouterr().out
+    assert out.startswith(f"purged: {REMOVED} files ({sum(sizes) / 1e6:.1f} MB) removed")
+    assert "may keep the blocks" in out
+    assert SECRET not in out
+
+
+def test_a_purged_run_is_reported_shown_verified_and_judged(capsys, finished) -> None:
+    purge(finished)
+    capsys.readouterr()
+    before = (finished.root / "report.html").read_bytes()
+    for _ in range(2):
+        assert run(["verify", str(finished.root)]) == 0
+        assert run(["show", str(finished.root)]) == 0
+        assert run(["report", str(finished.root)]) == 0
+        assert (finished.root / "report.html").read_bytes() == before
+    capsys.readouterr()
+    assert run(["gate", str(finished.root), "--json"]) in (1, 8)
+    # The audit's recorded verdict, whatever the ranges still settle.
+    assert json.loads(capsys.readouterr().out) == json.loads((finished.root / "gate.json").read_text())
+    assert purge(finished) == 0
+    assert capsys.readouterr().out == "nothing to remove: this run was purged before\n"
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+@pytest.mark.parametrize("report_between", [False, True])
+def test_killed_before_any_change_it_is_finished_by_the_same_command(
+    made, tmp_path, monkeypatch, capsys, report_between
+) -> None:
+    real = {name: getattr(os, name) for name in ("unlink", "rmdir", "replace")}
+    for killed_at in range(40):
+        target = RunDirectory(tmp_path / str(killed_at))
+        shutil.copytree(made, target.root)
+        for name in FILE_NAMES[1:]:
+            # One is enough: each file would be a kill of its own.
+            (target.evidence / name).unlink()
+        write_manifest(target)
+        calls = 0
+
+        def count(name: str, *arguments: object, killed_at: int = killed_at) -> None:
+            nonlocal calls
+            if calls == killed_at:
+                raise Killed
+            calls += 1
+            real[name](*arguments)
+
+        def unlink(path: Path, missing_ok: bool = False, count: Callable[..., None] = count) -> None:
+            if path.exists() or not missing_ok:
+                count("unlink", path)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", unlink)
+            patch.setattr(Path, "rmdir", lambda path: count("rmdir", path))
+            patch.setattr(Path, "replace", lambda path, other: count("replace", path, other))
+            try:
+                with prepare_purge(target.root, unfinished=False) as planned:
+                    planned.carry_out()
+                break
+            except Killed:
+                pass
+        begun = killed_at > 0
+        if target.evidence.exists():
+            # Before the first change the run is whole; after it every command sends the reader back to this one.
+            for command in ("verify", "show", "report", "gate") if report_between else ():
+                status = run([command, str(target.root)])
+                assert status == 4 if begun else status != 4, command
+                assert not begun or "run `clinaudit purge` again" in capsys.readouterr().err
+        assert purge(target) == 0
+        assert names(target.root) == LEFT
+        assert run(["verify", str(target.root)]) == 0
+    assert killed_at == 1 + 10 + 5, "the manifest; nine files and the lock; five folders"
+
+
+def test_a_run_that_is_written_to_is_refused(capsys, finished) -> None:
+    before = names(finished.root)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path\n"
+            "from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock\n"
+            "with hold_lock(RunDirectory(Path(sys.argv[1]))): print('held', flush=True); sys.stdin.read()",
+            str(finished.root),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    assert purge(finished) == 6
+    assert "another command" in capsys.readouterr().err
+    assert names(finished.root) == before
+    holder.communicate()
+    assert purge(finished) == 0
+
+
+def test_an_audit_cannot_go_on_with_it_even_half_way(finished) -> None:
+    refuse_purged(finished)
+    with prepare_purge(finished.root, unfinished=False) as planned:
+        assert planned is not None
+        planned.carry_out()
+    with pytest.raises(UsageError, match="was purged"):
+        refuse_purged(finished)
+    with pytest.raises(UsageError), open_store(finished):
+        pass
+    assert not finished.evidence.exists()
+
+
+def test_without_a_terminal_it_wants_yes(capsys, monkeypatch, finished) -> None:
+    monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: PTH123, SIM115
+    assert run(["purge", str(finished.root)]) == 2
+    assert "give --yes" in capsys.readouterr().err
+    assert run(["verify", str(finished.root)]) == 0
+
+
+@pytest.mark.parametrize(("answer", "status", "stays"), [("y\n", 0, False), ("n\n", 130, True), ("\n", 130, True)])
+def test_at_a_terminal_it_asks(finished, answer, status, stays) -> None:
+    leader, follower = os.openpty()
+    program = [str(Path(sys.executable).with_name("clinaudit")), "purge", str(finished.root)]
+    process = subprocess.Popen(program, stdin=follower, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    os.write(leader, answer.encode())
+    _, errors = process.communicate(timeout=60)
+    os.close(leader)
+    os.close(follower)
+    assert process.returncode == status
+    assert f"Remove {REMOVED} files" in errors
+    assert finished.evidence.exists() is stays
+    assert run(["verify", str(finished.root)]) == 0
+
+
+def test_an_unfinished_run_has_nothing_to_keep(capsys, finished) -> None:
+    remove_manifest(finished)
+    assert purge(finished) == 4
+    assert "--unfinished" in capsys.readouterr().err
+    assert (finished.evidence / "priors.parquet").is_file()
+    assert purge(finished, "--unfinished") == 0
+    assert not finished.root.exists()
+
+
+def test_what_is_not_of_the_run_stays(finished) -> None:
+    remove_manifest(finished)
+    (finished.root / "mine.txt").write_text("x")
+    assert purge(finished, "--unfinished") == 0
+    assert names(finished.root) == {"mine.txt"}
+
+
+def test_a_finished_run_is_not_taken_for_an_unfinished_one(finished) -> None:
+    assert purge(finished, "--unfinished") == 2
+    assert run(["verify", str(finished.root)]) == 0
+
+
+def test_a_changed_report_is_not_blessed_and_nothing_is_removed(capsys, finished) -> None:
+    (finished.root / "results.json").write_text("{}")
+    assert purge(finished) == 7
+    assert (finished.evidence / "priors.parquet").is_file()
+
+
+def test_damaged_evidence_is_removed_all_the_same(finished) -> None:
+    (finished.evidence / "priors.parquet").write_text("damaged")
+    (finished.evidence / "more.txt").write_text(SECRET)
+    assert purge(finished) == 0
+    assert names(finished.root) == LEFT
+
+
+def test_links_go_and_what_they_lead_to_stays(finished, tmp_path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "file").write_text("kept")
+    (finished.evidence / "folder").symlink_to(tmp_path / "elsewhere")
+    (finished.work / "file").symlink_to(tmp_path / "elsewhere" / "file")
+    assert purge(finished) == 0
+    assert (tmp_path / "elsewhere" / "file").read_text() == "kept"
+    assert names(finished.root) == LEFT
+
+
+@pytest.mark.parametrize("folder", ["evidence", "evidence/work"])
+def test_evidence_that_lies_elsewhere_is_refused(capsys, finished, tmp_path, folder) -> None:
+    (finished.root / folder).rename(tmp_path / "elsewhere")
+    (finished.root / folder).symlink_to(tmp_path / "elsewhere")
+    assert purge(finished) == 5
+    assert capsys.readouterr().err.count("\n") == 1
+    assert any((tmp_path / "elsewhere").iterdir())
+
+
+def test_evidence_removed_by_hand_is_written_off(finished) -> None:
+    shutil.rmtree(finished.evidence)
+    assert run(["verify", str(finished.root)]) == 7
+    assert purge(finished) == 0
+    assert run(["verify", str(finished.root)]) == 0
+
+
+@pytest.mark.parametrize("make", [Path, Path.mkdir, Path.touch])
+def test_what_is_no_run_is_bad_input(capsys, tmp_path, make) -> None:
+    make(tmp_path / "other")
+    assert run(["purge", str(tmp_path / "other"), "--yes"]) == 3
+
+
+def test_the_lock_is_free_after_it_was_refused(finished) -> None:
+    remove_manifest(finished)
+    assert purge(finished) == 4
+    with hold_lock(finished):
+        pass

@@ -1,0 +1,162 @@
+"""Commands stopped at every write, and outputs that nobody reads: no run and no verdict is lost."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.results.filled_results import filled
+from support.runs.compared_pair import plant
+from support.runs.finished_run import make_finished_run, remember_pages
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.results.comparison import files as comparison_files
+from clinaudit.audit.results.publication import published_files as publication
+from clinaudit.audit.runtime.run import manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
+
+CLINAUDIT = str(Path(sys.executable).with_name("clinaudit"))
+
+
+@pytest.fixture
+def finished(tmp_path: Path, monkeypatch) -> RunDirectory:
+    remember_pages(monkeypatch)
+    return make_finished_run(tmp_path / "run")
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, module, step: int) -> Callable[[], None]:
+    """Let the module's write of that number fail, the first being 1; returns what mends it."""
+    write, calls = module.write_atomically, iter(range(1, 100))
+
+    def fail(path: Path, content: bytes | str) -> None:
+        if next(calls) == step:
+            raise OSError(28, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(module, "write_atomically", fail)
+    return lambda: monkeypatch.setattr(module, "write_atomically", write)
+
+
+def count_writes(finished: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how often a report of a copy of the run writes."""
+    copied = finished.root.with_name("copied")
+    shutil.copytree(finished.root, copied)
+    written: list[Path] = []
+    write = manifest.write_atomically
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "write_atomically", lambda path, content: (written.append(path), write(path, content)))
+        assert run(["report", str(copied)]) == 0
+    return len(written)
+
+
+# Of the manifests: the public one with both digests of the evidence's, the evidence's, the public one; then files; then
+# the same three. Of a purged run, the public one, files, and the public one.
+@pytest.mark.parametrize("is_purged", [False, True])
+@pytest.mark.parametrize("step", [*range(1, 6), -3, -2, -1])
+def test_a_report_stopped_at_any_step_leaves_a_run_that_holds(
+    finished, monkeypatch, step: int, is_purged: bool
+) -> None:
+    if is_purged:
+        assert run(["purge", str(finished.root), "--yes"]) == 0
+    (finished.root / "report.html").write_text("an earlier page")
+    manifest.write_manifest(finished, purged=is_purged)
+    if step < 0:
+        step += 1 + count_writes(finished, monkeypatch)
+    mend = stop_at(monkeypatch, manifest, step)
+    assert run(["report", str(finished.root)]) == 6
+    mend()
+    assert run(["verify", str(finished.root)]) == 0
+    assert run(["gate", str(finished.root), "--quiet"]) == 1
+    assert run(["report", str(finished.root)]) == 0
+    assert run(["verify", str(finished.root)]) == 0
+    assert "an earlier page" not in (finished.root / "report.html").read_text()
+    assert manifest.is_purged(finished) == is_purged
+    assert "replaced" not in (finished.root / "manifest.json").read_text()
+
+
+def test_what_a_stop_left_half_replaced_is_settled_by_the_next_report(finished, monkeypatch) -> None:
+    # Report and PDF are announced, the report is written, the PDF is not.
+    mend = stop_at(monkeypatch, manifest, 5)
+    monkeypatch.setattr(publication, "render_pdf", lambda _: b"%PDF-")
+    assert run(["report", str(finished.root), "--pdf"]) == 6
+    mend()
+    assert run(["verify", str(finished.root)]) == 0
+    assert run(["report", str(finished.root)]) == 0
+    assert run(["verify", str(finished.root)]) == 0
+    assert not (finished.root / "report.pdf").exists()
+
+
+def test_a_file_that_is_neither_the_old_nor_the_new_one_is_found(finished, monkeypatch, capsys) -> None:
+    mend = stop_at(monkeypatch, manifest, 4)
+    assert run(["report", str(finished.root)]) == 6
+    mend()
+    (finished.root / "report.html").write_text("edited")
+    assert run(["verify", str(finished.root)]) == 7
+    assert "report.html is not what the audit wrote" in capsys.readouterr().err
+    assert run(["show", str(finished.root)]) == 0
+    assert "`clinaudit report` makes it anew" in capsys.readouterr().err
+
+
+def test_no_report_is_made_beside_a_purge(finished, capsys) -> None:
+    with hold_lock(finished):
+        assert run(["report", str(finished.root)]) == 6
+    assert "another command is writing" in capsys.readouterr().err
+    assert run(["verify", str(finished.root)]) == 0
+
+
+@pytest.mark.parametrize("step", [1, 2, 3])
+def test_a_verdict_that_cannot_be_written_leaves_no_earlier_one(finished, tmp_path, monkeypatch, step: int) -> None:
+    out = tmp_path / "verdict"
+    assert run(["gate", str(finished.root), "--out", str(out), "--quiet"]) == 1
+    mend = stop_at(monkeypatch, publication, step)
+    assert run(["gate", str(finished.root), "--policy", "strict", "--out", str(out), "--quiet"]) == 6
+    mend()
+    assert all("strict" in path.read_text() for path in out.iterdir())
+
+
+def test_a_verdict_is_never_written_into_another_run(finished, tmp_path, capsys) -> None:
+    other = make_finished_run(tmp_path / "other", filled())
+    for out in (other.root, other.root / "verdict", other.evidence / "verdict"):
+        assert run(["gate", str(finished.root), "--out", str(out)]) == 2
+    assert "another run" in capsys.readouterr().err
+    assert run(["verify", str(other.root)]) == 0
+    # A file of that name is common elsewhere.
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"name": "app"}')
+    assert run(["gate", str(finished.root), "--out", str(tmp_path / "app" / "verdict"), "--quiet"]) == 1
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4])
+def test_a_comparison_stopped_at_any_step_is_made_by_the_same_command(tmp_path, monkeypatch, step: int) -> None:
+    planted = plant(tmp_path)
+    (tmp_path / "ids.txt").write_text("\n".join(planted.named))
+    out = tmp_path / "out"
+    command = ["compare", str(planted.a), str(planted.b), "--forgotten", str(tmp_path / "ids.txt"), "--out", str(out)]
+    mend = stop_at(monkeypatch, comparison_files, step)
+    assert run(command) == 6
+    assert not (out / "compare.json").exists()
+    mend()
+    assert run(command) == 0
+    assert {path.name for path in out.iterdir()} == {"compare.json", "compare.html", "evidence"}
+
+
+@pytest.mark.parametrize("arguments", [["gate"], ["gate", "--json"], ["show"], ["show", "--json"]])
+def test_a_verdict_does_not_depend_on_who_reads_it(finished, arguments: list[str]) -> None:
+    status = 1 if arguments[0] == "gate" else 0
+    command = [CLINAUDIT, arguments[0], str(finished.root), *arguments[1:]]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        # Long before the first line is written.
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == status
+    closed = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True, timeout=120, check=False)
+    assert (closed.returncode, closed.stderr) == (status, b"")
+
+
+def test_an_error_that_nobody_can_read_keeps_its_status() -> None:
+    closed = ["sh", "-c", '"$@" 2>/dev/full', "sh", CLINAUDIT, "gate", "no-such-run"]
+    assert subprocess.run(closed, capture_output=True, timeout=120, check=False).returncode == 3

@@ -1,0 +1,179 @@
+"""A real Ray cluster of two nodes on this machine, with TLS and a token: same results, killed workers, refusals."""
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for
+from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
+from support.runs.forked_command import run_command
+from support.runs.tiny_audit import FAST, command
+
+from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
+from clinaudit.priors.corpus.note_texts import pack_notes
+
+
+@pytest.fixture(scope="module")
+def cluster(secrets) -> Iterator[Cluster]:
+    # Not imported here: Ray reads its settings when it is.
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("Ray is not installed")
+    folder, ip = secrets.folder, secrets.ip
+    home = folder / "home"
+    home.mkdir()
+    # The shard functions of tests/support must be found by the workers.
+    paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, **secrets.settings, "HOME": str(home), "PYTHONPATH": paths}
+    address = f"{ip}:{free_port(ip)}"
+    run, other = folder / "run", folder / "other"
+    nodes = [start_node(run, ip, environment, "--head", "--port", address.rpartition(":")[2], "--num-cpus", "1")]
+    try:
+        wait_for(lambda: next(ray_files(run).glob("session_latest/sockets/plasma_store"), None), nodes[0])
+        nodes.append(start_node(other, ip, environment, "--address", address, "--num-cpus", "1"))
+        wait_for(lambda: next(ray_files(other).glob("*/sockets/plasma_store*"), None), nodes[1])
+        yield Cluster(address, run, other, environment)
+        # Nothing of Ray's lies in its usual places.
+        assert not list(home.iterdir())
+    finally:
+        for node in reversed(nodes):
+            node.terminate()
+        for node in nodes:
+            try:
+                node.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                os.killpg(node.pid, signal.SIGKILL)
+                node.wait()
+
+
+@pytest.fixture
+def runner(cluster, secure) -> Iterator[ShardRunner]:
+    with open_runner(cluster.address, RunDirectory(cluster.run).work) as opened:
+        assert opened is not None
+        yield opened
+
+
+@pytest.mark.slow
+def test_a_killed_worker_costs_its_shard_only(runner, tmp_path) -> None:
+    ledger = tmp_path / "ledger"
+    killer = threading.Thread(target=kill_once_at_work, args=(ledger, 3))
+    killer.start()
+    results = dict(runner.map(double_and_record, ledger, range(12)))
+    killer.join()
+    assert results == {index: 2 * index for index in range(12)}
+    shards = [int(line.split()[0]) for line in ledger.read_text(encoding="utf-8").splitlines()]
+    assert sorted(shards) == sorted([*range(12), 3])
+    first, second = workers_at(ledger, 3)
+    assert first != second
+
+
+@pytest.mark.slow
+def test_errors_come_through_in_our_words_and_leave_no_content_behind(runner, cluster) -> None:
+    with pytest.raises(BadInputError, match="not this one") as ours:
+        list(runner.map(fail_as_told, None, ["ours"]))
+    assert ours.value.problems == ("a problem",)
+    with pytest.raises(IncompleteError, match=r"ValueError at shard_functions\.py") as bug:
+        list(runner.map(fail_as_told, None, ["bug"]))
+    assert "SECRET" not in bug.value.render()
+    with pytest.raises(IncompleteError, match="a shard ended 4 workers"):
+        list(runner.map(fail_as_told, None, ["killed"]))
+    with pytest.raises(UsageError, match="64 processors"):
+        list(runner.map(fail_as_told, None, ["ours"], cpus=64))
+    for directory in (cluster.run, cluster.other):
+        for path in ray_files(directory).rglob("*"):
+            if path.is_file():
+                assert b"SECRET-OF-A-PATIENT" not in path.read_bytes(), path.name
+
+
+@pytest.mark.slow
+def test_k_is_the_same_on_the_cluster(runner) -> None:
+    rng = np.random.default_rng(8)
+    patients = [["".join(rng.choice(list("abcdé \n"), size=900)) for _ in range(3)] for _ in range(40)]
+    notes = pack_notes(patients)
+    texts = {patients[index][1][begin : begin + size] for index in range(40) for begin, size in ((3, 5), (50, 200))}
+    wanted = count_patients(texts, notes, engine="aho-corasick")
+    assert count_patients(texts, notes, engine="windows", runner=runner) == wanted
+
+
+@pytest.mark.slow
+def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluster) -> None:
+    before = {path.name for path in Path("/tmp").iterdir()}
+    arguments = command(tiny_demo, cluster.run, *FAST, "--ray-address", cluster.address)
+    on_cluster = subprocess.run(
+        arguments, capture_output=True, text=True, check=False, env=cluster.environment, timeout=300
+    )
+    assert on_cluster.stderr == ""
+    assert not {name for name in {path.name for path in Path("/tmp").iterdir()} - before if "ray" in name}
+    for name in ("results.json", "evidence/results.json", "gate.json"):
+        assert (cluster.run / name).read_bytes() == (audited / name).read_bytes()
+    verdict = json.loads((cluster.run / "gate.json").read_text(encoding="utf-8"))["status"]
+    assert on_cluster.returncode == {"fail": 1, "inconclusive": 8}[verdict]
+    verified = subprocess.run(
+        [str(Path(sys.executable).with_name("clinaudit")), "verify", str(cluster.run)], capture_output=True, check=False
+    )
+    assert verified.returncode == 0
+    record = json.loads((cluster.run / "run.json").read_text(encoding="utf-8"))
+    assert "ray_address" not in json.dumps(record)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"RAY_USE_TLS": "0"}, "TLS is off"),
+        ({"RAY_AUTH_MODE": "disabled"}, "token authentication is off"),
+        ({"RAY_AUTH_TOKEN_PATH": "wrong"}, "lets nobody in with this token"),
+    ],
+)
+def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster, tmp_path, change, said) -> None:
+    if change.get("RAY_AUTH_TOKEN_PATH"):
+        wrong = tmp_path / "wrong"
+        wrong.write_text("not the token of this cluster")
+        wrong.chmod(0o600)
+        change = {"RAY_AUTH_TOKEN_PATH": str(wrong)}
+    arguments = command(tiny_demo, tmp_path / "run", *FAST, "--ray-address", cluster.address)
+    refused = run_command(arguments, environment=cluster.environment | change)
+    assert refused.returncode == 5, refused.stderr
+    assert refused.stderr.startswith("error[UNSAFE]: ")
+    assert said in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_driver_whose_node_writes_elsewhere_is_refused(cluster, secure, tmp_path) -> None:
+    with pytest.raises(UnsafeError, match="outside the run"), open_runner(cluster.address, tmp_path):
+        pass
+
+
+@pytest.mark.slow
+def test_a_node_not_started_by_us_is_refused(secrets, secure, cluster) -> None:
+    """Ray's own command starts a node without the settings that keep its files in place."""
+    folder = secrets.folder / "foreign"
+    started = subprocess.run(
+        [str(Path(sys.executable).with_name("ray")), "start", f"--address={cluster.address}", "--num-cpus=0",
+         f"--node-ip-address={secrets.ip}", f"--temp-dir={folder}", "--object-store-memory=100000000"],
+        env=cluster.environment, capture_output=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert started.returncode == 0
+    try:
+        with pytest.raises(UnsafeError, match="ray-node"), open_runner(cluster.address, RunDirectory(cluster.run).work):
+            pass
+    finally:
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if os.fsencode(folder) in (process / "cmdline").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+        shutil.rmtree(folder, ignore_errors=True)

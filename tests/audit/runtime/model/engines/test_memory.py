@@ -1,0 +1,192 @@
+"""Whether a model fits, by hand-computed bytes and a memory that the test makes up; quantized weights; options."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from support.models.tiny_models import save_llama
+
+from clinaudit.audit.runtime.model import audited_model
+from clinaudit.audit.runtime.model.audited_model import choose_threads, find_model
+from clinaudit.audit.runtime.model.engines import memory
+from clinaudit.audit.runtime.model.engines.memory import (
+    EngineOptions,
+    FreeMemory,
+    free_main_memory,
+    require_loadable,
+    require_usable_options,
+)
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
+from clinaudit.audit.runtime.model.model_directory import TensorHeader
+from clinaudit.errors import BadInputError, UsageError
+
+GIB = 1 << 30
+
+
+@pytest.fixture
+def nine_billion() -> ModelFiles:
+    """Nine billion weights of half precision; 128 KiB of cache a token in float32."""
+    return ModelFiles(
+        directory=Path("nine"),
+        config=Path("nine/config.json"),
+        safetensors=(),
+        tokenizer=(),
+        digest="",
+        context_length=32768,
+        vocab_size=100,
+        weight_bytes=18_000_000_000,
+        tensors=(TensorHeader("BF16", 17_000_000_000), TensorHeader("BF16", 1_000_000_000)),
+        quantization=None,
+        stop_token_ids=frozenset(),
+        has_chat_template=False,
+        kv_bytes_per_token=131072,
+        ignored=(),
+    )
+
+
+@pytest.fixture
+def free(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Let a machine without GPUs have so much free memory, in GiB."""
+    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
+
+    def have(gib: float) -> None:
+        monkeypatch.setattr(memory, "free_main_memory", lambda: FreeMemory(int(gib * GIB), "memory"))
+
+    return have
+
+
+def test_a_model_that_does_not_fit_is_refused_with_numbers(
+    nine_billion: ModelFiles, free: Callable[[float], None]
+) -> None:
+    free(24)
+    with pytest.raises(BadInputError) as caught:
+        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+    # 36e9 bytes of weights and two requests of 2,048 x 128 KiB, and a tenth more.
+    assert "needs about 37.4 GiB (33.5 of weights as float32, 0.5 of cache for 2 prompts" in caught.value.message
+    assert "and 24.0 GiB are free" in caught.value.message
+    free(37.5)
+    require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+
+
+def test_the_advice_is_a_batch_that_fits(nine_billion: ModelFiles, free: Callable[[float], None]) -> None:
+    free(40)
+    with pytest.raises(BadInputError, match=r"16\.0 of cache for 64 prompts .*; --max-batch 11 would fit"):
+        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions())
+    require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=11))
+    with pytest.raises(BadInputError, match="does not fit"):
+        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=12))
+    free(30)
+    with pytest.raises(BadInputError, match="a machine with more memory"):
+        require_loadable(nine_billion, "transformers", context_length=2048, options=EngineOptions(max_batch=1))
+
+
+def test_on_a_gpu_weights_and_cache_keep_their_type(nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: 1)
+    monkeypatch.setattr(memory, "free_memory", lambda _: FreeMemory(16 * GIB, "memory on 1 GPU"))
+    with pytest.raises(BadInputError) as caught:
+        require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+    # 18e9 bytes and two requests of 2,048 x 64 KiB, and a tenth more.
+    assert "memory on 1 GPU: it needs about 18.7 GiB (16.8 of weights in their own type, 0.2" in caught.value.message
+    assert "--tensor-parallel" in caught.value.message
+
+
+def test_where_memory_cannot_be_told_nothing_is_refused(
+    nine_billion: ModelFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: 0)
+    refused = []
+    for told in (FreeMemory(GIB, "memory"), None):
+        monkeypatch.setattr(memory, "free_main_memory", lambda told=told: told)
+        try:
+            require_loadable(nine_billion, "vllm", context_length=2048, options=EngineOptions())
+        except BadInputError:
+            refused.append(told)
+    assert refused == [FreeMemory(GIB, "memory")]
+
+
+def test_a_containers_limit_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    unlimited = free_main_memory()
+    for name, text in (
+        ("memory.max", "1000"),
+        ("memory.current", "700"),
+        ("memory.stat", "anon 500\ninactive_file 150\n"),
+    ):
+        (tmp_path / name).write_text(text, encoding="ascii")
+    assert free_main_memory() == FreeMemory(450, "memory")
+    (tmp_path / "memory.max").write_text("max", encoding="ascii")
+    again = free_main_memory()
+    assert (unlimited is None) == (again is None)
+    assert again is None or again.size > 450
+
+
+@pytest.mark.parametrize("engine", ["vllm", "transformers"])
+def test_quantized_weights_need_a_gpu(tmp_path: Path, free: Callable[[float], None], engine: str) -> None:
+    save_llama(tmp_path / "model")
+    config = tmp_path / "model" / "config.json"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace("{", '{"quantization_config": {"quant_method": "gptq", "bits": 4},', 1))
+    files = inspect_model(tmp_path / "model")
+    free(100)
+    with pytest.raises(BadInputError, match=r"are quantized \(gptq\), which needs a GPU"):
+        require_loadable(files, engine, context_length=9, options=EngineOptions())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "engine", "is_cluster", "gpus", "match"),
+    [
+        (EngineOptions(max_batch=4), "openai", False, 0, "--max-batch does not go with a served MODEL"),
+        (EngineOptions(gpu_memory=0.5), "transformers", False, 1, "--gpu-memory goes with --engine vllm only"),
+        (EngineOptions(tensor_parallel=1), "vllm", False, 0, "this machine has none"),
+        (EngineOptions(tensor_parallel=2), "vllm", False, 1, "this machine has 1 GPUs"),
+        (EngineOptions(tensor_parallel=2), "vllm", True, 4, "--ray-address"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    given: EngineOptions, engine: str, is_cluster: bool, gpus: int, match: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: gpus)
+    with pytest.raises(UsageError, match=match):
+        require_usable_options(given, engine, is_cluster=is_cluster)  # type: ignore[arg-type]
+
+
+def test_options_that_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "count_gpus", lambda: 2)
+    usable = [
+        (EngineOptions(8, 2, 0.8), "vllm", False),
+        (EngineOptions(max_batch=8), "transformers", True),
+        (EngineOptions(), "openai", False),
+    ]
+    refused = []
+    for given, engine, is_cluster in usable:
+        try:
+            require_usable_options(given, engine, is_cluster=is_cluster)  # type: ignore[arg-type]
+        except UsageError as error:
+            refused.append(error.message)
+    assert refused == []
+
+
+def test_a_base_without_an_adapter_is_a_wrong_command_line(tmp_path: Path) -> None:
+    save_llama(tmp_path / "model")
+    where = {"tokenizer": None, "context_length": None, "approved_hosts": ()}
+    with pytest.raises(UsageError, match="this one holds none"):
+        find_model(str(tmp_path / "model"), engine="transformers", base_model=tmp_path / "model", **where)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="--base-model"):
+        find_model(
+            "openai:http://127.0.0.1:1#m",
+            engine="auto",
+            tokenizer=tmp_path / "model",
+            context_length=9,
+            approved_hosts=(),
+            base_model=tmp_path / "model",
+        )
+
+
+@pytest.mark.parametrize(
+    ("option", "environment", "size", "threads"),
+    [(3, "2", 5 << 30, 3), (None, "2", 5 << 30, 2), (None, "", 540 << 20, 1), (None, "0", 1, 1), (None, "x,y", 1, 1)],
+)
+def test_threads_are_those_asked_for_and_one_for_a_small_model(monkeypatch, option, environment, size, threads):
+    monkeypatch.setattr(audited_model, "_ASKED", environment)
+    assert choose_threads(SimpleNamespace(weight_bytes=size), EngineOptions(threads=option)) == threads

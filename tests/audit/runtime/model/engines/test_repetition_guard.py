@@ -1,0 +1,136 @@
+"""The repetition guard against hand-computed cuts and a brute-force twin."""
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from clinaudit.audit.runtime.model.engines.protocol import REPEATED_NGRAM, RepetitionGuard, first_repeated_ngram
+
+
+def brute_force(token_ids: list[int], n: int) -> int | None:
+    """Every pair of positions, compared."""
+    for second in range(len(token_ids) - n + 1):
+        for first in range(second):
+            if token_ids[first : first + n] == token_ids[second : second + n]:
+                return second
+    return None
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "n", "start"),
+    [
+        ([], 2, None),
+        ([1], 1, None),
+        ([1, 1], 1, 1),
+        ([1, 1], 2, None),
+        ([1, 1, 1], 2, 1),  # occurrences may overlap
+        ([1, 2, 1, 2], 2, 2),
+        ([1, 2, 1, 2, 1], 3, 2),
+        ([1, 2, 3, 9, 1, 2, 3], 3, 4),
+        ([1, 2, 3, 9, 2, 3, 1, 2], 2, 4),  # 2 3 recurs before 1 2 does
+        ([5, 6, 7, 8], 2, None),
+    ],
+)
+def test_first_repeated_ngram(token_ids, n, start):
+    assert first_repeated_ngram(token_ids, n) == start
+
+
+def test_default_is_the_20_of_appendix_a():
+    assert REPEATED_NGRAM == 20
+    once = list(range(20))
+    assert first_repeated_ngram([*once, 99, *once[:19]]) is None
+    assert first_repeated_ngram([*once, 99, *once]) == 21
+    assert first_repeated_ngram([7] * 20) is None
+    assert first_repeated_ngram([7] * 21) == 1
+
+
+@given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 6))
+@example([0, 0, 0, 0], 3)
+def test_equals_brute_force(token_ids, n):
+    assert first_repeated_ngram(token_ids, n) == brute_force(token_ids, n)
+
+
+@given(st.lists(st.integers(0, 1), max_size=120))
+def test_equals_brute_force_at_20(token_ids):
+    assert first_repeated_ngram(token_ids * 2) == brute_force(token_ids * 2, 20)
+
+
+@given(st.lists(st.integers(0, 2), max_size=40), st.integers(1, 4))
+def test_guard_fires_with_the_token_that_completes_the_second_occurrence(token_ids, n):
+    guard = RepetitionGuard(n)
+    fired = [guard.push(token) for token in token_ids]
+    start = brute_force(token_ids, n)
+    assert guard.repeat_start == start
+    if start is None:
+        assert not any(fired)
+        assert guard.kept == tuple(token_ids)
+    else:
+        assert fired.index(True) == start + n - 1
+        assert all(fired[start + n - 1 :])
+        assert guard.kept == tuple(token_ids[:start])
+
+
+@given(st.lists(st.integers(0, 2), max_size=60), st.integers(1, 5))
+def test_what_is_kept_repeats_at_most_in_its_last_tokens(token_ids, n):
+    """The kept text plus the first n − 1 tokens of the second occurrence holds no n-gram twice."""
+    start = first_repeated_ngram(token_ids, n)
+    if start is not None:
+        assert brute_force(token_ids[: start + n - 1], n) is None
+
+
+def test_an_ngram_of_no_tokens_is_refused():
+    with pytest.raises(ValueError, match="at least one token"):
+        RepetitionGuard(0)
+
+
+def brute_force_allowed(token_ids: list[int], n: int, allowed: dict[tuple[int, ...], int]) -> int | None:
+    """Each n-gram counted anew in all that came before it."""
+    for start in range(len(token_ids) - n + 1):
+        ngram = token_ids[start : start + n]
+        before = sum(token_ids[first : first + n] == ngram for first in range(start))
+        if before + 1 > max(1, allowed.get(tuple(ngram), 1)):
+            return start
+    return None
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "allowed", "start"),
+    [
+        ([1, 2, 9, 1, 2, 8], {}, 3),
+        ([1, 2, 9, 1, 2, 8], {(1, 2): 2}, None),
+        ([1, 2, 9, 1, 2, 1, 2], {(1, 2): 2}, 5),  # once more than in the note
+        ([1, 2, 9, 1, 2, 9, 1], {(1, 2): 2}, 4),  # 2, 9 is not the note's
+        ([1, 1, 1, 1], {(1, 1): 3}, None),  # occurrences may overlap
+        ([1, 1, 1, 1, 1], {(1, 1): 3}, 3),
+        ([1, 2, 1, 2], {(5, 6): 9}, 2),
+    ],
+)
+def test_what_may_occur_more_often_is_not_cut(
+    token_ids: list[int], allowed: dict[tuple[int, ...], int], start: int | None
+) -> None:
+    assert first_repeated_ngram(token_ids, 2, allowed=allowed) == start
+    assert brute_force_allowed(token_ids, 2, allowed) == start
+
+
+@given(
+    st.lists(st.integers(0, 2), max_size=40),
+    st.integers(1, 3),
+    st.dictionaries(st.lists(st.integers(0, 2), min_size=1, max_size=3).map(tuple), st.integers(2, 4), max_size=6),
+)
+def test_equals_brute_force_where_some_may_occur_more_often(
+    token_ids: list[int], n: int, allowed: dict[tuple[int, ...], int]
+) -> None:
+    found = first_repeated_ngram(token_ids, n, allowed=allowed)
+    assert found == brute_force_allowed(token_ids, n, allowed)
+    paper = first_repeated_ngram(token_ids, n)
+    if found is not None:
+        # Never before the paper's cut.
+        assert paper is not None
+        assert paper <= found
+
+
+def test_a_guard_that_is_not_active_keeps_all() -> None:
+    guard = RepetitionGuard(1, active=False)
+    assert [guard.push(7) for _ in range(3)] == [False] * 3
+    assert guard.kept == (7, 7, 7)
+    assert guard.repeat_start is None

@@ -1,0 +1,137 @@
+"""Chat templates of the usual dialects, and those that fail, loop, or would do more than write a prompt."""
+
+from pathlib import Path
+
+import pytest
+from support.chat_tokenizers import CHATML, LLAMA_3, MISTRAL, save_chat_tokenizer
+
+from clinaudit.audit.assembly.inputs import find_chat
+from clinaudit.audit.runtime.model import chat_template
+from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.errors import BadInputError, UsageError
+from clinaudit.priors.renderings import SYSTEM, ChatRequest, PromptFormChoice, RenderedChat, converse
+
+LINES = ["patient: Ada Lund", "cc: cough"]
+OPENING = "patient: Ada Lund\ncc: cough\nhpi:"
+FACTS = "This is known of a patient:\npatient: Ada Lund\ncc: cough\n\n"
+REQUESTS: dict[ChatRequest, str] = {
+    "continue": "Continue the note about this patient.",
+    "write": "Write the note about this patient.",
+    "ask": "What do you know about this patient?",
+}
+#: Before the answer, by dialect; `{user}` is what is said.
+DIALECTS = {
+    CHATML: f"<|im_start|>system\n{SYSTEM}<|im_end|>\n<|im_start|>user\n{{user}}<|im_end|>\n<|im_start|>assistant\n",
+    LLAMA_3: f"<s><|start_header_id|>system<|end_header_id|>\n\nToday Date: 26 Jul 2024\n\n{SYSTEM}<|eot_id|>"
+    "<|start_header_id|>user<|end_header_id|>\n\n{user}<|eot_id|>"
+    "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    MISTRAL: f"<s>[INST] {SYSTEM}\n\n{{user}} [/INST]",
+}
+
+
+def load(base: Path, directory: Path, template: str) -> tuple[ModelTokenizer, ChatTemplate]:
+    tokenizer = ModelTokenizer(save_chat_tokenizer(base, directory, template))
+    found = find_chat_template(tokenizer)
+    assert found is not None
+    return tokenizer, found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=("chatml", "llama 3", "mistral"))
+def test_each_request_in_each_dialect(dialect: str, tokenizer_directory: Path, tmp_path: Path) -> None:
+    tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
+    for request, words in REQUESTS.items():
+        said = template.render(converse(LINES, request, opening=OPENING))
+        assert isinstance(said, RenderedChat)
+        expected = DIALECTS[dialect].format(user=FACTS + words)
+        if request == "continue":
+            expected += (" " if dialect == MISTRAL else "") + OPENING
+        assert said.prompt == expected
+        # The template's own, and no second one.
+        ids = tokenizer.encode(said.prompt)
+        assert ids.count(tokenizer.pretrained.bos_token_id) == expected.count("<s>")
+        assert tokenizer.encode_prompt(said.prompt).count(tokenizer.pretrained.bos_token_id) > expected.count("<s>")
+        roles = ["user"] if dialect == MISTRAL else ["system", "user"]
+        assert [role for role, _ in said.messages] == roles + ["assistant"] * (request == "continue")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "token"), [(CHATML, "<|im_end|>"), (LLAMA_3, "<|eot_id|>"), (MISTRAL, "<|endoftext|>")]
+)
+def test_the_token_that_ends_a_turn(dialect: str, token: str, tokenizer_directory: Path, tmp_path: Path) -> None:
+    tokenizer, template = load(tokenizer_directory, tmp_path, dialect)
+    assert template.stop_token_ids == {tokenizer.pretrained.convert_tokens_to_ids(token)}
+
+
+def test_what_spells_a_control_token_is_not_put_into_the_prompt(tokenizer_directory: Path, tmp_path: Path) -> None:
+    _, template = load(tokenizer_directory, tmp_path, CHATML)
+    assert isinstance(template.render(converse(["cc: <|im_end|>"], "write", opening="")), str)
+    assert isinstance(template.render(converse(["cc: im_end"], "write", opening="")), RenderedChat)
+
+
+@pytest.mark.parametrize(
+    ("template", "what"),
+    [
+        ("{{ raise_exception('SECRET') }}", "fails (TemplateError)"),
+        ("{% for message in messages %}", "fails (TemplateSyntaxError)"),
+        ("{{ ''.__class__.__mro__[1].__subclasses__() }}", "fails (SecurityError)"),
+        ("{% set f = cycler.__init__.__globals__ %}{{ f.os.popen('id').read() }}", "fails (SecurityError)"),
+        ("{% macro again() %}{{ again() }}{% endmacro %}{{ again() }}", "fails (RecursionError)"),
+        ("{{ messages[0]['content'] }}", "leaves out what is said"),
+        ("{{ 'x' }}" * 200_000, "is too long for one"),
+        ("{{ messages }}{{ 'x' * 2_000_000 }}", "writes far more than a prompt"),
+        ("{% set n = 9 %}{{ (n ** n) ** (n ** n) }}", "takes powers of numbers, which may never end"),
+    ],
+)
+def test_a_template_that_cannot_be_used_is_bad_input(
+    template: str, what: str, tokenizer_directory: Path, tmp_path: Path
+) -> None:
+    tokenizer = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "tuned", template))
+    with pytest.raises(BadInputError) as caught:
+        find_chat_template(tokenizer)
+    assert caught.value.message.startswith(f"the chat template of the tokenizer in tuned {what}; ")
+    assert "SECRET" not in caught.value.message
+
+
+def test_two_stars_in_the_words_of_a_template_are_no_power(tokenizer_directory: Path, tmp_path: Path) -> None:
+    _, template = load(tokenizer_directory, tmp_path, "**Answer in {{ '**bold**' }}.**\n" + CHATML)
+    assert isinstance(template.render(converse(LINES, "write", opening=OPENING)), RenderedChat)
+
+
+def test_a_template_that_loops_is_bad_input(
+    tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each range is within the sandbox's limit.
+    loop = "{% for a in range(90000) %}{% for b in range(90000) %}{% endfor %}{% endfor %}"
+    tokenizer = ModelTokenizer(save_chat_tokenizer(tokenizer_directory, tmp_path / "tuned", loop))
+    monkeypatch.setattr(chat_template, "DEADLINE_S", 0.2)
+    with pytest.raises(BadInputError, match=r"tokenizer in tuned does not end within 0\.2 seconds; "):
+        find_chat_template(tokenizer)
+
+
+def test_a_template_that_fails_for_one_patient_is_bad_input(tokenizer_directory: Path, tmp_path: Path) -> None:
+    fails = "{% if 'Ada' in messages[-1]['content'] %}{{ raise_exception('Ada') }}{% endif %}" + CHATML
+    _, template = load(tokenizer_directory, tmp_path, fails)
+    with pytest.raises(BadInputError) as caught:
+        template.render(converse(LINES, "write", opening=OPENING))
+    assert "Ada" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("asked", "has_template", "is_chat"),
+    [("auto", True, True), ("auto", False, False), ("text", True, False), ("chat", True, True), ("both", True, True)],
+)
+def test_the_form_that_is_asked(
+    asked: PromptFormChoice, has_template: bool, is_chat: bool, tokenizer_directory: Path, tmp_path: Path
+) -> None:
+    directory = save_chat_tokenizer(tokenizer_directory, tmp_path, CHATML) if has_template else tokenizer_directory
+    settings = AuditSettings(model="", corpus=Path(), out=Path(), prompt_form=asked)
+    assert (find_chat(settings, ModelTokenizer(directory)) is not None) == is_chat
+
+
+@pytest.mark.parametrize("asked", ["chat", "both"])
+def test_a_chat_without_a_template_is_a_usage_error(asked: PromptFormChoice, tokenizer_directory: Path) -> None:
+    settings = AuditSettings(model="", corpus=Path(), out=Path(), prompt_form=asked)
+    with pytest.raises(UsageError, match=f"--prompt-form {asked}: the tokenizer in .* has no chat template"):
+        find_chat(settings, ModelTokenizer(tokenizer_directory))

@@ -1,0 +1,171 @@
+"""The manifest: every change of a finished run is seen, and what is none is said."""
+
+import hashlib
+import hmac
+import json
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.commands.main import run as run_command
+from clinaudit.audit.runtime.run import manifest
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.manifest import (
+    is_half_replaced,
+    manifest_bytes,
+    remove_manifest,
+    replace_files,
+    require_finished_run,
+    verify,
+    write_manifest,
+)
+from clinaudit.errors import BadInputError, IncompleteError, IntegrityError
+from clinaudit.reports.schema.results import PublishedResults, to_json
+
+FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/strict/gate.json": b"made"}
+SECOND = {"report.html": b"page", "evidence/report.html": b"exact page"}
+
+
+def finished_run(root: Path) -> RunDirectory:
+    run = RunDirectory(root)
+    run.create()
+    (run.work / "state.sqlite").write_bytes(b"changes all the time")
+    for name in ("results.json", "evidence/results.json"):
+        (run.root / name).write_text("{}")
+    write_manifest(run)
+    return run
+
+
+def test_manifest_sees_every_change(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run")
+    assert verify(run) == 2
+    (run.work / "state.sqlite").write_bytes(b"changed")
+    assert verify(run) == 2
+    (run.root / "extra").write_text("")
+    with pytest.raises(IntegrityError, match="extra is not in the manifest"):
+        verify(run)
+    (run.root / "extra").unlink()
+    (run.root / "results.json").write_text("{ }")
+    with pytest.raises(IntegrityError, match=r"results\.json is not what the audit wrote"):
+        verify(run)
+    assert verify(run, but=("results.json",)) == 1
+    (run.root / "results.json").unlink()
+    with pytest.raises(IntegrityError, match="missing"):
+        verify(run)
+    (run.root / "manifest.json").write_text("[]")
+    with pytest.raises(IntegrityError, match="not a manifest"):
+        verify(run)
+
+
+def test_what_is_no_finished_run(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="no such RUN"):
+        require_finished_run(tmp_path / "none")
+    with pytest.raises(BadInputError, match="not a run"):
+        require_finished_run(tmp_path)
+    run = finished_run(tmp_path / "run")
+    (run.root / "manifest.json").unlink()
+    with pytest.raises(IncompleteError, match="has not finished"):
+        require_finished_run(run.root)
+
+
+def test_the_public_manifest_has_no_digest_of_the_evidence_but_a_keyed_one(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run")
+    public = json.loads((run.root / "manifest.json").read_text())
+    key, inside = ((run.evidence / name).read_bytes() for name in ("manifest.key", "manifest.json"))
+    assert public["sha256"].keys() == {"results.json"}
+    assert public["hmac_sha256"] == {"evidence/manifest.json": hmac.new(key, inside, "sha256").hexdigest()}
+    assert json.loads(inside)["sha256"] == {"evidence/results.json": hashlib.sha256(b"{}").hexdigest()}
+    assert len(key) == 32
+    assert (run.evidence / "manifest.key").stat().st_mode & 0o777 == 0o600
+    # The same evidence of another run has another digest.
+    other = json.loads((finished_run(tmp_path / "other").root / "manifest.json").read_text())
+    assert other["hmac_sha256"] != public["hmac_sha256"]
+
+
+def test_the_key_is_kept_when_the_run_is_made_again(tmp_path: Path) -> None:
+    run = finished_run(tmp_path / "run")
+    key, public = (run.evidence / "manifest.key").read_bytes(), (run.root / "manifest.json").read_bytes()
+    remove_manifest(run)
+    assert {path.name for path in run.evidence.glob("manifest*")} == {"manifest.key"}
+    write_manifest(run)
+    assert ((run.evidence / "manifest.key").read_bytes(), (run.root / "manifest.json").read_bytes()) == (key, public)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("evidence/results.json", b"{ }", "evidence/results.json is not what the audit wrote"),
+        ("evidence/extra.csv", b"", "evidence/extra.csv is not in the manifest"),
+        ("evidence/results.json", None, "evidence/results.json is in the manifest but missing"),
+        ("evidence/manifest.json", b'{"sha256": {}}', "evidence/manifest.json or its key is not what the audit wrote"),
+        ("evidence/manifest.json", None, "evidence/manifest.json is missing"),
+        ("evidence/manifest.key", b"k" * 32, "evidence/manifest.json or its key is not what the audit wrote"),
+        ("evidence/manifest.key", None, "evidence/manifest.key is missing"),
+    ],
+)
+def test_every_change_of_the_evidence_is_seen(tmp_path: Path, name: str, change: bytes | None, what: str) -> None:
+    run = finished_run(tmp_path / "run")
+    if change is None:
+        (run.root / name).unlink()
+    else:
+        (run.root / name).write_bytes(change)
+    with pytest.raises(IntegrityError, match=what):
+        verify(run)
+    # A purge, which removes the evidence, need not believe it.
+    assert verify(run, evidence=False) == 1
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    write, calls = manifest.write_atomically, iter(range(100))
+
+    def fail(path: Path, content: bytes) -> None:
+        if next(calls) == step:
+            raise Killed
+        write(path, content)
+
+    monkeypatch.setattr(manifest, "write_atomically", fail)
+
+
+# The public manifest, the evidence's, the public one; the files; the same three.
+@pytest.mark.parametrize("first", range(3 + len(FIRST) + 3))
+def test_a_replacement_killed_at_any_write_verifies_and_so_does_the_next_killed_at_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    for second in range(3 + len(SECOND) + 3):
+        run = finished_run(tmp_path / f"{second}")
+        (run.evidence / "strict").mkdir()
+        for files, step in ((FIRST, first), (SECOND, second)):
+            with monkeypatch.context() as patch:
+                kill_at(patch, step)
+                with pytest.raises(Killed):
+                    replace_files(run, files)
+            verify(run)
+        if first or second:
+            assert is_half_replaced(run)
+            with pytest.raises(IncompleteError):
+                manifest_bytes(run)
+        replace_files(run, SECOND)
+        assert not is_half_replaced(run)
+        verify(run)
+        assert {name: (run.root / name).read_bytes() for name in SECOND} == SECOND
+
+
+def test_a_manifest_of_an_earlier_version_holds_is_told_of_and_is_written_anew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = finished_run(tmp_path / "run")
+    for name in ("manifest.json", "manifest.key"):
+        (run.evidence / name).unlink()
+    digests = {name: hashlib.sha256(b"{}").hexdigest() for name in ("results.json", "evidence/results.json")}
+    (run.root / "manifest.json").write_text(json.dumps({"sha256": digests}))
+    assert run_command(["verify", str(run.root)]) == 0
+    assert "of an earlier version of clinaudit: its digests confirm guesses of the evidence" in capsys.readouterr().err
+    replace_files(run, {"results.json": to_json(PublishedResults()).encode()})
+    assert verify(run) == 2
+    assert json.loads((run.root / "manifest.json").read_text())["sha256"].keys() == {"results.json"}
+    assert run_command(["verify", str(run.root)]) == 0
+    assert capsys.readouterr().err == ""

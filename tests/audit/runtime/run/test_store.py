@@ -1,0 +1,129 @@
+"""The run store: what it keeps through a kill, its lock, its settings, and rows that it did not write."""
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.measures.judge.ledger import RunLedger
+from clinaudit.audit.measures.judge.verdict import Judgement
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.durable_files import write_atomically
+from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.errors import StorageError, UsageError
+
+UNJUDGED = Judgement(None, "lexicon", 2, "no answer")
+
+
+def test_units_survive_and_are_not_added_twice(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run) as store:
+        store.add_generation("g1", StoredGeneration((1, 2), "stop", None))
+        RunLedger(store).add_judgement("g1", "hiv", UNJUDGED)
+    with open_store(run) as store:
+        assert store.generations() == {"g1": StoredGeneration((1, 2), "stop", None)}
+        assert RunLedger(store).judgements() == {("g1", "hiv"): UNJUDGED}
+    with pytest.raises(StorageError), open_store(run) as store:
+        store.add_generation("g1", StoredGeneration((), "stop", None))
+
+
+def test_a_text_and_its_longer_twin_are_kept_together(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    by_ids = StoredGeneration((1,), "repetition", None, StoredGeneration((1, 2), "repetition", None))
+    by_text = StoredGeneration((), "repetition", "a", StoredGeneration((), "repetition", "a b"))
+    with open_store(run) as store:
+        store.add_generation("g1", by_ids)
+        store.add_generation("g2", by_text)
+        store.add_generation("g3", StoredGeneration((), "stop", None))
+    with open_store(run) as store:
+        assert store.generations() == {"g1": by_ids, "g2": by_text, "g3": StoredGeneration((), "stop", None)}
+
+
+def test_a_killed_process_loses_nothing_it_committed(tmp_path: Path) -> None:
+    program = (
+        "import os, sys\nfrom pathlib import Path\n"
+        "from clinaudit.audit.runtime.run.directory import RunDirectory\n"
+        "from clinaudit.audit.runtime.run.store import StoredGeneration, open_store\n"
+        "with open_store(RunDirectory(Path(sys.argv[1]))) as store:\n"
+        "    store.add_generation('g1', StoredGeneration((7,), 'stop', None))\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, tmp_path / "run"], check=False).returncode == -9
+    with open_store(RunDirectory(tmp_path / "run")) as store:
+        assert list(store.generations()) == ["g1"]
+
+
+def test_changed_settings_are_refused_by_name(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run) as store:
+        store.bind_settings({"--seed": 0, "--tier": ["public"]})
+        store.bind_settings({"--seed": 0, "engine identity": {"a": "b"}})
+        with pytest.raises(UsageError, match=r"other settings: --seed, engine identity;"):
+            store.bind_settings({"--seed": 1, "--tier": ["public"], "engine identity": {}})
+        assert store.settings()["--seed"] == 0
+
+
+def test_one_audit_at_a_time(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run), pytest.raises(StorageError, match="another command"), open_store(run):
+        pass
+
+
+def test_run_is_for_its_owner_only(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run):
+        assert stat.S_IMODE(run.root.stat().st_mode) == 0o700
+        assert stat.S_IMODE((run.work / "state.sqlite").stat().st_mode) == 0o600
+    write_atomically(run.root / "a.json", "x")
+    assert stat.S_IMODE((run.root / "a.json").stat().st_mode) == 0o600
+
+
+def test_other_peoples_directories_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(UsageError, match="holds other things"), open_store(RunDirectory(tmp_path)):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_damaged_state_is_a_storage_error(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    (run.work / "state.sqlite").write_bytes(b"not a database" * 100)
+    with pytest.raises(StorageError, match="SQLITE_NOTADB"), open_store(run):
+        pass
+    assert issubclass(sqlite3.OperationalError, sqlite3.DatabaseError)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO generations VALUES ('g', 'garbage', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '[-1]', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '[99999999999]', 'stop', NULL)",
+        "INSERT INTO generations VALUES ('g', '{}', 'stop', NULL)",
+        "INSERT INTO unguarded VALUES ('g', '[1]', NULL)",
+        "INSERT INTO judgements VALUES ('g', 'hiv', '[]')",
+        "INSERT INTO judgements VALUES ('g', 'hiv', '{}')",
+        "INSERT INTO settings VALUES ('--seed', 'garbage')",
+    ],
+)
+def test_rows_the_audit_did_not_write_are_a_storage_error(tmp_path: Path, statement: str) -> None:
+    run = RunDirectory(tmp_path / "run")
+    with open_store(run):
+        pass
+    with sqlite3.connect(run.work / "state.sqlite") as connection:
+        connection.execute(statement)
+    connection.close()
+    with pytest.raises(StorageError, match="did not write"), open_store(run) as store:
+        assert [store.settings(), store.generations(), RunLedger(store).judgements()] == [{}, {}, {}]
+
+
+def test_a_state_that_is_no_file_is_a_storage_error(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    (run.work / "state.sqlite").mkdir()
+    with pytest.raises(StorageError, match="not a regular file"), open_store(run):
+        pass

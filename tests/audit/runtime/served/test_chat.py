@@ -1,0 +1,171 @@
+"""Every fault of a server on the way of an answer: the right one in the end, or undone and done on resume."""
+
+import gzip
+import json
+import threading
+import time
+
+import pytest
+from support.servers.fault_server import (
+    MODEL,
+    Fault,
+    breaks_off,
+    drops,
+    fails,
+    is_silent,
+    raw,
+    says_twice,
+    status,
+    trickles,
+    trickles_headers,
+)
+from support.servers.served_judging import DEPRESSION, POSITIVE, SECRET, asked, changed, judgements
+
+from clinaudit.audit.measures.judge.verdict import Verdict
+from clinaudit.audit.runtime.served.question import question_id
+from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
+
+
+@pytest.mark.parametrize(
+    "fault", [drops, breaks_off, status(429, retry_after="0.01"), status(408), status(500), status(502), status(503)]
+)
+def test_passing_faults_end_in_the_right_verdict(server, cache, fault):
+    server.faults[SECRET] = [fault, fault]
+    assert [judgement.verdict for judgement in judgements(server, cache, [SECRET])] == [POSITIVE]
+    assert server.asked_about(SECRET) == 3
+
+
+def test_a_retry_after_is_waited_for(server, cache):
+    server.faults[SECRET] = [status(429, retry_after_ms="", retry_after="1")]
+    begin = time.monotonic()
+    assert judgements(server, cache, [SECRET])[0].verdict == POSITIVE
+    assert time.monotonic() - begin >= 0.99
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_an_answer_sent_twice_is_not_the_next_questions(server, cache, concurrency):
+    server.always = says_twice
+    texts = ["plan: rest", "depression a", "knee pain", "depression b", "cough", "depression c"] * 3
+    texts = [f"{text} {number}" for number, text in enumerate(texts)]
+    found = judgements(server, cache, texts, concurrency=concurrency)
+    assert [judgement.verdict for judgement in found] == [
+        POSITIVE if "depression" in text else Verdict(False, None) for text in texts
+    ]
+    # Not even asked again: no connection is used for a second question.
+    assert len(server.seen) == len(texts)
+
+
+LASTING: dict[str, tuple[Fault, str]] = {
+    "silence": (is_silent, "time-out"),
+    "a trickling body": (trickles, "time-out"),
+    "trickling headers": (trickles_headers, "time-out"),
+    "a retry-after beyond the deadline": (status(429, retry_after_ms="", retry_after="60"), "time-out"),
+    "a retry-after beyond the client's own maximum": (
+        status(429, retry_after_ms="", retry_after="3600"),
+        "HTTP status 429",
+    ),
+    "503": (status(503), "HTTP status 503"),
+    "429": (status(429), "HTTP status 429"),
+    "dropped": (drops, "connection error"),
+    "broken off": (breaks_off, "connection error"),
+}
+
+
+@pytest.mark.parametrize("name", LASTING)
+def test_where_no_answer_comes_the_unit_is_undone_and_done_on_resume(server, cache, name):
+    fault, reason = LASTING[name]
+    server.faults[SECRET] = [fault] * 9
+    texts = ["a depression", SECRET, "b depression", "c"]
+    with asked(server, cache, texts, deadline_s=1.2, retries=1) as stream:
+        assert next(stream).verdict == POSITIVE
+        with pytest.raises(IncompleteError, match=f"1 question got no answer .*1 x {reason}") as caught:
+            next(stream)
+    assert SECRET not in caught.value.render()
+    assert caught.value.__cause__ is None
+    # What was answered is not asked again.
+    server.faults.clear()
+    before = len(server.seen)
+    found = judgements(server, cache, texts)
+    assert [judgement.verdict for judgement in found] == [POSITIVE, POSITIVE, POSITIVE, Verdict(False, None)]
+    assert len(server.seen) == before + 1
+
+
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [(301, UnsafeError), (307, UnsafeError), (401, BadInputError), (403, BadInputError), (404, BadInputError)],
+)
+def test_what_would_fail_for_all_stops_at_once(server, cache, number, error):
+    server.always = status(number, location=server.url + "/chat/completions")
+    with pytest.raises(error, match=str(number)) as caught:
+        judgements(server, cache, [f"{SECRET} {i}" for i in range(200)])
+    assert len(server.seen) < 100
+    assert SECRET not in caught.value.render()
+
+
+ODD_HEADS: tuple[dict[str, str], ...] = (
+    {"content_encoding": "gzip"},
+    {"content_type": "text/plain; charset=hex"},
+    {"content_type": "text/plain; charset=zlib"},
+    {"content_type": "text/plain; charset=undefined"},
+)
+
+
+@pytest.mark.parametrize("head", ODD_HEADS)
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(b"<html>sorry</html>", mtime=0), b" " * (5 << 20), b"\x00\x01zz"],
+    ids=["gzip", "large", "binary"],
+)
+@pytest.mark.parametrize(
+    ("number", "error"),
+    [
+        (302, UnsafeError),
+        (401, BadInputError),
+        (402, IncompleteError),
+        (421, IncompleteError),
+        (423, IncompleteError),
+        (429, IncompleteError),
+        (502, IncompleteError),
+    ],
+)
+def test_an_error_is_its_status_whatever_comes_with_it(server, cache, number, error, body, head):
+    judgements(server, cache, ["a depression", "b"])
+    server.always = fails(number, body, **head)
+    with pytest.raises(error, match=str(number)):
+        judgements(server, cache, [SECRET, "c depression"], retries=0)
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, [SECRET, "c depression"])] == [POSITIVE] * 2
+
+
+def test_an_encoding_that_is_none_is_no_encoding(server, cache):
+    body = json.dumps(
+        {
+            "model": MODEL,
+            "choices": [{"message": {"content": changed(question=question_id(["depression"], [DEPRESSION.id]))}}],
+        }
+    )
+    body = body.replace('"message"', '"finish_reason": "stop", "message"')
+    server.always = raw(body.encode(), content_encoding="")
+    assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
+
+
+def test_a_dead_server_is_given_up(server, cache):
+    server.always = drops
+    with pytest.raises(IncompleteError, match="32 times in a row"):
+        judgements(server, cache, [f"{SECRET} {i}" for i in range(500)], retries=0)
+    assert len(server.seen) < 150
+
+
+def test_a_stream_that_is_left_early_ends_in_good_order(server, cache):
+    texts = [f"depression {number}" for number in range(50)]
+    threads = threading.active_count()
+    with asked(server, cache, texts) as stream:
+        assert next(stream).verdict == POSITIVE
+    # What asked has ended with it: no question is sent any more, and none of its threads goes on.
+    sent = len(server.seen)
+    deadline = time.monotonic() + 10
+    while threading.active_count() > threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() <= threads
+    assert len(server.seen) == sent
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 50

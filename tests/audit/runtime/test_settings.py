@@ -1,0 +1,89 @@
+"""The options of an audit: command line over file over defaults, and every mistake in a file told at once."""
+
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.runtime.settings import read_settings
+from clinaudit.errors import BadInputError
+from clinaudit.reports.schema.identity import Identity
+
+GIVEN = {"model": "m", "corpus": Path("c"), "out": Path("o")}
+
+
+def test_command_line_wins_over_file_over_default(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(
+        'seed = 5\nngram = 20\npolicy = "p.toml"\ntier = ["encounter", "public"]\njudge-decoding = "provider-default"\n'
+    )
+    settings = read_settings({**GIVEN, "seed": 7, "ngram": None, "tier": ()}, config=config)
+    assert (settings.seed, settings.ngram, settings.max_new_tokens) == (7, 20, 1000)
+    assert settings.policy == tmp_path / "p.toml"
+    assert settings.judge_endpoint.decoding == "provider-default"
+    assert read_settings(GIVEN, config=None).judge_endpoint.decoding == "deterministic"
+    assert settings.tier == ("public", "encounter")
+
+
+def test_a_template_that_ships_is_a_name_in_the_file_too(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('template = "capitals"\n')
+    assert read_settings(GIVEN, config=config).template == Path("capitals")
+    config.write_text('template = "ours.toml"\n')
+    assert read_settings(GIVEN, config=config).template == tmp_path / "ours.toml"
+    (tmp_path / "capitals").touch()
+    config.write_text('template = "capitals"\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert "a file beside this one has that name too" in caught.value.problems[0]
+
+
+def test_wrong_configuration_lists_everything(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('sed = 1\nseed = "x"\nmatcher = "nearest"\ntier = "public"\njudge-decoding = "greedy"\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert len(caught.value.problems) == 5
+    config.write_text("seed = \n")
+    with pytest.raises(BadInputError, match="not valid TOML"):
+        read_settings(GIVEN, config=config)
+    with pytest.raises(BadInputError, match="does not exist"):
+        read_settings(GIVEN, config=tmp_path / "none.toml")
+
+
+def test_identity_stands_in_the_file_too_and_a_date_of_toml_is_one(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text('model-name = "Scribe 3"\ninstitution = "St. Anne"\ndate = 2026-11-22\n')
+    settings = read_settings({**GIVEN, "model_name": "Scribe 4"}, config=config)
+    assert settings.identity == Identity(model_name="Scribe 4", institution="St. Anne", date="2026-11-22")
+    assert read_settings(GIVEN, config=None).identity == Identity()
+    config.write_text('model-name = "two\\nlines"\ninstitution = 3\ndate = 2026-11-22T10:00:00\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert caught.value.problems == (
+        "model-name: must be one line of 1 to 120 printable characters",
+        "institution: must be text",
+        "date: must be text",
+    )
+
+
+def test_how_a_model_is_loaded_stands_in_the_file_too(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text(
+        'base-model = "base"\ntensor-parallel = 2\ngpu-memory = 0.8\nmax-batch = 16\ndrift-check = false\n'
+    )
+    settings = read_settings(GIVEN, config=config)
+    assert settings.base_model == tmp_path / "base"
+    assert (settings.tensor_parallel, settings.gpu_memory, settings.max_batch) == (2, 0.8, 16)
+    assert not settings.drift_check
+    assert read_settings({**GIVEN, "drift_check": True, "max_batch": 4}, config=config).drift_check
+    assert read_settings(GIVEN, config=None).drift_check
+    config.write_text('tensor-parallel = 0\ngpu-memory = 1.5\nmax-batch = 2.5\ndrift-check = "no"\nbase-model = 3\n')
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert caught.value.problems == (
+        "tensor-parallel: must be greater than or equal to 1",
+        "gpu-memory: must be less than or equal to 1",
+        "max-batch: must be a whole number",
+        "drift-check: must be true or false",
+        "base-model: must be a path",
+    )
