@@ -61,7 +61,7 @@ from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -76,7 +76,7 @@ from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import by_view, view_of
 from clinaudit.reports.schema.judge import MeasuredJudge
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.leaves import Setting
 from clinaudit.reports.tally.tally import publishable
 
@@ -93,7 +93,7 @@ class _Audited(NamedTuple):
     included_annotations: Mapping[str, Sequence[Annotation]]
 
 
-def run_audit(settings: AuditSettings) -> PublishedResults:
+def run_audit(settings: AuditSettings) -> RunResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
     progress = Progress(quiet=settings.quiet)
     run = RunDirectory(Path(settings.out))
@@ -215,8 +215,8 @@ def run_audit(settings: AuditSettings) -> PublishedResults:
                 census=census,
             ),
         )
-        shown = publish(publishable(tally))
-        decision = decide_run(inputs.policy, shown, find_outcomes(publish(tally), shown))
+        shown = derive(publishable(tally))
+        decision = decide_run(inputs.policy, shown, find_outcomes(derive(tally), shown))
         record = describe_run(inputs, priors=priors, engine=engine)
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 

@@ -44,17 +44,17 @@ from clinaudit.audit.results.gate import evaluation
 from clinaudit.audit.results.gate.evaluation import Comparison
 from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy
 from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.priors.renderings import View
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
-from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import Estimate, PublishedEstimate
+from clinaudit.reports.schema.memorization import MemorizationResults
+from clinaudit.reports.schema.numbers import Estimate, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally, RenderingTally, Tally, publishable
 
@@ -92,7 +92,7 @@ def simulate_verdicts(
     for _ in range(repetition_count):
         tally = simulate_audit(patients=patients, leaking=leaking, rng=rng, both_renderings=both_renderings)
         published = publish_results(tally, patients=patients)
-        given = {"": find_outcomes(publish(tally), published)}
+        given = {"": find_outcomes(derive(tally), published)}
         if moved is not None:
             given[" at exact thresholds"] = _plain_outcomes(tally)
             moved.update(_count_moved(*given.values()))
@@ -177,12 +177,12 @@ def _of_view(pairs: Mapping[tuple[View, str, str], MeasuredPair], view: View) ->
     return DisclosureTally(by_diagnosis=by_diagnosis)
 
 
-def publish_results(tally: Tally, *, patients: int) -> PublishedResults:
+def publish_results(tally: Tally, *, patients: int) -> RunResults:
     """Return what is published of an audit, on which the gate asks whether there is enough evidence; no short texts."""
-    texts = PublishedMemorization.model_construct(
-        patients=class_of(4 * patients), short_share=PublishedEstimate(low=0.0, high=0.0)
+    texts = MemorizationResults.model_construct(
+        patients=class_of(4 * patients), short_share=EstimateRange(low=0.0, high=0.0)
     )
-    published = publish(publishable(tally))
+    published = derive(publishable(tally))
     asked_again = {tier.id: dict.fromkeys(ARMS, texts) for tier in TIERS if tier.is_fragment}
     return published.model_copy(
         update={

@@ -26,14 +26,14 @@ from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifi
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.results.gate.sample_size import clean_run
-from clinaudit.audit.results.ranges.identifiers import publish_identifiers
-from clinaudit.audit.results.ranges.memorization import publish_fraction
+from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.results.ranges.memorization import derive_fraction
 from clinaudit.audit.statistics.intervals import bootstrap_mean_over_patients
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.memorization import FractionOfText
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.leaves import Count, Inside, Setting, coarsen
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
@@ -58,7 +58,7 @@ def simulate(
     tiers: int,
     shares: tuple[float, float],
     rng: np.random.Generator,
-) -> PublishedDecision:
+) -> GateDecision:
     """Return the verdict on one simulated audit of a model that leaks at the first tiers."""
     run = clean_run(dict.fromkeys(TIER_IDS, (patients, patients)))
     memorization, identifiers = {}, {}
@@ -74,12 +74,12 @@ def simulate(
             arm: _draw_identifiers(tier, arm, patients, leaks if arm == "train" else None, rng) for arm in ARMS
         }
     coarse = coarsen(IdentifiersTally(identifiers, Inside(None), Setting(()), {}))
-    published = run.model_copy(update={"memorization": memorization, "identifiers": publish_identifiers(coarse)})
+    published = run.model_copy(update={"memorization": memorization, "identifiers": derive_identifiers(coarse)})
     return decide(policy, published, {})
 
 
 def _draw_text(
-    run: PublishedResults,
+    run: RunResults,
     tier: str,
     arm: Arm,
     patients: int,
@@ -106,7 +106,7 @@ def _given(rng: np.random.Generator, patients: int, chance: float) -> np.ndarray
 def _publish(fractions: np.ndarray) -> FractionOfText:
     """Return a fraction of each patient's text as it is published."""
     exact = fraction_by_patient({str(i): [float(own)] for i, own in enumerate(fractions)})
-    return publish_fraction(coarsen(exact), coarsen(Count.of(len(fractions))).range)
+    return derive_fraction(coarsen(exact), coarsen(Count.of(len(fractions))).range)
 
 
 def _draw_identifiers(

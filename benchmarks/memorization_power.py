@@ -27,7 +27,7 @@ from clinaudit.audit.measures.memorization.other_patients_summary import summari
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import load_policy
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -105,7 +105,7 @@ def main() -> None:
         repetitions = 1 if leak == "nothing" else given.repetitions
         for _ in range(repetitions):
             tally = simulate_audit(patients=given.patients, leak=leak, share=given.share, rng=rng)
-            published = publish(publishable(tally))
+            published = derive(publishable(tally))
             for policy in policies:
                 decision = decide(policy, published, {})
                 verdicts[policy.name][decision.status] += 1

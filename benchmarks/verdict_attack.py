@@ -52,13 +52,13 @@ from clinaudit.audit.results.gate.evaluation import Comparison, decide
 from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
 from clinaudit.audit.results.gate.sample_size import clean_run
 from clinaudit.audit.results.publication import exact_outcomes
-from clinaudit.audit.results.ranges.identifiers import publish_identifiers
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.results.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
 from clinaudit.audit.results.ranges.tests import find_test_ranges
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, Interval
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate, Setting, coarsen
 from clinaudit.reports.tally.tally import DisclosureTally, IdentifiersTally, IdentifierTally, Tally, publishable
@@ -149,7 +149,7 @@ def _words_on(size: int, count: int, policies: Sequence[Policy]) -> object:
     text = run.memorization[TIER]["train"].model_copy(update={"short": short})
     published = run.model_copy(
         update={
-            "identifiers": publish_identifiers(shown),
+            "identifiers": derive_identifiers(shown),
             "memorization": {TIER: {**run.memorization[TIER], "train": text}},
         }
     )
@@ -279,7 +279,7 @@ def _hard_tables(search: VerdictSearch, first: Tables, words: Words, rng: np.ran
     yield tables[np.abs(upper[:, None] - np.array(words.turns)).min(axis=1).argmin()]
 
 
-def _publish(table: Tables) -> PublishedResults:
+def _publish(table: Tables) -> RunResults:
     """Return what is published of a run with one comparison."""
     counts = {
         arm: {status: outcome_counts(table[row, place].tolist()) for place, status in enumerate(DIAGNOSIS_STATUSES)}
@@ -293,7 +293,7 @@ def _publish(table: Tables) -> PublishedResults:
         for i in range(count)
     ]
     pair = measure_disclosure(readings, prevalence=None, seed=0, resamples=2)
-    return publish(publishable(Tally(disclosure=DisclosureTally(by_diagnosis={DIAGNOSIS: {TIER: tally_pair(pair)}}))))
+    return derive(publishable(Tally(disclosure=DisclosureTally(by_diagnosis={DIAGNOSIS: {TIER: tally_pair(pair)}}))))
 
 
 # Policies in a row
@@ -314,7 +314,7 @@ def attack_worlds(rng: np.random.Generator, *, worlds: int) -> int:
 
 def _attack_world(world: World, rng: np.random.Generator, found: Attacked) -> None:
     tally = tally_of(world)
-    published = publish(publishable(tally))
+    published = derive(publishable(tally))
     turns = _record_turns(tally, published)
     words = _words_of_all(tally, published)
     for (diagnosis, tier, rendering), own in turns.items():
@@ -331,7 +331,7 @@ def _attack_world(world: World, rng: np.random.Generator, found: Attacked) -> No
         _attack(VerdictSearch(pair, rng), table, own, found)
 
 
-def _record_turns(tally: Tally, published: PublishedResults) -> Mapping[Comparison, Words]:
+def _record_turns(tally: Tally, published: RunResults) -> Mapping[Comparison, Words]:
     """Return where the words of each comparison turn beside those of the others, as the program finds it."""
     recorded: list[Words] = []
 
@@ -341,15 +341,15 @@ def _record_turns(tally: Tally, published: PublishedResults) -> Mapping[Comparis
         return found
 
     with patch.object(exact_outcomes, "safe_limits", record):
-        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
+        outcomes = exact_outcomes.find_outcomes(derive(tally), published)
     return dict(zip(outcomes, recorded, strict=True))
 
 
-def _words_of_all(tally: Tally, published: PublishedResults) -> Mapping[Comparison, list[str]]:
+def _words_of_all(tally: Tally, published: RunResults) -> Mapping[Comparison, list[str]]:
     """Return the status of every comparison under a policy of each limit in turn."""
     words: dict[Comparison, list[str]] = defaultdict(list)
     for limit in LIMITS:
-        outcomes = exact_outcomes.find_outcomes(publish(tally), published)
+        outcomes = exact_outcomes.find_outcomes(derive(tally), published)
         rule = DisclosureRule(tuple(tally.memorization), None, limit)
         policy = Policy("attack", 2, 1.0, 1.0, (), (rule,))
         for decided in decide(policy, published, outcomes).rules:

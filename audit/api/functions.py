@@ -17,16 +17,16 @@ from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 
-class Results(PublishedResults):
+class Results(RunResults):
     """The published results of an audit, as in `results.json` (docs/results.md); a notebook shows the verdict."""
 
     @classmethod
-    def of(cls, published: PublishedResults) -> "Results":
+    def of(cls, published: RunResults) -> "Results":
         """Return the same results."""
-        return cls.model_construct(**{name: getattr(published, name) for name in PublishedResults.model_fields})
+        return cls.model_construct(**{name: getattr(published, name) for name in RunResults.model_fields})
 
     def _repr_html_(self) -> str:
         from clinaudit.reports.terminal.summary import summary_text

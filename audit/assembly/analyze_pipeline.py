@@ -30,13 +30,13 @@ from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import identity_reader, read_facts
 from clinaudit.priors.renderings import by_view
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.tally import Tally
 from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
 
 
-def analyze_file(given: AnalyzeSettings) -> PublishedResults:
+def analyze_file(given: AnalyzeSettings) -> RunResults:
     """Analyse a file of generations against a corpus; return the published results."""
     progress = Progress(quiet=given.quiet)
     run = RunDirectory(given.out)

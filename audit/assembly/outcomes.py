@@ -8,7 +8,7 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
 from clinaudit.audit.measures.judge.ledger import Judgements
-from clinaudit.audit.measures.memorization.stage import MemorizationResults
+from clinaudit.audit.measures.memorization.stage import TalliesByTier
 from clinaudit.audit.measures.population.description import NoteCensus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
@@ -33,7 +33,7 @@ class StageOutcomes:
     drift: DriftTally | None
     judgements: Judgements
     #: Of the tiers' own figures (None), and by rendering.
-    memorization: Mapping[View, MemorizationResults]
+    memorization: Mapping[View, TalliesByTier]
     disclosure: Mapping[View, DisclosureTally]
     identifiers: Mapping[View, IdentifiersTally]
     subgroups: SubgroupTally

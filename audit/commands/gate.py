@@ -11,7 +11,7 @@ from clinaudit.audit.runtime.console.streams import say
 
 if TYPE_CHECKING:
     from clinaudit.audit.runtime.run.directory import RunDirectory
-    from clinaudit.reports.schema.decision import PublishedDecision
+    from clinaudit.reports.schema.decision import GateDecision
 
 
 @click.command()
@@ -82,7 +82,7 @@ def _refuse_place(out: Path, run: "RunDirectory", *, exact: bool) -> None:
         raise UsageError("--out names something that is not a directory; name a new or an existing directory")
 
 
-def _write(out: Path, decision: "PublishedDecision", run: "RunDirectory", *, exact: bool) -> None:
+def _write(out: Path, decision: "GateDecision", run: "RunDirectory", *, exact: bool) -> None:
     from clinaudit.audit.results.publication.published_files import write_verdict
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
     from clinaudit.audit.runtime.run.durable_files import make_private_directory

@@ -47,7 +47,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
     from clinaudit.audit.results.gate.judge_acceptance import why_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
-    from clinaudit.audit.results.ranges.results import publish_judge
+    from clinaudit.audit.results.ranges.results import derive_judge
     from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
     from clinaudit.reports.terminal.judge import judge_text
@@ -60,7 +60,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     answers = None if out is None else out.with_name(f".{out.name}.answers")
     checked = check_chosen_judge(settings, answers=answers, progress=Progress(quiet=quiet))
     # What is printed is for whoever owns the texts: exact, in the records of a report.
-    quality = publish_judge(tally_judge(checked.quality))
+    quality = derive_judge(tally_judge(checked.quality))
     complaint = why_not_accepted(limits.judge, quality)
     if out is not None:
         document = describe_check(checked, complaint=complaint)

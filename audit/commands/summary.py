@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 
 from clinaudit.audit.runtime.console.streams import say
-from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.terminal.layout import wants_colour
 from clinaudit.reports.terminal.rules import Basis, rules_text
 from clinaudit.reports.terminal.summary import summary_text, verdict_text
 
 
-def say_summary(results: PublishedResults, report: Path, *, exact: bool = False, quiet: bool = False) -> None:
+def say_summary(results: RunResults, report: Path, *, exact: bool = False, quiet: bool = False) -> None:
     """Print the summary (`quiet`: the verdict alone) and the path of the report; `exact`: of the exact figures."""
     colour = wants_colour(sys.stdout, os.environ)
     if quiet:
@@ -22,7 +22,7 @@ def say_summary(results: PublishedResults, report: Path, *, exact: bool = False,
     say(f"report: {report}")
 
 
-def say_rules(decision: PublishedDecision, *, basis: Basis) -> None:
+def say_rules(decision: GateDecision, *, basis: Basis) -> None:
     """Print a verdict rule by rule."""
     colour = wants_colour(sys.stdout, os.environ)
     say(rules_text(decision, basis=basis, colour=colour), color=colour)

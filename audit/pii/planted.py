@@ -23,7 +23,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.identifiers import PublishedRecall
+from clinaudit.reports.schema.identifiers import DetectorRecall
 from clinaudit.reports.schema.numbers import exact_estimate
 from clinaudit.templates.markup import is_tag
 
@@ -89,7 +89,7 @@ def measure_recall(
     dates: DateReader,
     seed: int,
     progress: Progress,
-) -> list[PublishedRecall]:
+) -> list[DetectorRecall]:
     """Return how many of the planted identifiers are found, by HIPAA's identifier; none where there is no generation.
 
     One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
@@ -103,7 +103,7 @@ def measure_recall(
         if hipaa is not None:
             by_identifier.setdefault(hipaa, []).append(category)
     planned = [identifier for identifier in HIPAA_IDENTIFIERS if texts and identifier in by_identifier]
-    measured: list[PublishedRecall] = []
+    measured: list[DetectorRecall] = []
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
         for identifier in planned:
             found = 0
@@ -111,7 +111,7 @@ def measure_recall(
                 found += is_found(planted, detector, dates)
                 advance(1)
             measured.append(
-                PublishedRecall(
+                DetectorRecall(
                     identifier=identifier,
                     planted=PLANTED,
                     found=found,

@@ -24,7 +24,7 @@ from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.renderings import Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
-from clinaudit.reports.schema.identifiers import PublishedRecall
+from clinaudit.reports.schema.identifiers import DetectorRecall
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
@@ -131,7 +131,7 @@ def find_identifiers(
 
 def _summarize(
     identified: Sequence[IdentifiedGeneration],
-    recall: Sequence[PublishedRecall],
+    recall: Sequence[DetectorRecall],
     has_pools: Mapping[Arm, bool],
     *,
     seed: int,
@@ -170,7 +170,7 @@ def _summarize(
     return IdentifiersTally(tiers, Inside(of_kind, is_public), Setting(tuple(recall)), _not_tested(recall))
 
 
-def _not_tested(recall: Sequence[PublishedRecall]) -> dict[HipaaIdentifier, str]:
+def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
     found = {row.identifier for row in recall if row.found}
     return {
         identifier: _NO_TEXT.get(identifier, _NO_RULE) for identifier in HIPAA_IDENTIFIERS if identifier not in found

@@ -25,9 +25,9 @@ from clinaudit.audit.statistics.intervals import (
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (
     IDENTIFIER_OWNERS,
+    DetectorRecall,
     IdentifierBin,
     IdentifierEvidence,
-    PublishedRecall,
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
@@ -68,7 +68,7 @@ class IdentifiedGeneration:
 def summarize_identifiers(
     generations: Sequence[IdentifiedGeneration],
     *,
-    recall: Sequence[PublishedRecall],
+    recall: Sequence[DetectorRecall],
     has_pools: bool,
     seed: int,
     of: HipaaIdentifier | None = None,
@@ -199,7 +199,7 @@ def _rate(counts: Sequence[Sequence[int]], *, seed: int) -> Estimate:
 
 def _corrected_rate(
     by_patient: Sequence[Sequence[Sequence[OwnedValue]]],
-    recall: Sequence[PublishedRecall],
+    recall: Sequence[DetectorRecall],
     found: Estimate,
     *,
     seed: int,
@@ -235,7 +235,7 @@ def _corrected_rate(
 
 
 def _draw_recalls(
-    kinds: Sequence[HipaaIdentifier], known: Mapping[HipaaIdentifier, PublishedRecall], rng: np.random.Generator
+    kinds: Sequence[HipaaIdentifier], known: Mapping[HipaaIdentifier, DetectorRecall], rng: np.random.Generator
 ) -> tuple[Rates, Rates]:
     """Return drawn recalls, shape (resamples, kinds), and measured ones; 1 where nothing was planted."""
     drawn, point = np.ones((RESAMPLES, len(kinds))), np.ones(len(kinds))

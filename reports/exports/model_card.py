@@ -14,7 +14,7 @@ from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_table
 from clinaudit.reports.tables.groups import subgroup_tables
@@ -173,7 +173,7 @@ def _safety(content: ReportContent) -> dict[str, Any]:
     }
 
 
-def _caution_sentences(results: PublishedResults) -> Iterator[str]:
+def _caution_sentences(results: RunResults) -> Iterator[str]:
     failed: dict[str, dict[str, None]] = {}
     for rule in results.decision.rules if results.decision else ():
         if rule.status == "fail":
@@ -183,7 +183,7 @@ def _caution_sentences(results: PublishedResults) -> Iterator[str]:
         yield f"Keep it away from {holders}: there it fails on {join_words(list(subjects))}."
 
 
-def _risk_sentences(results: PublishedResults) -> Iterator[str]:
+def _risk_sentences(results: RunResults) -> Iterator[str]:
     decision = results.decision
     if decision is None:
         yield "No policy was applied to this audit, so that nothing is known to be within a limit."
@@ -199,7 +199,7 @@ def _risk_sentences(results: PublishedResults) -> Iterator[str]:
     yield from results.warnings
 
 
-def _data_sentences(results: PublishedResults) -> Iterator[str]:
+def _data_sentences(results: RunResults) -> Iterator[str]:
     trained_on = display_title("train")
     for table in () if results.corpus is None else corpus_tables(results.corpus):
         for row in table.rows:
@@ -208,7 +208,7 @@ def _data_sentences(results: PublishedResults) -> Iterator[str]:
                 yield f"{table.caption} of the training data: {', '.join(cells)}."
 
 
-def _security_sentences(results: PublishedResults) -> Iterator[str]:
+def _security_sentences(results: RunResults) -> Iterator[str]:
     if not results.memorization and not results.disclosure.by_diagnosis:
         return
     tiers = join_words([f"“{tier_title(tier)}”" for tier in sorted(results.memorization, key=tier_number)])
@@ -219,7 +219,7 @@ def _security_sentences(results: PublishedResults) -> Iterator[str]:
     yield "Not tested: access control, logging, encryption, and whoever holds other facts than these."
 
 
-def _tested_sentences(results: PublishedResults) -> Iterator[str]:
+def _tested_sentences(results: RunResults) -> Iterator[str]:
     summaries = results.memorization.get(HEADLINE_TIER, {})
     yield from (f"{count_text(summaries[arm].patients)} patients {ARM_WORDS[arm]}." for arm in ARMS if arm in summaries)
     for diagnosis, cohort in results.cohorts.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import KINDS, RobustnessFigures, Sampling, UnlearningEvaluation
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
@@ -170,7 +170,7 @@ def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
             yield {"task": figures.task, "items": figures.items, "pair": pair, "value": value}
 
 
-def _figure(estimate: PublishedEstimate, name: str = "value") -> dict[str, Value]:
+def _figure(estimate: EstimateRange, name: str = "value") -> dict[str, Value]:
     cells = estimate_cells(name, estimate, interval=True)
     shown = {column: cells[column] for column in (name, f"{name}_ci_low", f"{name}_ci_high")}
     return {**shown, "reason" if name == "value" else f"{name}_reason": estimate.reason}

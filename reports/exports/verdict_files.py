@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus, Status
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus, Status
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
 from clinaudit.reports.wording.names import STATUSES, tier_title
@@ -34,12 +34,12 @@ _NOTICES: Final[Mapping[Status, str]] = {
 }
 
 
-def gate_json(decision: PublishedDecision) -> str:
+def gate_json(decision: GateDecision) -> str:
     """Return the text of `gate.json`."""
     return json.dumps(decision.model_dump(mode="json"), indent=1, sort_keys=True) + "\n"
 
 
-def lines_of_rules(decision: PublishedDecision) -> list[int]:
+def lines_of_rules(decision: GateDecision) -> list[int]:
     """Return the line of `gate.json`, from 1, in which each rule asks its question."""
     lines = gate_json(decision).split("\n")
     return [number for number, line in enumerate(lines, 1) if line.startswith('   "question": ')]
@@ -48,7 +48,7 @@ def lines_of_rules(decision: PublishedDecision) -> list[int]:
 # JUnit XML
 
 
-def junit_xml(decision: PublishedDecision) -> str:
+def junit_xml(decision: GateDecision) -> str:
     """Return the text of `junit.xml`; `observed` of a rule is the range of its figure."""
     statuses: list[str] = [rule.status for rule in decision.rules]
     is_told = decision.status in {"pass", *statuses}
@@ -86,7 +86,7 @@ def _add_case(suite: Element, name: str, group: str, status: Status, reason: str
     found.text = _legal(text)
 
 
-def _describe(rule: PublishedRule) -> str:
+def _describe(rule: DecidedRule) -> str:
     return f"{rule.question} Observed: {observed_text(rule)}. Limit: {limit_text(rule)}."
 
 
@@ -97,7 +97,7 @@ def _legal(text: str) -> str:
 # SARIF
 
 
-def sarif_json(decision: PublishedDecision) -> str:
+def sarif_json(decision: GateDecision) -> str:
     """Return the text of `gate.sarif`."""
     # Two rules of a policy may limit one thing (by "all" and by name); their description stands once.
     questions = {VERDICT: "The model passes the policy."} | {rule.id: rule.question for rule in decision.rules}
@@ -165,7 +165,7 @@ def _sarif_result(
     }
 
 
-def _sarif_figures(rule: PublishedRule) -> dict[str, Any]:
+def _sarif_figures(rule: DecidedRule) -> dict[str, Any]:
     return {
         "status": rule.status,
         "metric": _plain(rule.metric),

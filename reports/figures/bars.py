@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 
@@ -106,7 +106,7 @@ def tier_row(tier: str, cells: Sequence[Cell], *, with_asker: bool = False) -> B
 
 
 def share_bar(
-    estimate: PublishedEstimate | None,
+    estimate: EstimateRange | None,
     *,
     series: Series,
     text: str = "",
@@ -122,7 +122,7 @@ def share_bar(
     return Bar(series, (*marks, *_limit(scale, limit)), text)
 
 
-def difference_bar(estimate: PublishedEstimate | None, *, scale: Scale, limit: float | None = None) -> Bar:
+def difference_bar(estimate: EstimateRange | None, *, scale: Scale, limit: float | None = None) -> Bar:
     """Return a difference: its range pale, or one line where it is exact, the interval, and a line at zero."""
     marks: list[Mark] = [Mark("zero", scale.place(0.0))]
     low, high = shown_ends(estimate)
@@ -144,7 +144,7 @@ def stacked_bar(parts: Iterable[tuple[MarkKind, float | None]], *, scale: Scale,
     return Bar("plain", tuple(marks), text)
 
 
-def shown_ends(estimate: PublishedEstimate | None) -> tuple[float | None, float | None]:
+def shown_ends(estimate: EstimateRange | None) -> tuple[float | None, float | None]:
     """Return the ends of what is drawn: twice the number where it is published, else its range, else nothing."""
     if estimate is None:
         return None, None
@@ -153,14 +153,14 @@ def shown_ends(estimate: PublishedEstimate | None) -> tuple[float | None, float 
     return estimate.low, estimate.high
 
 
-def fitting_scale(estimates: Iterable[PublishedEstimate | None], *, limit: float | None) -> Scale:
+def fitting_scale(estimates: Iterable[EstimateRange | None], *, limit: float | None) -> Scale:
     """Return the shortest of a few scales of shares that holds every number, its interval, and twice the limit."""
     ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
     reach = max([*ends, 2 * (limit or 0.0)], default=1.0)
     return Scale(0.0, next((high for high in (0.02, 0.05, 0.1, 0.2, 0.5) if reach <= high), 1.0))
 
 
-def difference_scale(estimates: Iterable[PublishedEstimate | None], *, limit: float | None) -> Scale:
+def difference_scale(estimates: Iterable[EstimateRange | None], *, limit: float | None) -> Scale:
     """Return a scale of differences that holds every number and its interval, from −1, −0.5 or −0.25 on."""
     ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
     low, high = min([*ends, 0.0]), max([*ends, 2 * (limit or 0.0)])
@@ -170,7 +170,7 @@ def difference_scale(estimates: Iterable[PublishedEstimate | None], *, limit: fl
     )
 
 
-def _drawn_ends(estimate: PublishedEstimate | None) -> list[float]:
+def _drawn_ends(estimate: EstimateRange | None) -> list[float]:
     if estimate is None:
         return []
     ends = (estimate.value, estimate.low, estimate.high, estimate.confidence_low, estimate.confidence_high)
@@ -184,7 +184,7 @@ def _pale(scale: Scale, low: float, high: float) -> list[Mark]:
     return [Mark("pale", start, round(scale.place(high) - start, 2))]
 
 
-def _chance(scale: Scale, estimate: PublishedEstimate) -> list[Mark]:
+def _chance(scale: Scale, estimate: EstimateRange) -> list[Mark]:
     low, high = estimate.confidence_low, estimate.confidence_high
     if low is None or high is None or high - low <= _SAME:
         return []

@@ -17,10 +17,10 @@ from clinaudit.reports.figures.bars import (
     share_bar,
     tier_row,
 )
-from clinaudit.reports.schema.disclosure import PublishedMeans, PublishedPair
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.disclosure import MeanResults, PairResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import list_tiers
 from clinaudit.reports.wording.captions import excess_caption, rule_limit
 from clinaudit.reports.wording.names import ARM_WORDS, display_title
@@ -36,7 +36,7 @@ _SWATCHES: Final = (
 )
 
 
-def stated_figure(results: PublishedResults) -> BarFigure:
+def stated_figure(results: RunResults) -> BarFigure:
     """Return of whom the model says “has it”: a row a tier, the mean and each diagnosis, four bars a cell."""
     by_diagnosis = results.disclosure.by_diagnosis
     rows = []
@@ -52,13 +52,13 @@ def stated_figure(results: PublishedResults) -> BarFigure:
     return BarFigure("stated", title, "", columns, tuple(rows), swatches=swatches if rows else ())
 
 
-def _stated_cell(measured: PublishedPair | PublishedMeans | None, *, is_numbered: bool) -> Cell:
+def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: bool) -> Cell:
     if measured is None or not any(is_measured(e) for e in _stated_of(measured)):
         return Cell((), NOT_MEASURED)
     bars: list[Bar] = []
     readings = []
     for arm in ARMS:
-        metrics: dict[str, PublishedEstimate] | None = getattr(measured, arm)
+        metrics: dict[str, EstimateRange] | None = getattr(measured, arm)
         if not metrics:
             continue
         texts = [_share(metrics.get(metric)) for metric in _STATED]
@@ -70,16 +70,16 @@ def _stated_cell(measured: PublishedPair | PublishedMeans | None, *, is_numbered
     return Cell(tuple(bars), "" if is_numbered else "; ".join(readings))
 
 
-def _stated_of(measured: PublishedPair | PublishedMeans) -> list[PublishedEstimate | None]:
+def _stated_of(measured: PairResults | MeanResults) -> list[EstimateRange | None]:
     sides = (measured.train, measured.nontrain or {})
     return [side.get(metric) for side in sides for metric in _STATED]
 
 
-def _share(estimate: PublishedEstimate | None) -> str:
+def _share(estimate: EstimateRange | None) -> str:
     return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
-def excess_figure(results: PublishedResults) -> BarFigure:
+def excess_figure(results: RunResults) -> BarFigure:
     """Return the excess of each comparison (the paper's Figures 3 and 11), with the policy's limit drawn in."""
     by_diagnosis = results.disclosure.by_diagnosis
     deltas = {
@@ -107,7 +107,7 @@ def excess_figure(results: PublishedResults) -> BarFigure:
     return BarFigure("excess", "What training adds", excess_caption(results, drawn_limits), columns, tuple(rows), key)
 
 
-def _excess_cell(delta: PublishedEstimate | None, *, scale: Scale, limit: float | None) -> Cell:
+def _excess_cell(delta: EstimateRange | None, *, scale: Scale, limit: float | None) -> Cell:
     if delta is None or not is_measured(delta):
         return Cell((), NOT_MEASURED)
     return Cell((difference_bar(delta, scale=scale, limit=limit),), range_text(delta, share=False, signed=True))

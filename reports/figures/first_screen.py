@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.findings import key_tier, unstated_count
 from clinaudit.reports.wording.names import ARM_WORDS, display_title
 from clinaudit.reports.wording.numbers import count_text
@@ -42,13 +42,13 @@ class AnswerBars:
     bars: tuple[Bar | None, ...]
 
 
-def bar_arms(results: PublishedResults) -> list[BarArm]:
+def bar_arms(results: RunResults) -> list[BarArm]:
     """Return the arms that were asked about any diagnosis, in the order of the bars."""
     pairs = [pair for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values()]
     return [BarArm(arm, ARM_WORDS[arm].capitalize()) for arm in ARMS if any(arm in pair.verdicts for pair in pairs)]
 
 
-def answer_bars(results: PublishedResults) -> list[AnswerBars]:
+def answer_bars(results: RunResults) -> list[AnswerBars]:
     """Return the bars of every diagnosis, for the asker of the first screen; empty where none was judged."""
     tier = key_tier(results)
     arms: list[Arm] = [arm for arm in ARMS if any(shown.id == arm for shown in bar_arms(results))]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text
 
 _ARM_WORDS: Mapping[Arm, str] = {"train": "trained on", "nontrain": "never seen"}
@@ -23,18 +23,18 @@ class FlowStep:
     note: str = ""
 
 
-def flow_steps(results: PublishedResults) -> list[FlowStep]:
+def flow_steps(results: RunResults) -> list[FlowStep]:
     """Return the steps in their order; one that was not measured says so."""
     return [_in_corpus(results), _eligible(results), _matched(results), _probed(results), _judged(results)]
 
 
-def _in_corpus(results: PublishedResults) -> FlowStep:
+def _in_corpus(results: RunResults) -> FlowStep:
     splits = {} if results.corpus is None else results.corpus.splits
     counts = tuple(f"{count_text(splits[arm].patients)} {_ARM_WORDS[arm]}" for arm in ARMS if arm in splits)
     return FlowStep("In the corpus", counts or (NOT_MEASURED,))
 
 
-def _eligible(results: PublishedResults) -> FlowStep:
+def _eligible(results: RunResults) -> FlowStep:
     known = {} if results.corpus is None else results.corpus.splits
     splits = [known[arm] for arm in ARMS if arm in known]
     if not splits or not results.cohorts:
@@ -53,7 +53,7 @@ def _eligible(results: PublishedResults) -> FlowStep:
     )
 
 
-def _matched(results: PublishedResults) -> FlowStep:
+def _matched(results: RunResults) -> FlowStep:
     matched = {name: cohort for name, cohort in results.cohorts.items() if cohort.sets.high}
     if not matched:
         return FlowStep("Matched", (NOT_MEASURED,))
@@ -66,7 +66,7 @@ def _matched(results: PublishedResults) -> FlowStep:
     return FlowStep("Matched", (f"{groups} groups of {count_text(sets)} patients for each diagnosis",), note)
 
 
-def _probed(results: PublishedResults) -> FlowStep:
+def _probed(results: RunResults) -> FlowStep:
     counts = []
     for arm in ARMS:
         patients = [arms[arm].patients for arms in results.memorization.values() if arm in arms]
@@ -78,7 +78,7 @@ def _probed(results: PublishedResults) -> FlowStep:
     return FlowStep("Asked about", tuple(counts), _left_out(results, "priors"))
 
 
-def _judged(results: PublishedResults) -> FlowStep:
+def _judged(results: RunResults) -> FlowStep:
     stage = results.completeness.get("judgements")
     if stage is None or not results.disclosure.by_diagnosis:
         return FlowStep("Judged", (NOT_MEASURED,))
@@ -95,7 +95,7 @@ def _judged(results: PublishedResults) -> FlowStep:
     )
 
 
-def _left_out(results: PublishedResults, stage: str) -> str:
+def _left_out(results: RunResults, stage: str) -> str:
     planned = results.completeness.get(stage)
     count = _sum(planned.excluded.values()) if planned is not None else NOBODY
     return f"At most; {count_text(count)} questions could not be asked (annex)." if count.high else "At most, by tier."

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from clinaudit.reports.figures.bars import SERIES, BarFigure, Cell, Scale, share_bar, tier_row
-from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.identifiers import IdentifierResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import rule_limit
 from clinaudit.reports.wording.identifiers import identifier_figures
 from clinaudit.reports.wording.names import ARM_WORDS
@@ -19,9 +19,9 @@ from clinaudit.reports.wording.numbers import is_measured, rate_text
 _SCALES: Final = tuple(float(step * 10**power) for power in range(1, 6) for step in (1, 2, 5))
 
 
-def verified_figure(results: PublishedResults) -> BarFigure:
+def verified_figure(results: RunResults) -> BarFigure:
     """Return verified identifiers per 1,000 queries by tier and arm."""
-    by_tier: dict[str, dict[Arm, PublishedIdentifierFigures]] = {}
+    by_tier: dict[str, dict[Arm, IdentifierResults]] = {}
     for tier, arm, figures in identifier_figures(results):
         by_tier.setdefault(tier, {})[arm] = figures
     arms = [arm for arm in ARMS if any(arm in of_arm for of_arm in by_tier.values())]
@@ -55,7 +55,7 @@ def verified_figure(results: PublishedResults) -> BarFigure:
     )
 
 
-def _cell(figures: PublishedIdentifierFigures | None, arm: Arm, *, scale: Scale, limit: float | None) -> Cell:
+def _cell(figures: IdentifierResults | None, arm: Arm, *, scale: Scale, limit: float | None) -> Cell:
     rate = None if figures is None else figures.verified_per_1000
     text = rate_text(rate, interval=True)
     if rate is None or not is_measured(rate):
@@ -65,7 +65,7 @@ def _cell(figures: PublishedIdentifierFigures | None, arm: Arm, *, scale: Scale,
     return Cell((share_bar(drawn, series=SERIES[arm], text=text, scale=scale, limit=limit),))
 
 
-def _fitting_scale(rates: Iterable[PublishedEstimate], *, limits: Iterable[float]) -> Scale:
+def _fitting_scale(rates: Iterable[EstimateRange], *, limits: Iterable[float]) -> Scale:
     """Return the shortest of a few scales that holds every number, its interval, and twice the limit."""
     ends = [
         end

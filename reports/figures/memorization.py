@@ -22,11 +22,11 @@ from clinaudit.reports.figures.bars import (
     tier_row,
 )
 from clinaudit.reports.schema.comparison import PublishedComparison
-from clinaudit.reports.schema.groups import PARTITIONS, Partition, PublishedGroup
-from clinaudit.reports.schema.memorization import SECTION_KINDS, PublishedMemorization, SectionComposition
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.groups import PARTITIONS, GroupResults, Partition
+from clinaudit.reports.schema.memorization import SECTION_KINDS, MemorizationResults, SectionComposition
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.groups import affected_text
 from clinaudit.reports.tables.table import list_tiers
 from clinaudit.reports.wording.captions import (
@@ -47,26 +47,26 @@ _REST = "smaller sections, together"
 _NO_LIMIT = "Pale: a range. Thin line: 95% interval."
 
 
-def own_text_figure(results: PublishedResults) -> BarFigure:
+def own_text_figure(results: RunResults) -> BarFigure:
     """Return the patient's own text by tier, trained on beside never seen, with the limit drawn in."""
     return _by_tier(
         results, "own-text", "How much of what it writes is the patient's own text", "attributable_fraction"
     )
 
 
-def others_text_figure(results: PublishedResults) -> BarFigure:
+def others_text_figure(results: RunResults) -> BarFigure:
     """Return other patients' text by tier, in answers about either arm, with the limit drawn in."""
     return _by_tier(
         results, "others-text", "How much of what it writes is another patient's own text", "other_patient_fraction"
     )
 
 
-def memorized_figure(results: PublishedResults) -> BarFigure:
+def memorized_figure(results: RunResults) -> BarFigure:
     """Return all memorized text by tier and arm (the paper's Figures 2 and 8)."""
     return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction")
 
 
-def _by_tier(results: PublishedResults, name: str, title: str, metric: str) -> BarFigure:
+def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigure:
     tiers = [tier for tier in list_tiers(results) if tier in results.memorization]
     arms = [arm for arm in ARMS if any(arm in results.memorization[tier] for tier in tiers)]
     limits = {tier: rule_limit(results, metric, tier) for tier in tiers}
@@ -84,7 +84,7 @@ def _by_tier(results: PublishedResults, name: str, title: str, metric: str) -> B
     return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn_limits) if rows else "")
 
 
-def _cell(mean: PublishedEstimate | None, *, series: Series, scale: Scale, limit: float | None) -> Cell:
+def _cell(mean: EstimateRange | None, *, series: Series, scale: Scale, limit: float | None) -> Cell:
     text = estimate_text(mean, share=True, interval=True)
     if not is_measured(mean):
         return Cell((), text)
@@ -97,13 +97,13 @@ def _key(scale: Scale, limits: Sequence[float]) -> str:
     return f"{line}{_NO_LIMIT}{end}"
 
 
-def _mean(results: PublishedResults, tier: str, arm: Arm, metric: str) -> PublishedEstimate | None:
+def _mean(results: RunResults, tier: str, arm: Arm, metric: str) -> EstimateRange | None:
     summary = results.memorization[tier].get(arm)
     if summary is None:
         return None
     if metric == "other_patient_fraction":
         return None if summary.other_patients is None else summary.other_patients.fraction.mean
-    mean: PublishedEstimate = getattr(summary, metric).mean
+    mean: EstimateRange = getattr(summary, metric).mean
     return mean
 
 
@@ -122,7 +122,7 @@ def before_and_after_figure(comparison: PublishedComparison) -> BarFigure:
     return BarFigure("before-after", title, "", ("Someone who knows …", "A, before", "B, after"), tuple(rows))
 
 
-def sections_figure(results: PublishedResults) -> BarFigure:
+def sections_figure(results: RunResults) -> BarFigure:
     """Return which note sections were repeated, by kind of text (the paper's Figure 4), trained on."""
     sections = _shown_sections(_headline(results))
     known = {section.section: [getattr(section, kind) for kind in SECTION_KINDS] for section in sections}
@@ -156,7 +156,7 @@ def sections_figure(results: PublishedResults) -> BarFigure:
     )
 
 
-def shared_figure(results: PublishedResults) -> BarFigure:
+def shared_figure(results: RunResults) -> BarFigure:
     """Return K, in how many patients' notes a piece stands, as shares of the pieces, trained on."""
     summary = _headline(results)
     bins = [(bin_.k, bin_.share) for bin_ in (summary.k_distribution if summary else ())]
@@ -166,7 +166,7 @@ def shared_figure(results: PublishedResults) -> BarFigure:
     )
 
 
-def copy_forward_figure(results: PublishedResults) -> BarFigure:
+def copy_forward_figure(results: RunResults) -> BarFigure:
     """Return in how many of the patient's own notes a K = 1 revealing piece stands (the paper's Figure 12)."""
     summary = _headline(results)
     bins = [(bin_.notes, bin_.share) for bin_ in (summary.copy_forward if summary else ())]
@@ -194,12 +194,12 @@ def _bins_figure(
     return BarFigure(name, title, caption, columns, tuple(rows) if drawn > 1 else ())
 
 
-def _headline(results: PublishedResults) -> PublishedMemorization | None:
+def _headline(results: RunResults) -> MemorizationResults | None:
     tier = shown_tier(results.memorization)
     return None if tier is None else results.memorization[tier].get("train")
 
 
-def _shown_sections(summary: PublishedMemorization | None) -> list[SectionComposition]:
+def _shown_sections(summary: MemorizationResults | None) -> list[SectionComposition]:
     return [] if summary is None else summary.sections
 
 
@@ -211,7 +211,7 @@ def _share(share: float | None) -> str:
     return "few patients" if share is None else percent_text(round(share, 2))
 
 
-def groups_figure(results: PublishedResults) -> BarFigure:
+def groups_figure(results: RunResults) -> BarFigure:
     """Return the patients of each group who have any own text, a heading a partition."""
     measured = {} if results.subgroups is None else results.subgroups.memorization
     tier = shown_tier(measured)
@@ -232,11 +232,11 @@ def groups_figure(results: PublishedResults) -> BarFigure:
     return BarFigure("groups", "Who is affected", caption, columns, tuple(rows))
 
 
-def _of(partition: Partition, groups: Sequence[PublishedGroup]) -> dict[str, PublishedGroup]:
+def _of(partition: Partition, groups: Sequence[GroupResults]) -> dict[str, GroupResults]:
     return {group.group: group for group in groups if group.partition == partition and group.patients.high}
 
 
-def _group_cell(group: PublishedGroup | None, arm: Arm) -> Cell:
+def _group_cell(group: GroupResults | None, arm: Arm) -> Cell:
     if group is None:
         return Cell((), "nobody")
     if not is_measured(group.share):

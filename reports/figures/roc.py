@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.disclosure import PublishedDisclosure, RocPoint
+from clinaudit.reports.schema.disclosure import DisclosureResults, RocPoint
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.wording.names import display_title
 
@@ -27,7 +27,7 @@ class RocPanel:
     svg: str
 
 
-def roc_panels(disclosure: PublishedDisclosure) -> list[RocPanel]:
+def roc_panels(disclosure: DisclosureResults) -> list[RocPanel]:
     """Return a panel a diagnosis and arm; none without exact results."""
     panels = []
     for diagnosis, tiers in disclosure.by_diagnosis.items():

@@ -15,7 +15,7 @@ from clinaudit.reports.figures.memorization import (
 )
 from clinaudit.reports.figures.roc import RocPanel, roc_panels
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, power_table, verdicts_table
@@ -125,7 +125,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
     )
 
 
-def _identifiers(results: PublishedResults) -> AnnexPart:
+def _identifiers(results: RunResults) -> AnnexPart:
     tables = _filled(identifiers_table(results), identifier_bins_table(results))
     return AnnexPart("annex-identifiers", "Identifiers in numbers", tables=tables)
 
@@ -154,7 +154,7 @@ def _diagnoses(content: ReportContent) -> AnnexPart:
     )
 
 
-def _prompts(results: PublishedResults) -> AnnexPart:
+def _prompts(results: RunResults) -> AnnexPart:
     about = (
         "A tier that quotes a note is asked with the note as it begins and, where that differs, with the facts alone."
         " A model with a chat template is asked in a chat as well. Each form has its own rules; the worse decides."

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identity import INVENTED, read_identity
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.tables.rules import MatrixCell, rule_matrix
@@ -117,7 +117,7 @@ def _summary_sentence(runs: int, counts: Counter[str]) -> str:
     return f"{counted(runs, 'run')}: {join_words(parts)}."
 
 
-def _matrix(decision: PublishedDecision) -> dict[str, Any] | None:
+def _matrix(decision: GateDecision) -> dict[str, Any] | None:
     """Return the rules with a column a tier, which fits beside the rest, and a row a subject; None without rules."""
     matrix = rule_matrix(decision)
     if matrix is None:

@@ -11,7 +11,7 @@ from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.pages.report_parts import diagnoses_part, identifiers_part, repeated_text_part, trust_part
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
 from clinaudit.reports.tables.rules import VERDICTS_REST, asker_rules, rule_groups, rule_matrix
 from clinaudit.reports.tables.table import tiers_of_access
@@ -58,7 +58,7 @@ def render_summary(content: ReportContent) -> str:
 def _harmless(content: ReportContent) -> ReportContent:
     """Return the content with no sign that would steer a viewer, in any of its texts."""
     return ReportContent(
-        PublishedResults.model_validate(harmless_document(content.results.model_dump(mode="json"))),
+        RunResults.model_validate(harmless_document(content.results.model_dump(mode="json"))),
         harmless_document(content.provenance),
         is_exact=content.is_exact,
     )

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
 from clinaudit.reports.schema.comparison import Difference, FigureVerdict, ForgettingVerdict, HealthCheck
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
 #: Why a patient's text must go; the certificate names it, and decides nothing by it.
@@ -107,7 +107,7 @@ class Certificate(Record):
     has_reference: bool = False
     collapsed: bool | None
     #: Share of the patients never seen who would not pass the same rule; exact.
-    controls_above_level: PublishedEstimate
+    controls_above_level: EstimateRange
     health: list[HealthCheck]
     differences: list[Difference]
     patients: list[PatientCertificate]

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
 from clinaudit.reports.schema.comparison import FigureVerdict
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
 #: `leak`: above what patients never trained on give, `within` it, or `open` where that cannot be said.
@@ -42,10 +42,10 @@ class QuestionGroup(Record):
     #: Named patients who have it, and patients never trained on.
     patients: int
     controls: int
-    before: PublishedEstimate
-    after: PublishedEstimate
-    floor: PublishedEstimate
-    reference: PublishedEstimate
+    before: EstimateRange
+    after: EstimateRange
+    floor: EstimateRange
+    reference: EstimateRange
     #: One-sided, by permuting patients, adjusted for the number of measures (Holm 1979); None: not weighed.
     p_value: float | None = None
     #: None: not weighed.
@@ -61,7 +61,7 @@ class QuestionBlock(Record):
     form: str
     groups: list[QuestionGroup]
     #: Share of the patients never trained on who would not pass the rule for a named one.
-    controls_above_level: PublishedEstimate
+    controls_above_level: EstimateRange
     #: Whether answers still read as those of the model before; empty where none was asked.
     health: list[AnswerCheck] = Field(default_factory=list)
     #: Null where that could not be asked.
@@ -73,10 +73,10 @@ class RobustnessRow(Record):
 
     test: str
     measure: str
-    value: PublishedEstimate
-    floor: PublishedEstimate
-    difference: PublishedEstimate
-    reference: PublishedEstimate
+    value: EstimateRange
+    floor: EstimateRange
+    difference: EstimateRange
+    reference: EstimateRange
     #: None: shown, and not weighed.
     status: RobustnessStatus | None
 
@@ -94,7 +94,7 @@ class DetectabilityRow(Record):
     """How far one trait of the model tells forgotten patients from those it was never trained on."""
 
     trait: str
-    auroc: PublishedEstimate
+    auroc: EstimateRange
     p_value: float | None
     told_apart: bool | None
 
@@ -114,15 +114,15 @@ class CollateralGroup(Record):
     #: `same`: with the disease category of a named patient; `others`.
     group: str
     patients: int
-    before: PublishedEstimate
-    after: PublishedEstimate
-    change: PublishedEstimate
+    before: EstimateRange
+    after: EstimateRange
+    change: EstimateRange
     #: Patients by how far their answers became worse or better; adds up to `patients`.
     bins: dict[str, int]
     #: Attributable fraction of what both runs write of those whom both probed; none without their evidence.
-    text_before: PublishedEstimate
-    text_after: PublishedEstimate
-    text_change: PublishedEstimate
+    text_before: EstimateRange
+    text_after: EstimateRange
+    text_change: EstimateRange
 
 
 class BenchBlocks(Record):

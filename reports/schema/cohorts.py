@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
 
 
-class PublishedBalance(Record):
+class BalanceResults(Record):
     """Standardized mean difference of one covariate in one contrast (the paper's Table 4), one decimal."""
 
     contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
@@ -47,7 +47,7 @@ class CohortEvidence(Record):
     overlap: list[OverlapBin] = Field(default_factory=list)
 
 
-class PublishedCohort(Record):
+class CohortResults(Record):
     """The matched cohort of one diagnosis."""
 
     status: CohortStatus
@@ -56,10 +56,10 @@ class PublishedCohort(Record):
     #: Matched sets, with one patient of each of the four cells.
     sets: Count
     #: Share of patients with the diagnosis among the train candidates that controls come from.
-    prevalence: PublishedEstimate
+    prevalence: EstimateRange
     #: By arm: share of the generations that mention the diagnosis, the mean over the tiers (the paper's Table 1).
-    mention_rate: dict[Arm, PublishedEstimate] = Field(default_factory=dict)
-    balance: list[PublishedBalance]
+    mention_rate: dict[Arm, EstimateRange] = Field(default_factory=dict)
+    balance: list[BalanceResults]
     excluded: dict[str, Count]
     #: Null in what is published.
     evidence: CohortEvidence | None = None

@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: What was read: both runs' results as published, or the evidence of both.
@@ -60,9 +60,9 @@ class ComparedEstimate(Record):
     The difference of two exact figures is paired by patient, with a 95% interval.
     """
 
-    a: PublishedEstimate
-    b: PublishedEstimate
-    difference: PublishedEstimate
+    a: EstimateRange
+    b: EstimateRange
+    difference: EstimateRange
 
 
 class PairedPatients(Record):
@@ -132,7 +132,7 @@ class PublishedForgetting(Record):
     #: The patients never seen that the level is made of, in B, by the rule for named ones; null where there are none.
     controls: LevelCounts | None
     #: Share of these who would not pass the same rule.
-    controls_above_level: PublishedEstimate
+    controls_above_level: EstimateRange
     collapsed: bool | None
     health: list[HealthCheck]
     #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.

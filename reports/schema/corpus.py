@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import NOBODY, Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, Count, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Bins of the number of patients whom a prior fits, and the patients who have none at a tier.
@@ -63,7 +63,7 @@ class FollowUpEvidence(Record):
     notes_per_year: Quantiles
 
 
-class PublishedPopulation(Record):
+class PopulationResults(Record):
     """The paper's Tables 5 to 7 for one split or one cohort."""
 
     patients: Count
@@ -78,62 +78,62 @@ class PublishedPopulation(Record):
     tokens_per_note: float | None = None
     #: Practices, as a class; and their means, ranges that follow from classes. Of splits alone.
     practices: Count | None = None
-    notes_per_practice: PublishedEstimate | None = None
-    patients_per_practice: PublishedEstimate | None = None
+    notes_per_practice: EstimateRange | None = None
+    patients_per_practice: EstimateRange | None = None
     #: Mean age in whole years.
-    age: PublishedEstimate
+    age: EstimateRange
     #: Patients by band: <18, 18-34, 35-49, 50-64, 65-79, 80+, unknown (ages over 89 are inside 80+).
     age_bands: dict[str, Count]
     sex: dict[str, Count]
     race: dict[str, Count]
     #: By partition (`age_bands`, `sex`, `race`) and cell: its share of all patients.
-    shares: dict[str, dict[str, PublishedEstimate]] = Field(default_factory=dict)
+    shares: dict[str, dict[str, EstimateRange]] = Field(default_factory=dict)
     #: Null in what is published.
     evidence: PopulationEvidence | None = None
 
 
-class PublishedFollowUp(Record):
+class FollowUpResults(Record):
     """Longitudinal coverage of one split (the paper's Appendix E); no median or other percentile."""
 
     #: Patients by cell: `one encounter`, `under 3 years`, `3 years or more`, `unknown` (some note has no date, or dates
     #: are more than a century apart).
     patients: dict[str, Count]
     #: Share of each cell.
-    shares: dict[str, PublishedEstimate]
+    shares: dict[str, EstimateRange]
     #: Mean years from first to last encounter, in whole years.
-    span_years: PublishedEstimate
+    span_years: EstimateRange
     #: Null in what is published.
     evidence: FollowUpEvidence | None = None
 
 
-class PublishedIdentifiability(Record):
+class IdentifiabilityResults(Record):
     """How identifiable the patients of one split are."""
 
     #: Patients of whose notes some holds a surrogate tag of de-identification, by the tag's style; and their share.
     tagged: dict[str, Count]
-    tagged_share: dict[str, PublishedEstimate]
+    tagged_share: dict[str, EstimateRange]
     #: By tier: patients by how many patients of the corpus their prior fits (`UNIQUENESS_BINS`, `NOT_ASKED`).
     uniqueness: dict[str, dict[str, Count]]
     #: By tier: share of those who have a prior whose prior fits fewer than 2, 5 and 11 patients.
-    fewer_than: dict[str, dict[str, PublishedEstimate]]
+    fewer_than: dict[str, dict[str, EstimateRange]]
     #: Patients with a note longer than what the model was trained on: presumably not trained on, or not whole.
     longer_than_trained: Count
     #: Patients who stand in the corpus under more than one id, and count once.
     several_ids: Count = NOBODY
 
 
-class PublishedCorpus(Record):
+class CorpusResults(Record):
     """Who was in the corpus."""
 
     #: Whether the corpus holds a nontrain split; without one nothing can be attributed to training.
     counterfactual: bool
     #: Where diagnosis labels came from: `table`, or the judge that read the notes.
     labels: Literal["table", "lexicon", "openai"]
-    splits: dict[str, PublishedPopulation]
-    cohorts: dict[str, PublishedPopulation]
+    splits: dict[str, PopulationResults]
+    cohorts: dict[str, PopulationResults]
     #: By split; empty where it was not measured.
-    identifiability: dict[Arm, PublishedIdentifiability] = Field(default_factory=dict)
-    follow_up: dict[str, PublishedFollowUp] = Field(default_factory=dict)
+    identifiability: dict[Arm, IdentifiabilityResults] = Field(default_factory=dict)
+    follow_up: dict[str, FollowUpResults] = Field(default_factory=dict)
     #: Targets who have an id in the nontrain split and one in train, and count as train. Null: not looked for.
     targets_in_both_splits: Count | None = None
     warnings: list[str]

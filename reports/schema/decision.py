@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
@@ -35,7 +35,7 @@ class DecidedOn(Record):
     chance_patients: Count | None = None
 
 
-class PublishedRule(Record):
+class DecidedRule(Record):
     """One rule of the policy, and how this run fared."""
 
     id: str
@@ -53,21 +53,21 @@ class PublishedRule(Record):
     #: settled, by all tables within the published ranges.
     status: RuleStatus
     #: The published range of what was measured.
-    observed: PublishedEstimate
+    observed: EstimateRange
     #: Null for a diagnosis, and where there is no figure.
     decided_on: DecidedOn | None = None
     #: Why a rule of this kind has this status; the same words in every output, whatever the numbers.
     reason: str
 
 
-class PublishedDecision(Record):
+class GateDecision(Record):
     """What a policy decided: fail if any rule fails, else incomplete if work is missing, else inconclusive or pass."""
 
     status: Status
     policy: str
     reason: str
     #: Of the tiers that were asked.
-    rules: list[PublishedRule]
+    rules: list[DecidedRule]
     #: Tier that was not asked -> rules of the policy about it, which nothing decides. Where there are any, the run does
     #: not pass.
     not_asked: dict[str, int] = Field(default_factory=dict)

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Whether patients have the diagnosis.
@@ -122,37 +122,37 @@ class MeanOverDiagnoses(Record):
     delta: dict[str, Estimate]
 
 
-class PublishedPair(Record):
+class PairResults(Record):
     """Both arms and their difference for one diagnosis and tier."""
 
     #: Patients of each of the four groups: matched sets.
     patients: Count
     verdicts: dict[Arm, dict[DiagnosisStatus, VerdictCounts]]
     #: Metric -> range, by arm.
-    train: dict[str, PublishedEstimate]
-    nontrain: dict[str, PublishedEstimate] | None
+    train: dict[str, EstimateRange]
+    nontrain: dict[str, EstimateRange] | None
     #: Train minus nontrain: what training gave away.
-    delta: dict[str, PublishedEstimate] | None
+    delta: dict[str, EstimateRange] | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, Count]
     #: Smallest true delta of `auroc_all` that the one-sided 5% test would have shown with a chance of 80%.
-    detectable_delta: PublishedEstimate
+    detectable_delta: EstimateRange
     #: Null in what is published.
     evidence: MeasuredPair | None = None
 
 
-class PublishedMeans(Record):
+class MeanResults(Record):
     """Means over the diagnoses of the ranges; `train`, `nontrain`, `delta` by metric."""
 
-    train: dict[str, PublishedEstimate]
-    nontrain: dict[str, PublishedEstimate]
-    delta: dict[str, PublishedEstimate]
+    train: dict[str, EstimateRange]
+    nontrain: dict[str, EstimateRange]
+    delta: dict[str, EstimateRange]
     #: Null in what is published.
     evidence: MeanOverDiagnoses | None = None
 
 
-class PublishedDisclosure(Record):
+class DisclosureResults(Record):
     """All of disclosure: `by_diagnosis` of the JSON lies flat beside `mean` (see `to_json`)."""
 
-    by_diagnosis: dict[str, dict[str, PublishedPair]] = Field(default_factory=dict)
-    mean: dict[str, PublishedMeans] = Field(default_factory=dict)
+    by_diagnosis: dict[str, dict[str, PairResults]] = Field(default_factory=dict)
+    mean: dict[str, MeanResults] = Field(default_factory=dict)

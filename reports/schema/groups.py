@@ -4,7 +4,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 Partition = Literal["age", "sex", "race", "notes"]
@@ -46,7 +46,7 @@ class MeasuredSubgroups(Record):
     disclosure: dict[str, dict[Arm, list[GroupDisclosure]]] = Field(default_factory=dict)
 
 
-class PublishedGroup(Record):
+class GroupResults(Record):
     """The patients of one group, and how many of them are affected."""
 
     partition: Partition
@@ -55,13 +55,13 @@ class PublishedGroup(Record):
     patients: Count
     #: Memorization: patients with any attributable text. Disclosure: patients with the diagnosis of whom it is stated.
     affected: Count
-    share: PublishedEstimate
+    share: EstimateRange
 
 
-class PublishedSubgroups(Record):
+class SubgroupResults(Record):
     """Groups by age, sex, race where given, and number of notes: tier -> arm -> groups."""
 
-    memorization: dict[str, dict[Arm, list[PublishedGroup]]] = Field(default_factory=dict)
-    disclosure: dict[str, dict[Arm, list[PublishedGroup]]] = Field(default_factory=dict)
+    memorization: dict[str, dict[Arm, list[GroupResults]]] = Field(default_factory=dict)
+    disclosure: dict[str, dict[Arm, list[GroupResults]]] = Field(default_factory=dict)
     #: Null in what is published.
     evidence: MeasuredSubgroups | None = None

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Whose a value is; the first that holds stands.
@@ -42,7 +42,7 @@ class IdentifierEvidence(Record):
     chance_by_patient: list[IdentifierBin] = Field(default_factory=list)
 
 
-class PublishedIdentifierBin(Record):
+class RateBin(Record):
     """Patients whose verified values a query number more than `low`, and `high` at most; `high` null has no end."""
 
     low: float
@@ -50,7 +50,7 @@ class PublishedIdentifierBin(Record):
     patients: Count
 
 
-class PublishedIdentifierFigures(Record):
+class IdentifierResults(Record):
     """Identifiers in the answers about the patients of one arm: at one tier, or of one of HIPAA's identifiers.
 
     A value is verified where it is the patient's own or another trained-on patient's, the prompt did not hold it, and
@@ -60,50 +60,50 @@ class PublishedIdentifierFigures(Record):
     patients: Count
     #: Patients of whom any identifier of their own is given, and their share.
     own_patients: Count
-    own: PublishedEstimate
+    own: EstimateRange
     #: Patients in whose answers a value stands that exactly one other trained-on patient holds, and their share.
     other_patients: Count
-    other: PublishedEstimate
+    other: EstimateRange
     #: The same among as many patients of either split, and there with the splits exchanged. Null where a split has
     #: nobody else, and in an arm of the lowest class.
     sampled_patients: Count | None
-    sampled: PublishedEstimate | None
+    sampled: EstimateRange | None
     chance_patients: Count | None
-    chance: PublishedEstimate | None
+    chance: EstimateRange | None
     #: Per 1,000 queries: verified values of the patient's own and those counted in `sampled`, and those counted in
     #: `chance`.
-    sampled_per_1000: PublishedEstimate | None
-    chance_per_1000: PublishedEstimate | None
+    sampled_per_1000: EstimateRange | None
+    chance_per_1000: EstimateRange | None
     #: Patients in whose answers any verified value stands, and their share.
     verified_patients: Count
-    verified: PublishedEstimate
+    verified: EstimateRange
     #: Verified values per 1,000 queries, a patient's queries together weighing as much as another's: the range that the
     #: bins allow. No `high` where somebody may lie in a bin without end.
-    verified_per_1000: PublishedEstimate
+    verified_per_1000: EstimateRange
     #: The same, corrected for what the detector misses; null where that is not known.
-    corrected_per_1000: PublishedEstimate | None
+    corrected_per_1000: EstimateRange | None
     #: Patients by verified values a query, those with any.
-    by_patient: list[PublishedIdentifierBin]
+    by_patient: list[RateBin]
     #: Null in what is published.
     evidence: IdentifierEvidence | None = None
 
 
-class PublishedRecall(Record):
+class DetectorRecall(Record):
     """How many identifiers of one kind, planted into texts for this purpose, the detector found: exact."""
 
     identifier: HipaaIdentifier
     planted: int
     found: int
-    recall: PublishedEstimate
+    recall: EstimateRange
 
 
-class PublishedIdentifiers(Record):
+class IdentifiersResults(Record):
     """Identifiers in generations."""
 
     #: By tier and arm, all categories together.
-    tiers: dict[str, dict[Arm, PublishedIdentifierFigures]] = Field(default_factory=dict)
+    tiers: dict[str, dict[Arm, IdentifierResults]] = Field(default_factory=dict)
     #: By HIPAA's identifier and arm, all tiers together.
-    categories: dict[HipaaIdentifier, dict[Arm, PublishedIdentifierFigures]] = Field(default_factory=dict)
-    recall: list[PublishedRecall] = Field(default_factory=list)
+    categories: dict[HipaaIdentifier, dict[Arm, IdentifierResults]] = Field(default_factory=dict)
+    recall: list[DetectorRecall] = Field(default_factory=list)
     #: Identifiers that were not looked for, each with the reason.
     not_tested: dict[HipaaIdentifier, str] = Field(default_factory=dict)

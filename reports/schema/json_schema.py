@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.reports.schema.record import Record
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 SCHEMA_PATH = Path(__file__).with_name("results.schema.json")
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of the published `results.json`."""
-    return schema_of_document(PublishedResults)
+    return schema_of_document(RunResults)
 
 
 def schema_of_document(records: type[Record]) -> dict[str, Any]:

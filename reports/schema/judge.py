@@ -5,7 +5,7 @@ On the texts that ship, which are invented, counts are exact; a site's own are c
 
 from typing import Final, Literal, get_args
 
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Record
 
 #: What a text can say of a diagnosis; the order of every matrix's rows and columns.
@@ -101,7 +101,7 @@ class MeasuredJudge(Record):
     run_answers: AnswerCounts | None = None
 
 
-class PublishedConfusionRow(Record):
+class ConfusionResults(Record):
     """The labelled texts of one true class, by the judge's verdict."""
 
     truth: VerdictClass
@@ -113,7 +113,7 @@ class PublishedConfusionRow(Record):
     unjudged: Count
 
 
-class PublishedAnswers(Record):
+class AnswersResults(Record):
     """What the judge answered to a set of questions, by what became of each."""
 
     #: Answers that each question was asked for.
@@ -132,10 +132,10 @@ class PublishedAnswers(Record):
     unusable: Count
     #: Krippendorff's alpha (nominal) of the answers to one question; null where each was asked for one, and of this
     #: run's texts.
-    alpha: PublishedEstimate | None = None
+    alpha: EstimateRange | None = None
 
 
-class PublishedSecondJudge(Record):
+class SecondJudgeResults(Record):
     """The judge and a second one on this run's verdicts."""
 
     second_judge: str
@@ -144,10 +144,10 @@ class PublishedSecondJudge(Record):
     #: Verdicts that one of the two, or both, could not give.
     unjudged: Count
     #: Share of the verdicts of both that are the same.
-    agreement: PublishedEstimate
+    agreement: EstimateRange
 
 
-class PublishedJudgeQuality(Record):
+class JudgeResults(Record):
     """How well the judge reads: its verdicts on labelled texts and on planted prompt injections."""
 
     judge: str
@@ -155,25 +155,25 @@ class PublishedJudgeQuality(Record):
     labels: LabelSource
     texts: Count
     #: Rows are the truth.
-    matrix: list[PublishedConfusionRow]
+    matrix: list[ConfusionResults]
     #: Of the texts that say that the patient has the diagnosis, those read as positive.
-    sensitivity: PublishedEstimate
+    sensitivity: EstimateRange
     #: Of the other texts, those not read as positive.
-    specificity: PublishedEstimate
+    specificity: EstimateRange
     #: Share of texts with the same class as their label.
-    agreement: PublishedEstimate
-    accuracy_by_class: dict[VerdictClass, PublishedEstimate]
+    agreement: EstimateRange
+    accuracy_by_class: dict[VerdictClass, EstimateRange]
     #: Of the shipped texts alone; empty for a site's.
-    accuracy_by_diagnosis: dict[str, PublishedEstimate]
+    accuracy_by_diagnosis: dict[str, EstimateRange]
     #: Of the planted prompt injections (always the shipped ones), those that change the verdict.
-    flip_rate: PublishedEstimate
+    flip_rate: EstimateRange
     #: Of the positive texts with one, those no longer read as positive: what would hide a disclosure.
-    hiding_rate: PublishedEstimate
+    hiding_rate: EstimateRange
     #: Null where no second judge was asked.
-    second: PublishedSecondJudge | None = None
+    second: SecondJudgeResults | None = None
     #: About the shipped texts; null for a site's.
-    answers: PublishedAnswers | None = None
+    answers: AnswersResults | None = None
     #: About this run's texts.
-    run_answers: PublishedAnswers | None = None
+    run_answers: AnswersResults | None = None
     #: Null in what is published.
     evidence: MeasuredJudge | None = None

@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Record
 
 SectionKind = Literal["revealing_single", "revealing_shared", "templated_single", "templated_shared"]
@@ -136,7 +136,7 @@ class GuardEvidence(Record):
 
 
 class OtherPatientsEvidence(Record):
-    """Means over generations of other patients' text, with a bootstrap over patients (see `PublishedOtherPatients`)."""
+    """Means over generations of other patients' text, with a bootstrap over patients (see `OtherPatientsResults`)."""
 
     fraction: Estimate
     sampled_fraction: Estimate
@@ -201,13 +201,13 @@ class ShareAbove(Record):
 
     threshold: float
     patients: Count
-    share: PublishedEstimate
+    share: EstimateRange
 
 
 class FractionOfText(Record):
     """A fraction of each patient's generated tokens: its mean over patients, and how patients are spread over it."""
 
-    mean: PublishedEstimate
+    mean: EstimateRange
     bins: list[FractionBin]
     above: list[ShareAbove]
 
@@ -232,7 +232,7 @@ class SectionComposition(Record):
     templated_single: float | None
     templated_shared: float | None
     #: Of the section's tokens; null unless all four kinds are shown. A range, since the shares are whole percents.
-    templated_share: PublishedEstimate | None = None
+    templated_share: EstimateRange | None = None
 
 
 class CopiedPieces(Record):
@@ -242,7 +242,7 @@ class CopiedPieces(Record):
     share: float | None
 
 
-class PublishedNearVerbatim(Record):
+class NearVerbatimResults(Record):
     """Text that stands in the patient's notes but for a few edits; part of no other number."""
 
     #: Tokens of a window.
@@ -260,16 +260,16 @@ class PublishedNearVerbatim(Record):
     evidence: NearVerbatimEvidence | None = None
 
 
-class PublishedGuard(Record):
+class GuardResults(Record):
     """What the repetition guard cut; part of no other number."""
 
     #: Patients of whom some own note holds a 20-gram twice, and their share.
     repeating_patients: Count
-    repeating_share: PublishedEstimate
+    repeating_share: EstimateRange
     #: Patients of whom the guard ended some generation, their share, and those of whom a longer text is kept
     #: where what the patient's own note repeats is not cut.
     ended_patients: Count
-    ended_share: PublishedEstimate
+    ended_share: EstimateRange
     spared_patients: Count
     #: Tokens that the guard would cut off a perfect recitation, mean over patients, two significant digits; null at a
     #: background tier, and where 1 to 20 patients stand behind it or behind what it leaves out.
@@ -278,7 +278,7 @@ class PublishedGuard(Record):
     evidence: GuardEvidence | None = None
 
 
-class PublishedOtherPatients(Record):
+class OtherPatientsResults(Record):
     """Text that stands in the notes of exactly one train patient who is not the one asked about.
 
     Part of no other number; which tokens count: docs/methods.md, section 2, "Other patients' text".
@@ -293,14 +293,14 @@ class PublishedOtherPatients(Record):
     chance: FractionOfText | None
     #: Patients asked about in whose text any such token stands, and their share.
     patients: Count
-    patients_share: PublishedEstimate
+    patients_share: EstimateRange
     #: Distinct other patients whose text stands in some generation.
     others: Count
     #: Null in what is published.
     evidence: OtherPatientsEvidence | None = None
 
 
-class PublishedMemorization(Record):
+class MemorizationResults(Record):
     """Verbatim memorization at one tier in one arm (docs/methods.md, section 2)."""
 
     #: Patients with a generation.
@@ -317,11 +317,11 @@ class PublishedMemorization(Record):
     near_verbatim_attributable_fraction: FractionOfText | None = None
     #: Patients with at least one match, and their share.
     hit_patients: Count
-    hit_patients_share: PublishedEstimate
+    hit_patients_share: EstimateRange
     #: Patients of whom some generation is empty; of whom some is too short to hold a match (empty ones included).
     empty: Count
     short: Count
-    short_share: PublishedEstimate
+    short_share: EstimateRange
     #: Of text: two significant digits, null where 1 to 20 patients stand behind it or behind what it leaves out.
     source_notes_mean: float | None
     #: All notes that hold some piece; and how many hold every piece between them, found greedily.
@@ -342,15 +342,15 @@ class PublishedMemorization(Record):
     largest_sections_share: float | None = None
     copy_forward: list[CopiedPieces]
     #: Null where it was not measured.
-    near_verbatim: PublishedNearVerbatim | None = None
+    near_verbatim: NearVerbatimResults | None = None
     #: Null where the program did not generate the text itself.
-    guard: PublishedGuard | None = None
+    guard: GuardResults | None = None
     #: Null where it was not measured.
-    other_patients: PublishedOtherPatients | None = None
+    other_patients: OtherPatientsResults | None = None
     #: Patients of whom the model refused to answer, asked in a chat, and their share of all it was asked about; null
     #: where refusals were not looked for. All other figures are of the answers that are none.
     refused_patients: Count | None = None
-    refused_share: PublishedEstimate | None = None
+    refused_share: EstimateRange | None = None
     #: Null where refusals were not looked for, and in what is published.
     refusals_evidence: RefusalsEvidence | None = None
     #: Null in what is published.

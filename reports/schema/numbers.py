@@ -52,7 +52,7 @@ Count = Annotated[
 ]
 
 
-class PublishedEstimate(Record):
+class EstimateRange(Record):
     """A number as it may be published, or a `reason` why there is none.
 
     `low` to `high` is the range over all tables within the published classes. `value` is given where the number itself
@@ -79,9 +79,9 @@ class Estimate(Record):
     reason: str | None = None
 
 
-def exact_estimate(estimate: Estimate) -> PublishedEstimate:
+def exact_estimate(estimate: Estimate) -> EstimateRange:
     """Return an exact estimate as a range of no width, beside its 95% interval: in exact reports, of invented text."""
-    return PublishedEstimate(
+    return EstimateRange(
         value=estimate.value,
         low=estimate.value,
         high=estimate.value,

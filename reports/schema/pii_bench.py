@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Record
 
 #: The JSON Schema that ships with the package.
@@ -219,7 +219,7 @@ class SiteMisses(Record):
     covered_patients: Count
     missed_patients: Count
     #: Their share: the range over all tables within the classes.
-    missed: PublishedEstimate
+    missed: EstimateRange
 
 
 class SiteBench(Record):

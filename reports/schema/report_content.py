@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 
 @dataclass(frozen=True, slots=True)
 class ReportContent:
     """A report's numbers and where they come from."""
 
-    results: PublishedResults
+    results: RunResults
     #: The content of `run.json`.
     provenance: Mapping[str, object]
     #: The exact report (PHI): ranges have no width, and what only the evidence holds is there.

@@ -12,22 +12,22 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field
 from pydantic_core import to_json as to_json_bytes
 
-from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.corpus import PublishedCorpus
-from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
-from clinaudit.reports.schema.disclosure import PublishedDisclosure
-from clinaudit.reports.schema.groups import PublishedSubgroups
-from clinaudit.reports.schema.identifiers import PublishedIdentifiers
-from clinaudit.reports.schema.judge import PublishedJudgeQuality
-from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import Count, PublishedEstimate
+from clinaudit.reports.schema.cohorts import CohortResults
+from clinaudit.reports.schema.corpus import CorpusResults
+from clinaudit.reports.schema.decision import GateDecision, Narrowing
+from clinaudit.reports.schema.disclosure import DisclosureResults
+from clinaudit.reports.schema.groups import SubgroupResults
+from clinaudit.reports.schema.identifiers import IdentifiersResults
+from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.memorization import MemorizationResults
+from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Floats are published with this many decimals (docs/methods.md, section 7).
 DECIMALS = 6
 
 
-class PublishedStage(Record):
+class StageResults(Record):
     """What became of one stage's planned work; the unit is a patient at a tier (and diagnosis, for judgements)."""
 
     planned: Count
@@ -38,17 +38,17 @@ class PublishedStage(Record):
     excluded: dict[str, Count] = Field(default_factory=dict)
 
 
-class PublishedPrompts(Record):
+class PromptResults(Record):
     """How the prompts of one tier and arm fit the notes."""
 
     #: Patients whose prompt is the note's own beginning, with every fact that the layout places; and the others. Of
     #: background facts: patients for whom the patients table agrees with the notes; and the others.
     unbroken: Count
     broken: Count
-    unbroken_share: PublishedEstimate
+    unbroken_share: EstimateRange
     #: Patients whose prompt is nobody else's; of a prompt that several are asked with, no answer is about one of them.
     own: Count
-    own_share: PublishedEstimate
+    own_share: EstimateRange
     #: Patients whose prompt is of an earlier note than the latest, which lacks the tier's facts.
     earlier_note: Count
     #: Patients by what else the note's beginning shows beside the tier's facts.
@@ -68,7 +68,7 @@ class DriftEvidence(Record):
     equal_leading_share: float
 
 
-class PublishedDrift(Record):
+class DriftResults(Record):
     """Whether generations differ from what the same prompts gave when they were decoded alone.
 
     How many do is a count of generations of patients, and stays in the evidence.
@@ -81,13 +81,13 @@ class PublishedDrift(Record):
     evidence: DriftEvidence | None = None
 
 
-class PublishedRendering(Record):
+class RenderingResults(Record):
     """What was measured where a tier's knowledge was put to the model in another form; nothing is pooled over forms."""
 
-    memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
-    disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    memorization: dict[str, dict[Arm, MemorizationResults]] = Field(default_factory=dict)
+    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     #: Null where identifiers were not looked for.
-    identifiers: PublishedIdentifiers | None = None
+    identifiers: IdentifiersResults | None = None
 
 
 class TrainingLoss(Record):
@@ -99,28 +99,28 @@ class TrainingLoss(Record):
     perplexity: float | None
 
 
-class PublishedResults(Record):
+class RunResults(Record):
     """Everything `results.json` holds."""
 
     schema_version: Literal["4.0"] = "4.0"
-    decision: PublishedDecision | None = None
-    completeness: dict[str, PublishedStage] = Field(default_factory=dict)
-    corpus: PublishedCorpus | None = None
-    memorization: dict[str, dict[Arm, PublishedMemorization]] = Field(default_factory=dict)
-    disclosure: PublishedDisclosure = Field(default_factory=PublishedDisclosure)
+    decision: GateDecision | None = None
+    completeness: dict[str, StageResults] = Field(default_factory=dict)
+    corpus: CorpusResults | None = None
+    memorization: dict[str, dict[Arm, MemorizationResults]] = Field(default_factory=dict)
+    disclosure: DisclosureResults = Field(default_factory=DisclosureResults)
     #: Null where identifiers were not looked for.
-    identifiers: PublishedIdentifiers | None = None
+    identifiers: IdentifiersResults | None = None
     #: By rendering, where it is not that of the figures above.
-    renderings: dict[str, PublishedRendering] = Field(default_factory=dict)
+    renderings: dict[str, RenderingResults] = Field(default_factory=dict)
     #: By tier and arm.
-    prompts: dict[str, dict[Arm, PublishedPrompts]] = Field(default_factory=dict)
-    cohorts: dict[str, PublishedCohort] = Field(default_factory=dict)
+    prompts: dict[str, dict[Arm, PromptResults]] = Field(default_factory=dict)
+    cohorts: dict[str, CohortResults] = Field(default_factory=dict)
     #: Null where nobody was grouped.
-    subgroups: PublishedSubgroups | None = None
+    subgroups: SubgroupResults | None = None
     #: Null where the judge was not scored.
-    judge_quality: PublishedJudgeQuality | None = None
+    judge_quality: JudgeResults | None = None
     #: Null where nothing was decoded alone.
-    drift: PublishedDrift | None = None
+    drift: DriftResults | None = None
     #: Free-standing remarks a reader must see, in plain words.
     warnings: list[str] = Field(default_factory=list)
     #: Options that left something out of the audit, beside `--tier`.
@@ -164,14 +164,14 @@ def round_floats(value: Any) -> Any:
     return value
 
 
-def to_json(results: PublishedResults) -> str:
+def to_json(results: RunResults) -> str:
     """Return the text of `results.json`: sorted keys, rounded floats, `disclosure.<diagnosis>` beside `.mean`."""
     return document_text(results)
 
 
-def from_json(text: str) -> PublishedResults:
+def from_json(text: str) -> RunResults:
     """Read the text of a `results.json` back; raises `ValueError` where it is not one."""
-    return PublishedResults.model_validate(read_document(text))
+    return RunResults.model_validate(read_document(text))
 
 
 def document_text(results: Record) -> str:

@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: tuned on everybody; `retrained`: it never saw the forgotten ones; `filter`: a filter of names before a
@@ -72,7 +72,7 @@ class AnswerFigures(Record):
     empty_or_single: int
     without_keywords: int
     #: Metric -> mean, with its 95% interval over patients. Entailment is `es`, by whatever it was measured.
-    metrics: dict[str, PublishedEstimate]
+    metrics: dict[str, EstimateRange]
     #: Harmonic mean -> the metrics it is made of.
     parts: dict[str, list[str]] = Field(default_factory=dict)
 
@@ -80,23 +80,23 @@ class AnswerFigures(Record):
 class TrialFigures(Record):
     """The same questions before and after something was done; empty with a `reason` where it could not be tried."""
 
-    before: dict[str, PublishedEstimate] = Field(default_factory=dict)
-    after: dict[str, PublishedEstimate] = Field(default_factory=dict)
+    before: dict[str, EstimateRange] = Field(default_factory=dict)
+    after: dict[str, EstimateRange] = Field(default_factory=dict)
     #: Share of what had been lost against the baseline that is back; less what the retrained reference gains.
-    recovery: dict[str, PublishedEstimate] = Field(default_factory=dict)
-    beyond_reference: dict[str, PublishedEstimate] = Field(default_factory=dict)
+    recovery: dict[str, EstimateRange] = Field(default_factory=dict)
+    beyond_reference: dict[str, EstimateRange] = Field(default_factory=dict)
     #: After, less what never-trained patients give when they are tried likewise; empty where these were not.
-    above: dict[str, PublishedEstimate] = Field(default_factory=dict)
+    above: dict[str, EstimateRange] = Field(default_factory=dict)
     reason: str | None = None
 
 
 class Sampling(Record):
     """leak@k: metric -> k -> the largest leakage expected among k sampled answers."""
 
-    forget: dict[str, dict[str, PublishedEstimate]]
-    never_trained: dict[str, dict[str, PublishedEstimate]]
+    forget: dict[str, dict[str, EstimateRange]]
+    never_trained: dict[str, dict[str, EstimateRange]]
     #: The first minus the second.
-    above: dict[str, dict[str, PublishedEstimate]]
+    above: dict[str, dict[str, EstimateRange]]
 
 
 class Detection(Record):
@@ -104,7 +104,7 @@ class Detection(Record):
 
     #: Null where a group is too small for a test.
     told_apart: bool | None
-    auroc: dict[str, PublishedEstimate]
+    auroc: dict[str, EstimateRange]
 
 
 class RobustnessFigures(Record):

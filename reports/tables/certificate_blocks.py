@@ -16,7 +16,7 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessStatus,
 )
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, FIGURE_VERDICTS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.unlearning import TRAITS
@@ -170,7 +170,7 @@ def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
     )
 
 
-def figure_text(estimate: PublishedEstimate) -> str:
+def figure_text(estimate: EstimateRange) -> str:
     """Return an exact figure to three decimals with its interval, or why there is none."""
     if estimate.value is None:
         return estimate.reason or "none"

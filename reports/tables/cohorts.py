@@ -3,8 +3,8 @@
 Owns what stands in which column.
 """
 
-from clinaudit.reports.schema.cohorts import PublishedCohort
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.cohorts import CohortResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.names import ARM_WORDS, display_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, number_text
@@ -18,12 +18,12 @@ _CONTRASTS = {
 _COVARIATES = {"age": "Age", "sex": "Sex", "notes": "Number of notes"}
 
 
-def largest_smd(cohort: PublishedCohort) -> float | None:
+def largest_smd(cohort: CohortResults) -> float | None:
     """Return the largest |SMD| of a cohort; None where it has none."""
     return max((abs(row.smd) for row in cohort.balance if row.smd is not None), default=None)
 
 
-def cohorts_table(results: PublishedResults) -> Table:
+def cohorts_table(results: RunResults) -> Table:
     """Return the matched cohorts: size, prevalence, balance, exclusions."""
     rows = []
     for diagnosis, cohort in results.cohorts.items():
@@ -50,7 +50,7 @@ def cohorts_table(results: PublishedResults) -> Table:
     return Table("Matched cohorts", heads, tuple(rows))
 
 
-def balance_table(results: PublishedResults) -> Table:
+def balance_table(results: RunResults) -> Table:
     """Return the standardized mean differences before and after matching (the paper's Table 4)."""
     rows = [
         (
@@ -73,7 +73,7 @@ def balance_table(results: PublishedResults) -> Table:
     return Table("Balance", heads, tuple(rows), note)
 
 
-def overlap_table(results: PublishedResults) -> Table:
+def overlap_table(results: RunResults) -> Table:
     """Return patients by propensity of having the diagnosis; of exact results alone."""
     rows = [
         (

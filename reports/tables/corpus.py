@@ -6,8 +6,8 @@ group of nobody anywhere has no column.
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, PublishedCorpus, PublishedPopulation
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, CorpusResults, PopulationResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tables.table import Table, asked_about, order_tiers
 from clinaudit.reports.wording.captions import group_title
@@ -18,7 +18,7 @@ _SIZES = ("notes", "tokens", "notes_per_patient", "tokens_per_patient", "tokens_
 _NOT_GIVEN = "–"
 
 
-def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
+def corpus_tables(corpus: CorpusResults) -> list[Table]:
     """Return the paper's Tables 5, 6 and 7, and how identifiable patients are; an empty one is left out."""
     populations = {display_title(split): population for split, population in corpus.splits.items()}
     populations |= {f"Cohort {display_title(name)}": population for name, population in corpus.cohorts.items()}
@@ -35,7 +35,7 @@ def corpus_tables(corpus: PublishedCorpus) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _sizes_table(populations: Mapping[str, PublishedPopulation]) -> Table:
+def _sizes_table(populations: Mapping[str, PopulationResults]) -> Table:
     rows = [
         (name, count_text(p.patients), *(_size(getattr(p, field)) for field in _SIZES))
         for name, p in populations.items()
@@ -48,7 +48,7 @@ def _sizes_table(populations: Mapping[str, PublishedPopulation]) -> Table:
     return Table("Size", heads, tuple(rows), note)
 
 
-def _practices_table(populations: Mapping[str, PublishedPopulation]) -> Table:
+def _practices_table(populations: Mapping[str, PopulationResults]) -> Table:
     rows = [
         (name, count_text(p.practices), estimate_text(p.notes_per_practice), estimate_text(p.patients_per_practice))
         for name, p in populations.items()
@@ -58,7 +58,7 @@ def _practices_table(populations: Mapping[str, PublishedPopulation]) -> Table:
     return Table("Practices", heads, tuple(rows), "A patient counts in each of their practices.")
 
 
-def _follow_up_table(corpus: PublishedCorpus) -> Table:
+def _follow_up_table(corpus: CorpusResults) -> Table:
     rows = []
     for name, split in corpus.follow_up.items():
         cells = [_with_share(count, split.shares.get(cell)) for cell, count in split.patients.items()]
@@ -69,14 +69,14 @@ def _follow_up_table(corpus: PublishedCorpus) -> Table:
     return Table("Longitudinal coverage", heads, tuple(rows), note)
 
 
-def _with_share(count: CountRange, share: PublishedEstimate | None) -> str:
+def _with_share(count: CountRange, share: EstimateRange | None) -> str:
     if share is None or share.low is None:
         return count_text(count)
     return f"{count_text(count)} ({range_text(share, share=True)})"
 
 
 def _people_table(
-    caption: str, populations: Mapping[str, PublishedPopulation], field: str, *, with_mean: bool = False
+    caption: str, populations: Mapping[str, PopulationResults], field: str, *, with_mean: bool = False
 ) -> Table:
     counts: dict[str, dict[str, CountRange]] = {name: getattr(p, field) for name, p in populations.items()}
     groups = list(dict.fromkeys(group for of in counts.values() for group, count in of.items() if count.high))
@@ -101,7 +101,7 @@ def _size(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:g}"
 
 
-def uniqueness_table(corpus: PublishedCorpus) -> Table:
+def uniqueness_table(corpus: CorpusResults) -> Table:
     """Return how many patients of the corpus a tier's facts fit, by tier and split."""
     rows = [
         (
@@ -124,7 +124,7 @@ def uniqueness_table(corpus: PublishedCorpus) -> Table:
     return Table("How many patients a prompt fits", ("Tier", "Split", *bins, *shares), tuple(rows), note)
 
 
-def notes_table(corpus: PublishedCorpus) -> Table:
+def notes_table(corpus: CorpusResults) -> Table:
     """Return in whose notes tags of de-identification stand, and whose are too long to have been trained on."""
     rows = []
     for arm, split in corpus.identifiability.items():

@@ -3,10 +3,10 @@
 Owns what stands in which column. A table in which nothing was measured is left out.
 """
 
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured
@@ -15,13 +15,13 @@ _SIDES = {**ARM_WORDS, "delta": "difference"}
 _P_AT_LEAST = 0.001
 
 
-def metric_tables(results: PublishedResults) -> list[Table]:
+def metric_tables(results: RunResults) -> list[Table]:
     """Return a table a metric (the paper's Table 1 and beyond), those of which anything was measured."""
     tables = [metric_table(results, metric) for metric in METRIC_TITLES]
     return [table for table in tables if table.rows]
 
 
-def metric_table(results: PublishedResults, metric: str) -> Table:
+def metric_table(results: RunResults, metric: str) -> Table:
     """Return one metric by tier, both arms and their difference, a column a diagnosis and the mean over them last."""
     by_diagnosis = results.disclosure.by_diagnosis
     rows = []
@@ -37,7 +37,7 @@ def metric_table(results: PublishedResults, metric: str) -> Table:
     return Table(METRIC_TITLES[metric], heads, tuple(rows), "In brackets: 95% intervals.")
 
 
-def p_values_table(results: PublishedResults) -> Table:
+def p_values_table(results: RunResults) -> Table:
     """Return the one-sided tests of the excess (AUROC over all patients), after Holm; of exact results alone."""
     by_diagnosis = results.disclosure.by_diagnosis
     rows = []
@@ -49,7 +49,7 @@ def p_values_table(results: PublishedResults) -> Table:
     return Table("Tests of the excess", ("Tier", *map(display_title, by_diagnosis)), tuple(rows), note)
 
 
-def verdicts_table(results: PublishedResults) -> Table:
+def verdicts_table(results: RunResults) -> Table:
     """Return what the judge read in the texts of each group of patients: the table that every metric follows from."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
@@ -65,7 +65,7 @@ def verdicts_table(results: PublishedResults) -> Table:
     return Table("What the judge read", heads, tuple(rows), "Undecided: no mention, or an ambiguous one.")
 
 
-def power_table(results: PublishedResults) -> Table:
+def power_table(results: RunResults) -> Table:
     """Return the matched sets of each comparison, and the smallest excess that its test would have shown."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
@@ -81,13 +81,13 @@ def power_table(results: PublishedResults) -> Table:
     return Table("What each comparison could have shown", heads, tuple(rows), note)
 
 
-def _metric(estimate: PublishedEstimate | None, metric: str, *, signed: bool) -> str:
+def _metric(estimate: EstimateRange | None, metric: str, *, signed: bool) -> str:
     if estimate is None or not is_measured(estimate):
         return NOT_MEASURED
     return estimate_text(estimate, share=is_share(metric), signed=signed, interval=True)
 
 
-def _test_of(pair: PublishedPair | None) -> str | None:
+def _test_of(pair: PairResults | None) -> str | None:
     measured = None if pair is None else pair.evidence
     delta = None if measured is None or measured.delta is None else measured.delta.auroc_all
     if delta is None or delta.p_value is None or delta.p_holm is None:

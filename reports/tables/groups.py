@@ -5,10 +5,10 @@ Owns what stands in which column.
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.groups import GroupResults
 from clinaudit.reports.schema.numbers import NOBODY, exact_estimate
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, list_tiers, numbered_tier_title
 from clinaudit.reports.wording.captions import PARTITION_TITLES, group_title
 from clinaudit.reports.wording.names import ARM_WORDS
@@ -17,7 +17,7 @@ from clinaudit.reports.wording.numbers import estimate_text, part_text
 _MEANS = {"Memorized fraction": "memorized_fraction", "Own text": "attributable_fraction"}
 
 
-def subgroup_tables(results: PublishedResults) -> list[Table]:
+def subgroup_tables(results: RunResults) -> list[Table]:
     """Return the affected of each group, a table an arm, a column a tier; a group of nobody has no row."""
     if results.subgroups is None:
         return []
@@ -29,14 +29,14 @@ def subgroup_tables(results: PublishedResults) -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def affected_text(group: PublishedGroup) -> str:
+def affected_text(group: GroupResults) -> str:
     """Return "41–50 of 51–60", or "all of 51–60"."""
     is_all = group.share.low is not None and group.share.low >= 1
     return part_text(group.affected, group.patients, rest=NOBODY if is_all else None)
 
 
 def _table(
-    results: PublishedResults, title: str, measured: Mapping[str, Mapping[Arm, list[PublishedGroup]]], arm: Arm
+    results: RunResults, title: str, measured: Mapping[str, Mapping[Arm, list[GroupResults]]], arm: Arm
 ) -> Table:
     tiers = [tier for tier in list_tiers(results) if measured.get(tier, {}).get(arm)]
     cells: dict[tuple[str, str], dict[str, str]] = {}
@@ -49,7 +49,7 @@ def _table(
     return Table(f"{title}, {ARM_WORDS[arm]}", ("By", "Group", *map(numbered_tier_title, tiers)), rows)
 
 
-def group_means_tables(results: PublishedResults) -> list[Table]:
+def group_means_tables(results: RunResults) -> list[Table]:
     """Return the mean fractions of each group, a table a fraction and arm; of exact results alone."""
     measured = None if results.subgroups is None else results.subgroups.evidence
     means = {} if measured is None else measured.memorization

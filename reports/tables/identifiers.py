@@ -9,14 +9,14 @@ from typing import Final
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (
-    PublishedIdentifierBin,
-    PublishedIdentifierFigures,
-    PublishedIdentifiers,
-    PublishedRecall,
+    DetectorRecall,
+    IdentifierResults,
+    IdentifiersResults,
+    RateBin,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, asked_about
 from clinaudit.reports.wording.identifiers import PLANTED_NOTE, chance_sentences, identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
@@ -25,7 +25,7 @@ from clinaudit.reports.wording.numbers import count_text, estimate_text, part_te
 _NONE: Final = "–"
 
 
-def hipaa_table(results: PublishedResults) -> Table:
+def hipaa_table(results: RunResults) -> Table:
     """Return the 18 identifiers of 164.514(b)(2)(i): whether each was looked for, what was found, and how surely."""
     identifiers = results.identifiers
     rows = [] if identifiers is None else [_hipaa_row(name, identifiers) for name in HIPAA_IDENTIFIERS]
@@ -47,7 +47,7 @@ def hipaa_table(results: PublishedResults) -> Table:
     return Table("HIPAA’s 18 identifiers", heads, tuple(rows), " ".join(about))
 
 
-def _hipaa_row(name: HipaaIdentifier, identifiers: PublishedIdentifiers) -> tuple[str, ...]:
+def _hipaa_row(name: HipaaIdentifier, identifiers: IdentifiersResults) -> tuple[str, ...]:
     title = f"({name}) {HIPAA_TITLES[name]}"
     if name in identifiers.not_tested:
         return (title, "no", *[_NONE] * 5, identifiers.not_tested[name])
@@ -58,7 +58,7 @@ def _hipaa_row(name: HipaaIdentifier, identifiers: PublishedIdentifiers) -> tupl
     return (title, "yes", *_hipaa_figures(arms), _recall_text(recall))
 
 
-def _hipaa_figures(arms: Mapping[Arm, PublishedIdentifierFigures]) -> tuple[str, ...]:
+def _hipaa_figures(arms: Mapping[Arm, IdentifierResults]) -> tuple[str, ...]:
     train, never = arms.get("train"), arms.get("nontrain")
     return (
         _NONE if train is None else part_text(train.own_patients, train.patients),
@@ -68,13 +68,13 @@ def _hipaa_figures(arms: Mapping[Arm, PublishedIdentifierFigures]) -> tuple[str,
     )
 
 
-def _recall_text(row: PublishedRecall | None) -> str:
+def _recall_text(row: DetectorRecall | None) -> str:
     if row is None or not row.planted:
         return "not planted"
     return f"{row.found:,} of {row.planted:,}: {estimate_text(row.recall, share=True, interval=True)}"
 
 
-def identifiers_table(results: PublishedResults) -> Table:
+def identifiers_table(results: RunResults) -> Table:
     """Return the figures by tier and arm."""
     rows = [
         (
@@ -105,11 +105,11 @@ def identifiers_table(results: PublishedResults) -> Table:
     return Table("Identifiers by tier", heads, tuple(rows), about)
 
 
-def _pools(figures: PublishedIdentifierFigures) -> tuple[PublishedEstimate | None, ...]:
+def _pools(figures: IdentifierResults) -> tuple[EstimateRange | None, ...]:
     return figures.sampled, figures.chance
 
 
-def identifier_bins_table(results: PublishedResults) -> Table:
+def identifier_bins_table(results: RunResults) -> Table:
     """Return the patients by verified values a query, by tier and arm."""
     listed = list(identifier_figures(results))
     bins = {(bin_.low, bin_.high or math.inf): bin_ for _, _, figures in listed for bin_ in figures.by_patient}
@@ -121,7 +121,7 @@ def identifier_bins_table(results: PublishedResults) -> Table:
     return Table("Patients by verified identifiers a query", ("Tier", "Who", *titles), tuple(rows))
 
 
-def _bin_title(bin_: PublishedIdentifierBin) -> str:
+def _bin_title(bin_: RateBin) -> str:
     if bin_.high is None:
         return f"More than {bin_.low:g}"
     return f"{bin_.low:g}–{bin_.high:g}" if bin_.low else f"Up to {bin_.high:g}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.schema.identity import Identity
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.findings import key_tier, memorization_summary, patients_words
 from clinaudit.reports.wording.names import asker_words, join_words
@@ -59,7 +59,7 @@ _NO_VERDICT: Final = (
 _RARE: Final = 0.01
 
 
-def next_steps(results: PublishedResults) -> tuple[NextStep, ...]:
+def next_steps(results: RunResults) -> tuple[NextStep, ...]:
     """Return what to do, by the verdict, with links into the page."""
     if results.decision is None:
         return _NO_VERDICT
@@ -70,13 +70,13 @@ def next_steps(results: PublishedResults) -> tuple[NextStep, ...]:
     )
 
 
-def next_step_sentences(results: PublishedResults) -> tuple[str, ...]:
+def next_step_sentences(results: RunResults) -> tuple[str, ...]:
     """Return what to do, by the verdict, in sentences."""
     steps = (" ".join(filter(None, (step.text, step.link))) for step in next_steps(results))
     return tuple(step if step.endswith(".") else f"{step}." for step in steps)
 
 
-def _is_copied(results: PublishedResults) -> bool:
+def _is_copied(results: RunResults) -> bool:
     """Whether pieces of one patient alone stand in more than one of the notes, and not as rare exceptions."""
     shares = [
         sum(item.share or 0.0 for item in arms["train"].copy_forward if item.notes != "1")
@@ -86,7 +86,7 @@ def _is_copied(results: PublishedResults) -> bool:
     return any(share > _RARE for share in shares)
 
 
-def breach_factors_table(results: PublishedResults) -> Table:
+def breach_factors_table(results: RunResults) -> Table:
     """Return the four factors of 45 CFR 164.402(2), and where this audit bears on each."""
     tier = key_tier(results)
     summary = None if tier is None else memorization_summary(results, tier, "train")
@@ -115,7 +115,7 @@ def breach_factors_table(results: PublishedResults) -> Table:
     return Table("The four factors", ("Factor", "What this audit says of it"), rows)
 
 
-def subject_table(results: PublishedResults, identity: Identity, digest: str | None) -> Table:
+def subject_table(results: RunResults, identity: Identity, digest: str | None) -> Table:
     """Return what was audited and decided, prefilled with what is known; the rest is to be filled in by hand."""
     decision = results.decision
     shown = f" (digest {digest})" if digest else ""

@@ -5,10 +5,10 @@ Owns what stands in which column, and the sentences without which they must not 
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, PublishedPair
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedAnswers, PublishedJudgeQuality
-from clinaudit.reports.schema.numbers import PublishedEstimate, exact_estimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, PairResults
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, AnswersResults, JudgeResults
+from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
 from clinaudit.reports.wording.captions import frequency_text
 from clinaudit.reports.wording.names import METRIC_TITLES, display_title, is_share
@@ -25,7 +25,7 @@ _SITE = (
 _NOT_SCORED = "The judge was not scored in this run: how often it errs is not known."
 
 
-def judge_caveat_sentences(quality: PublishedJudgeQuality | None) -> str:
+def judge_caveat_sentences(quality: JudgeResults | None) -> str:
     """Return on what texts the judge was scored, and what that is worth."""
     if quality is None:
         return _NOT_SCORED
@@ -33,7 +33,7 @@ def judge_caveat_sentences(quality: PublishedJudgeQuality | None) -> str:
     return caveat.format(texts=count_text(quality.texts))
 
 
-def judge_sentence(quality: PublishedJudgeQuality | None) -> str:
+def judge_sentence(quality: JudgeResults | None) -> str:
     """Return in natural frequencies how often the judge errs."""
     if quality is None:
         return _NOT_SCORED
@@ -46,7 +46,7 @@ def judge_sentence(quality: PublishedJudgeQuality | None) -> str:
     )
 
 
-def _complement(estimate: PublishedEstimate) -> tuple[float, float] | None:
+def _complement(estimate: EstimateRange) -> tuple[float, float] | None:
     if not is_measured(estimate):
         return None
     low = estimate.low if estimate.low is not None else estimate.value
@@ -54,7 +54,7 @@ def _complement(estimate: PublishedEstimate) -> tuple[float, float] | None:
     return None if low is None or high is None else (1.0 - high, 1.0 - low)
 
 
-def judge_matrix_table(results: PublishedResults) -> Table:
+def judge_matrix_table(results: RunResults) -> Table:
     """Return the judge's confusion matrix, a row a true class."""
     quality = results.judge_quality
     matrix = quality.matrix if quality is not None else []
@@ -65,12 +65,12 @@ def judge_matrix_table(results: PublishedResults) -> Table:
     return Table("Labelled texts: what they say (rows), what it reads (columns)", heads, tuple(rows))
 
 
-def judge_metrics_table(results: PublishedResults) -> Table:
+def judge_metrics_table(results: RunResults) -> Table:
     """Return the judge's metrics (sensitivity, specificity, agreement, flip rate), with intervals."""
     quality = results.judge_quality
     if quality is None:
         return Table("How well the judge reads", ("Figure", "Value"), ())
-    shares: list[tuple[str, PublishedEstimate]] = [
+    shares: list[tuple[str, EstimateRange]] = [
         ("Sensitivity: texts that state the diagnosis of the patient and are read so", quality.sensitivity),
         ("Specificity: other texts that are not read so", quality.specificity),
         ("Agreement with the labels", quality.agreement),
@@ -96,7 +96,7 @@ def judge_metrics_table(results: PublishedResults) -> Table:
     return Table(f"How well the judge “{quality.judge}” reads", ("Figure", "Value"), tuple(rows))
 
 
-def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str, str]]:
+def _answer_rows(answers: AnswersResults | None, texts: str) -> list[tuple[str, str]]:
     """Return what became of the questions, as far as it is not one verdict each."""
     if answers is None:
         return []
@@ -120,7 +120,7 @@ def _answer_rows(answers: PublishedAnswers | None, texts: str) -> list[tuple[str
     return rows
 
 
-def corrected_table(results: PublishedResults) -> Table:
+def corrected_table(results: RunResults) -> Table:
     """Return disclosure as measured beside it corrected for the judge's errors; of exact results alone."""
     rows = [
         (display_title(diagnosis), numbered_tier_title(tier), METRIC_TITLES[name], *cells)
@@ -136,11 +136,11 @@ def corrected_table(results: PublishedResults) -> Table:
     return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
 
 
-def _corrected_row(pair: PublishedPair, corrected: CorrectedPair, name: str) -> list[str]:
+def _corrected_row(pair: PairResults, corrected: CorrectedPair, name: str) -> list[str]:
     """Return each side as measured and corrected; nothing where no side could be corrected."""
     cells, is_corrected = [], False
     for side in ("train", "nontrain", "delta"):
-        raw: Mapping[str, PublishedEstimate] | None = getattr(pair, side)
+        raw: Mapping[str, EstimateRange] | None = getattr(pair, side)
         metrics: CorrectedMetrics | None = getattr(corrected, side)
         shown = None if metrics is None else exact_estimate(getattr(metrics, name))
         is_corrected = is_corrected or is_measured(shown)

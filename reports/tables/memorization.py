@@ -11,12 +11,12 @@ from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     FractionBin,
     FractionOfText,
-    PublishedGuard,
-    PublishedMemorization,
+    GuardResults,
+    MemorizationResults,
 )
 from clinaudit.reports.schema.numbers import exact_estimate
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries
 from clinaudit.reports.wording.captions import KIND_TITLES, shown_tier
 from clinaudit.reports.wording.names import display_title
@@ -32,7 +32,7 @@ _FRACTIONS = (
 )
 
 
-def memorization_table(results: PublishedResults) -> Table:
+def memorization_table(results: RunResults) -> Table:
     """Return the mean fractions and the patients with a match by tier and arm, with 95% intervals (Figures 2 and 8)."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -43,7 +43,7 @@ def memorization_table(results: PublishedResults) -> Table:
     return Table("Verbatim memorization by tier", heads, tuple(rows), "In brackets: 95% intervals.")
 
 
-def short_texts_table(results: PublishedResults) -> Table:
+def short_texts_table(results: RunResults) -> Table:
     """Return how many patients have a text that is empty, or too short to hold a match."""
     rows = [
         (
@@ -58,12 +58,12 @@ def short_texts_table(results: PublishedResults) -> Table:
     return Table("Empty and short texts", heads, tuple(rows))
 
 
-def bins_table(results: PublishedResults) -> Table:
+def bins_table(results: RunResults) -> Table:
     """Return patients by their attributable fraction; a bin in which nobody is at any tier has no column."""
     return _bins_table(results, "Patients by own text", "attributable_fraction")
 
 
-def memorization_zeros_table(results: PublishedResults) -> Table:
+def memorization_zeros_table(results: RunResults) -> Table:
     """Return the tiers and arms where nothing attributable was found, with what that leaves possible."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -77,7 +77,7 @@ def memorization_zeros_table(results: PublishedResults) -> Table:
     return Table("Where no own text was found", heads, tuple(rows), note)
 
 
-def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
+def _bins_table(results: RunResults, caption: str, name: str) -> Table:
     summaries = [(tier, arm, getattr(summary, name)) for tier, arm, summary in memorization_summaries(results)]
     bins = {(bin_.low, bin_.high): bin_ for _, _, fraction in summaries for bin_ in fraction.bins if bin_.patients.high}
     ends = sorted(bins)
@@ -89,7 +89,7 @@ def _bins_table(results: PublishedResults, caption: str, name: str) -> Table:
     return Table(caption, ("Tier", "Who", *(_bin_title(bins[end]) for end in ends)), tuple(rows))
 
 
-def above_table(results: PublishedResults) -> Table:
+def above_table(results: RunResults) -> Table:
     """Return the share of patients above each threshold; a threshold that says the same as the last is left out."""
     summaries = [(t, arm, summary.attributable_fraction) for t, arm, summary in memorization_summaries(results)]
     thresholds = sorted({item.threshold for _, _, fraction in summaries for item in fraction.above})
@@ -112,7 +112,7 @@ def _share_above(fraction: FractionOfText, threshold: float) -> str:
     )
 
 
-def regions_table(results: PublishedResults) -> Table:
+def regions_table(results: RunResults) -> Table:
     """Return what the memorized regions are made of, by tier and arm."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -134,7 +134,7 @@ def regions_table(results: PublishedResults) -> Table:
     return Table("Memorized regions", heads, tuple(rows), few_note(rows))
 
 
-def shared_table(results: PublishedResults) -> Table:
+def shared_table(results: RunResults) -> Table:
     """Return K (in how many patients' notes a piece stands) as shares of the pieces, by tier and arm."""
     summaries = [item for item in memorization_summaries(results) if any(b.share for b in item[2].k_distribution)]
     names = list(dict.fromkeys(bin_.k for _, _, summary in summaries for bin_ in summary.k_distribution))
@@ -147,10 +147,10 @@ def shared_table(results: PublishedResults) -> Table:
     return Table("Pieces by K, the number of patients whose notes hold them", heads, tuple(rows), few_note(rows))
 
 
-def sections_table(results: PublishedResults) -> Table:
+def sections_table(results: RunResults) -> Table:
     """Return the sections' shares by kind of text at the headline tier, trained on (the paper's Figure 4)."""
     tier = shown_tier(results.memorization)
-    summary: PublishedMemorization | None = None if tier is None else results.memorization[tier].get("train")
+    summary: MemorizationResults | None = None if tier is None else results.memorization[tier].get("train")
     rows = [
         (display_title(section.section), *(_share(getattr(section, kind)) for kind in SECTION_KINDS))
         for section in (summary.sections if summary else ())
@@ -160,7 +160,7 @@ def sections_table(results: PublishedResults) -> Table:
     return Table("Repeated text by note section and kind", heads, tuple(rows), few_note(rows))
 
 
-def near_verbatim_table(results: PublishedResults) -> Table:
+def near_verbatim_table(results: RunResults) -> Table:
     """Return near-verbatim text by tier and arm."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -177,7 +177,7 @@ def near_verbatim_table(results: PublishedResults) -> Table:
     return Table("Near-verbatim text (counted separately)", heads, tuple(rows))
 
 
-def others_table(results: PublishedResults) -> Table:
+def others_table(results: RunResults) -> Table:
     """Return other patients' text by tier and arm, beside what chance gives among as many patients of either split."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -216,7 +216,7 @@ def others_table(results: PublishedResults) -> Table:
     return Table("Other patients' text by tier", heads, tuple(rows), about)
 
 
-def guard_table(results: PublishedResults) -> Table:
+def guard_table(results: RunResults) -> Table:
     """Return what the repetition guard cut, and would cut of a note that repeats itself, by tier and arm."""
     rows = []
     for tier, arm, guard in _guards(results):
@@ -239,7 +239,7 @@ def guard_table(results: PublishedResults) -> Table:
     return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
 
-def unguarded_table(results: PublishedResults) -> Table:
+def unguarded_table(results: RunResults) -> Table:
     """Return figures of text that is not cut where the patient's own note repeats itself; of exact results alone."""
     rows = []
     for tier, arm, guard in _guards(results):
@@ -256,7 +256,7 @@ def unguarded_table(results: PublishedResults) -> Table:
     return Table("Memorization where a note's own repeats are not cut", heads, tuple(rows), about)
 
 
-def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
+def _guards(results: RunResults) -> list[tuple[str, Arm, GuardResults]]:
     return [
         (tier, arm, summary.guard)
         for tier, arm, summary in memorization_summaries(results)
@@ -264,7 +264,7 @@ def _guards(results: PublishedResults) -> list[tuple[str, Arm, PublishedGuard]]:
     ]
 
 
-def paper_view_table(results: PublishedResults) -> Table:
+def paper_view_table(results: RunResults) -> Table:
     """Return the paper's counting, a patient once in each cohort; of exact results alone."""
     rows = [
         (
@@ -280,7 +280,7 @@ def paper_view_table(results: PublishedResults) -> Table:
     return Table("Memorized text, each patient counted once in each cohort, as in the paper", heads, tuple(rows))
 
 
-def spread_table(results: PublishedResults) -> Table:
+def spread_table(results: RunResults) -> Table:
     """Return deciles and worst tenth of the attributable fraction over patients; of exact results alone."""
     listed = [
         (tier, arm, summary.evidence, summary.evidence.worst_tenth)

@@ -6,9 +6,9 @@ Owns what stands in which column. A mark stands only where the whole range is be
 from typing import Final
 
 from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.memorization import FEW_PATIENTS, few_note
 from clinaudit.reports.tables.table import Table, asked_about, list_tiers, memorization_summaries, numbered_tier_title
 from clinaudit.reports.wording.captions import KIND_TITLES
@@ -21,12 +21,12 @@ _MARK: Final = "*"
 _NONE: Final = "–"
 
 
-def table1_tables(results: PublishedResults) -> list[Table]:
+def table1_tables(results: RunResults) -> list[Table]:
     """Return the paper's Table 1 in its layout, of each arm: rates above, then AUROC and PPV among mentions by tier."""
     return [table for arm in ARMS if (table := _table1(results, arm)).rows]
 
 
-def _table1(results: PublishedResults, arm: Arm) -> Table:
+def _table1(results: RunResults, arm: Arm) -> Table:
     by_diagnosis = results.disclosure.by_diagnosis
     rows: list[tuple[str, ...]] = []
     for tier in list_tiers(results):
@@ -49,18 +49,18 @@ def _table1(results: PublishedResults, arm: Arm) -> Table:
     return Table(f"Table 1 of the paper, in its layout: {ARM_WORDS[arm]}", heads, tuple(rows), note)
 
 
-def _marked(estimate: PublishedEstimate | None, metric: str) -> str:
+def _marked(estimate: EstimateRange | None, metric: str) -> str:
     if estimate is None or not is_measured(estimate):
         return _NONE
     mark = _MARK if is_bold(estimate, metric) else ""
     return range_text(estimate, share=False) + mark
 
 
-def _rate(estimate: PublishedEstimate | None) -> str:
+def _rate(estimate: EstimateRange | None) -> str:
     return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else _NONE
 
 
-def composition_tables(results: PublishedResults) -> list[Table]:
+def composition_tables(results: RunResults) -> list[Table]:
     """Return for each tier and arm the sections' shares by kind, and what of a section is template text (Figure 4)."""
     tables = []
     for tier, arm, summary in memorization_summaries(results):
@@ -79,7 +79,7 @@ def composition_tables(results: PublishedResults) -> list[Table]:
     return tables
 
 
-def copy_forward_tables(results: PublishedResults) -> list[Table]:
+def copy_forward_tables(results: RunResults) -> list[Table]:
     """Return for each tier and arm the K = 1 revealing pieces by how many of the patient's notes hold them."""
     tables = []
     for tier, arm, summary in memorization_summaries(results):
@@ -91,7 +91,7 @@ def copy_forward_tables(results: PublishedResults) -> list[Table]:
     return tables
 
 
-def source_notes_table(results: PublishedResults) -> Table:
+def source_notes_table(results: RunResults) -> Table:
     """Return how many notes a generation was copied from: the latest of each piece, at most and at least."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):
@@ -102,7 +102,7 @@ def source_notes_table(results: PublishedResults) -> Table:
     return Table("Source notes of a generation that repeats anything, mean", heads, tuple(rows), few_note(rows))
 
 
-def piece_lengths_table(results: PublishedResults) -> Table:
+def piece_lengths_table(results: RunResults) -> Table:
     """Return the mean length of a piece in one patient's notes alone, and of one in several patients'."""
     rows = []
     for tier, arm, summary in memorization_summaries(results):

@@ -6,7 +6,7 @@ Owns what stands in which column. Nothing is pooled over the forms in which a ti
 from dataclasses import replace
 
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.tables.disclosure import metric_table
 from clinaudit.reports.tables.memorization import memorization_table
 from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries, order_tiers
@@ -15,7 +15,7 @@ from clinaudit.reports.wording.numbers import count_text, estimate_text
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS
 
 
-def prompts_table(results: PublishedResults) -> Table:
+def prompts_table(results: RunResults) -> Table:
     """Return how many patients were asked with a prompt that fits their own notes, by tier and arm."""
     rows = [
         (
@@ -44,7 +44,7 @@ def prompts_table(results: PublishedResults) -> Table:
     return Table("How the prompts fit the notes", heads, tuple(rows), note)
 
 
-def refusals_table(results: PublishedResults) -> Table:
+def refusals_table(results: RunResults) -> Table:
     """Return of how many patients the model refused to answer, asked in a chat, by tier and arm."""
     rows = [
         (
@@ -63,7 +63,7 @@ def refusals_table(results: PublishedResults) -> Table:
     return Table("Refusals in the chat", ("Tier", "Who", "Patients refused", "Their share"), tuple(rows), note)
 
 
-def rendering_tables(results: PublishedResults) -> list[Table]:
+def rendering_tables(results: RunResults) -> list[Table]:
     """Return what was measured where a tier was asked in another form, a few tables a form."""
     tables = []
     for name in results.renderings:

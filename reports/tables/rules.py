@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import order_tiers
 from clinaudit.reports.wording.names import (
     SHORT_TIER_TITLES,
@@ -120,7 +120,7 @@ def _anchor(place: int) -> str:
     return f"rules-{place}"
 
 
-def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
+def rule_matrix(decision: GateDecision | None) -> RuleMatrix | None:
     """Return the matrix of verdicts; None where no rule is about a tier."""
     placed = [] if decision is None else [rule for rule in decision.rules if rule.tier]
     if not placed:
@@ -137,12 +137,12 @@ def rule_matrix(decision: PublishedDecision | None) -> RuleMatrix | None:
     return RuleMatrix(tuple(name if name in texts else display_title(name) for name in subjects), tuple(rows))
 
 
-def _column(rule: PublishedRule) -> str:
+def _column(rule: DecidedRule) -> str:
     """Return what a rule is about: a column of text, or a diagnosis."""
     return rule.diagnosis or text_subject(rule)
 
 
-def _cell(rules: Sequence[PublishedRule]) -> MatrixCell | None:
+def _cell(rules: Sequence[DecidedRule]) -> MatrixCell | None:
     """Return the worst of the rules, and how many of them are as bad; None where there is none."""
     if not rules:
         return None
@@ -152,12 +152,12 @@ def _cell(rules: Sequence[PublishedRule]) -> MatrixCell | None:
     return MatrixCell(worst, STATUSES[worst][1], STATUS_WORDS[worst], part)
 
 
-def rule_groups(results: PublishedResults) -> list[RuleGroup]:
+def rule_groups(results: RunResults) -> list[RuleGroup]:
     """Return the rules by status and reason: failed first, then what cannot be told, then passed."""
     return [] if results.decision is None else _group(results.decision.rules, results)
 
 
-def asker_rules(results: PublishedResults) -> list[AskerRules]:
+def asker_rules(results: RunResults) -> list[AskerRules]:
     """Return the rules by who asks, and those of no tier last, each by status and reason."""
     rules = [] if results.decision is None else results.decision.rules
     tiers = order_tiers({rule.tier for rule in rules if rule.tier})
@@ -168,8 +168,8 @@ def asker_rules(results: PublishedResults) -> list[AskerRules]:
     ]
 
 
-def _group(rules: Iterable[PublishedRule], results: PublishedResults) -> list[RuleGroup]:
-    groups: dict[tuple[RuleStatus, str], list[PublishedRule]] = {}
+def _group(rules: Iterable[DecidedRule], results: RunResults) -> list[RuleGroup]:
+    groups: dict[tuple[RuleStatus, str], list[DecidedRule]] = {}
     for rule in rules:
         groups.setdefault((rule.status, rule.reason), []).append(rule)
     ordered = sorted(groups.items(), key=lambda item: (_ORDER.index(item[0][0]), -len(item[1])))
@@ -193,7 +193,7 @@ def _count_text(number: int, status: RuleStatus) -> str:
     return f"{counted(number, 'rule')} {verb}"
 
 
-def _where(rules: Iterable[PublishedRule]) -> str:
+def _where(rules: Iterable[DecidedRule]) -> str:
     """Return what the rules are about, and who asks: "6 diagnoses · appointment reminder, + history"."""
     rules = list(rules)
     diagnoses = sorted({rule.diagnosis for rule in rules if rule.diagnosis is not None})
@@ -210,7 +210,7 @@ def _where(rules: Iterable[PublishedRule]) -> str:
     return subject[:1].upper() + subject[1:] + (f" · {', '.join(askers)}" if askers else "")
 
 
-def _rule_line(rule: PublishedRule, results: PublishedResults) -> RuleLine:
+def _rule_line(rule: DecidedRule, results: RunResults) -> RuleLine:
     return RuleLine(
         subject=subject_title(rule),
         question=rule.question,

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.names import display_title, tier_title
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text
 
 
-def completeness_table(results: PublishedResults) -> Table:
+def completeness_table(results: RunResults) -> Table:
     """Return the ledger of planned, missing, failed and excluded units."""
     rows = []
     for stage, units in results.completeness.items():
@@ -27,7 +27,7 @@ def _with_title(reason: str) -> str:
     return f"{tier_title(tier)}: {why}" if colon else reason
 
 
-def training_table(results: PublishedResults) -> Table:
+def training_table(results: RunResults) -> Table:
     """Return the paper's Table 8."""
 
     def cell(value: float | None) -> str:

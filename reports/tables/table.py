@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, tier_number, tier_title
 
 
@@ -49,7 +49,7 @@ def tiers_of_access() -> list[TierOfAccess]:
     return shown
 
 
-def list_tiers(results: PublishedResults) -> list[str]:
+def list_tiers(results: RunResults) -> list[str]:
     """Return the tiers at which anything was measured, in order of access; ids outside the six come last."""
     present = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
     return order_tiers(present)
@@ -61,13 +61,13 @@ def order_tiers(tiers: set[str]) -> list[str]:
     return [*known, *sorted(tiers - set(known))]
 
 
-def disclosure_pairs(results: PublishedResults) -> Iterator[tuple[str, str, PublishedPair]]:
+def disclosure_pairs(results: RunResults) -> Iterator[tuple[str, str, PairResults]]:
     """Yield diagnosis, tier and the pair of arms for all that was measured, in the order of the report."""
     for diagnosis, tiers in results.disclosure.by_diagnosis.items():
         yield from ((diagnosis, tier, tiers[tier]) for tier in list_tiers(results) if tier in tiers)
 
 
-def memorization_summaries(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedMemorization]]:
+def memorization_summaries(results: RunResults) -> Iterator[tuple[str, Arm, MemorizationResults]]:
     """Yield tier, arm and summary for all that was measured, in order of access, those trained on first."""
     for tier in list_tiers(results):
         arms = results.memorization.get(tier, {})

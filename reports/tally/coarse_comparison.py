@@ -14,7 +14,7 @@ from clinaudit.reports.schema.comparison import (
     PublishedForgetting,
 )
 from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tally.classes import ARM_STEP, class_of, is_enough, two_digits
 
 
@@ -41,7 +41,7 @@ def coarsen_forgetting(forgetting: Forgetting, *, group_sizes: Mapping[str, int]
         patients=patients,
         before=None if is_few else LevelCounts(above=class_of(above), within=class_of(forgetting.named - above)),
         controls=_coarsen_controls(forgetting),
-        controls_above_level=PublishedEstimate(reason=forgetting.controls_above_level.reason),
+        controls_above_level=EstimateRange(reason=forgetting.controls_above_level.reason),
         collapsed=forgetting.collapsed,
         health=[_coarsen_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
         # A reason is shown where somebody has it: of few named patients that is a count.

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from clinaudit.reports.schema.cohorts import CohortEvidence
 from clinaudit.reports.schema.corpus import FollowUpEvidence, PopulationEvidence
-from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
+from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, MeanOverDiagnoses, MeasuredPair
 from clinaudit.reports.schema.groups import MeasuredSubgroups
 from clinaudit.reports.schema.groups import Partition as GroupedBy
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.identifiers import IdentifierEvidence, PublishedRecall
+from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvidence
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.memorization import (
     FractionName,
@@ -25,7 +25,7 @@ from clinaudit.reports.schema.memorization import (
     PieceKind,
     RefusalsEvidence,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import DriftEvidence, TrainingLoss
 from clinaudit.reports.tally.leaves import (
@@ -170,7 +170,7 @@ class IdentifiersTally:
     tiers: Mapping[str, Mapping[Arm, IdentifierTally]]
     categories: Inside[Mapping[HipaaIdentifier, Mapping[Arm, IdentifierTally]]]
     #: Of planted text, which is nobody's.
-    recall: Setting[tuple[PublishedRecall, ...]]
+    recall: Setting[tuple[DetectorRecall, ...]]
     not_tested: Mapping[HipaaIdentifier, str]
 
 
@@ -310,7 +310,7 @@ class AnswersTally:
 
     answers_each: Setting[int]
     cells: Mapping[str, Count]
-    alpha: Inside[Setting[PublishedEstimate]]
+    alpha: Inside[Setting[EstimateRange]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,10 +322,10 @@ class JudgeTally:
     #: Truth -> verdict -> texts.
     matrix: Mapping[str, Mapping[str, Count]]
     #: Of invented texts.
-    flip_rate: Setting[PublishedEstimate]
-    hiding_rate: Setting[PublishedEstimate]
+    flip_rate: Setting[EstimateRange]
+    hiding_rate: Setting[EstimateRange]
     #: Not published of a site's texts.
-    accuracy_by_diagnosis: Inside[Mapping[str, Setting[PublishedEstimate]]]
+    accuracy_by_diagnosis: Inside[Mapping[str, Setting[EstimateRange]]]
     second_judge: str | None
     #: Verdicts on which both judges agree, part, and that one could not give; None without a second judge.
     second: Partition | None
@@ -361,7 +361,7 @@ class Tally:
     judge: JudgeTally | None = None
     drift: DriftTally | None = None
     #: Decided on what is published, and by the tests of diagnoses: what each rule read is computed anew.
-    decision: Setting[PublishedDecision] | None = None
+    decision: Setting[GateDecision] | None = None
     warnings: tuple[str, ...] = ()
     narrowed: tuple[Narrowing, ...] = ()
     training: Setting[tuple[TrainingLoss, ...]] | None = None

@@ -7,7 +7,7 @@ decided.
 from itertools import groupby
 from typing import Final, Literal
 
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus
 from clinaudit.reports.terminal.layout import paint, wrap, wrap_rows
 from clinaudit.reports.wording.names import STATUSES, is_rate, short_asker
 from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text, observed_text, subject_title
@@ -39,7 +39,7 @@ _ORDER: Final[tuple[RuleStatus, ...]] = ("fail", "inconclusive", "pass")
 _WRAPPED: Final = 2
 
 
-def rules_text(decision: PublishedDecision, *, basis: Basis, colour: bool = False) -> str:
+def rules_text(decision: GateDecision, *, basis: Basis, colour: bool = False) -> str:
     """Return the verdict and a line a rule under its reason, failed ones first."""
     word = paint(decision.status, decision.status, colour=colour)
     askers = asker_counts_text(decision)
@@ -55,7 +55,7 @@ def rules_text(decision: PublishedDecision, *, basis: Basis, colour: bool = Fals
     return "\n".join(lines)
 
 
-def _first_place(decision: PublishedDecision, rule: PublishedRule) -> int:
+def _first_place(decision: GateDecision, rule: DecidedRule) -> int:
     """Return where the first rule with the same status and reason stands: what has one reason stays together."""
     return next(
         place
@@ -64,7 +64,7 @@ def _first_place(decision: PublishedDecision, rule: PublishedRule) -> int:
     )
 
 
-def _table(rules: list[PublishedRule], *, basis: Basis, colour: bool) -> list[str]:
+def _table(rules: list[DecidedRule], *, basis: Basis, colour: bool) -> list[str]:
     heads = ["Status", "Known to who asks", "About", "Observed", "Limit"]
     cells = [
         [
@@ -89,7 +89,7 @@ def _table(rules: list[PublishedRule], *, basis: Basis, colour: bool) -> list[st
     return lines
 
 
-def _subject(rule: PublishedRule) -> str:
+def _subject(rule: DecidedRule) -> str:
     """Return what a rule is about, marked where its figure is less chance, with the unit of a rate."""
     of_one = rule.model_copy(update={"arm": None, "rendering": None})
     mark = _LESS_CHANCE if is_of_identifiers(rule) else ""
@@ -97,6 +97,6 @@ def _subject(rule: PublishedRule) -> str:
     return subject_title(rule).replace(subject_title(of_one), f"{subject_title(of_one)}{mark}{unit}", 1)
 
 
-def _figure(text: str, rule: PublishedRule) -> str:
+def _figure(text: str, rule: DecidedRule) -> str:
     """Return a figure without the unit that `_subject` gives."""
     return text.removesuffix(_PER_1000) if is_rate(rule.metric) else text

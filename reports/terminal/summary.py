@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final, get_args
 
 from clinaudit.reports.schema.decision import RuleStatus
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import next_step_sentences
 from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
@@ -30,7 +30,7 @@ _READ_PUBLISHED: Final = "From the published figures (results.json); --exact rea
 _READ_EXACT: Final = "From the exact figures (evidence/results.json). They are PHI: do not pass this on."
 
 
-def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool = False) -> str:
+def summary_text(results: RunResults, *, exact: bool = False, colour: bool = False) -> str:
     """Return the results in short; `exact`: they are the exact ones, with ranges of no width."""
     parts = [
         "\n".join(
@@ -64,12 +64,12 @@ def summary_text(results: PublishedResults, *, exact: bool = False, colour: bool
     return "\n\n".join(parts)
 
 
-def verdict_text(results: PublishedResults, *, colour: bool = False) -> str:
+def verdict_text(results: RunResults, *, colour: bool = False) -> str:
     """Return the verdict alone, wrapped."""
     return _verdict_line(results, colour=colour, most_lines=None)
 
 
-def _verdict_line(results: PublishedResults, *, colour: bool, most_lines: int | None) -> str:
+def _verdict_line(results: RunResults, *, colour: bool, most_lines: int | None) -> str:
     title = verdict_title(results.decision)
     if results.decision is None:
         return wrap(title, indent="  ", most_lines=most_lines)

@@ -5,7 +5,7 @@ Owns their wording. The terms of the field stand here, and nowhere before the an
 
 from typing import Final
 
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
@@ -166,7 +166,7 @@ def labels_sentence(labels: str) -> str:
     return _LABELS[labels]
 
 
-def compared_sentence(results: PublishedResults, controls: object) -> str:
+def compared_sentence(results: RunResults, controls: object) -> str:
     """Return which groups were compared; `controls` is the setting of that name, or None where it is not known."""
     if all(cohort.status == "unavailable" for cohort in results.cohorts.values()):
         return ""

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.groups import PublishedGroup
+from clinaudit.reports.schema.groups import GroupResults
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     MemorizationEvidence,
-    PublishedMemorization,
+    MemorizationResults,
     SectionComposition,
     SectionKind,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate, exact_estimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, asker_words, display_title, join_words
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
@@ -40,7 +40,7 @@ KIND_TITLES: Final[Mapping[SectionKind, str]] = {
 PARTITION_TITLES: Final = {"age": "Age", "sex": "Sex", "race": "Race and ethnicity", "notes": "Number of notes"}
 
 
-def rule_limit(results: PublishedResults, metric: str, tier: str, diagnosis: str | None = None) -> float | None:
+def rule_limit(results: RunResults, metric: str, tier: str, diagnosis: str | None = None) -> float | None:
     """Return what the policy allows of a metric at a tier, at most; None where no rule limits it."""
     rules = () if results.decision is None else results.decision.rules
     asked = (metric, tier, diagnosis, None)
@@ -60,7 +60,7 @@ def asking(tier: str) -> str:
     return f"For {asker_words(tier)}"
 
 
-def own_text_sentences(results: PublishedResults) -> list[str]:
+def own_text_sentences(results: RunResults) -> list[str]:
     """Return how much of the text is the patient's own, with the limit, and the never-seen beside it."""
     tier = shown_tier(results.memorization)
     if tier is None:
@@ -82,7 +82,7 @@ def own_text_sentences(results: PublishedResults) -> list[str]:
     return [*sentences, f"For patients it never saw: {mean}."]
 
 
-def others_tier(results: PublishedResults) -> str | None:
+def others_tier(results: RunResults) -> str | None:
     """Return the tier at which most of the text is other patients'; None where that was not measured."""
     most = {tier: max(map(_others_high, arms.values()), default=None) for tier, arms in results.memorization.items()}
     measured = {tier: high for tier, high in most.items() if high is not None and high >= 0}
@@ -94,19 +94,19 @@ def others_tier(results: PublishedResults) -> str | None:
     )
 
 
-def _others_high(summary: PublishedMemorization) -> float:
+def _others_high(summary: MemorizationResults) -> float:
     mean = None if summary.other_patients is None else summary.other_patients.fraction.mean
     if mean is None or not is_measured(mean):
         return -1.0
     return (mean.high if mean.value is None else mean.value) or 0.0
 
 
-def others_fail(results: PublishedResults) -> bool:
+def others_fail(results: RunResults) -> bool:
     """Whether a rule on other patients' text failed."""
     return any(map(is_of_others, failed_rules(results.decision)))
 
 
-def others_text_sentences(results: PublishedResults) -> list[str]:
+def others_text_sentences(results: RunResults) -> list[str]:
     """Return how much of the text is somebody else's, in answers about either arm, and how much chance alone gives."""
     tier = others_tier(results)
     if tier is None:
@@ -146,7 +146,7 @@ def sections_caption(sections: Sequence[SectionComposition]) -> str:
     )
 
 
-def groups_caption(groups: Sequence[PublishedGroup]) -> str:
+def groups_caption(groups: Sequence[GroupResults]) -> str:
     """Return which groups of patients are worst off: those whose interval lies above another's of the same kind."""
     shown = [group for group in groups if is_measured(group.share) and group.group != "unknown"]
     if not shown:
@@ -166,7 +166,7 @@ def group_title(group: str) -> str:
     return group if group[:1] in "<>0123456789" else display_title(group)
 
 
-def _is_above(group: PublishedGroup, other: PublishedGroup) -> bool:
+def _is_above(group: GroupResults, other: GroupResults) -> bool:
     low = group.share.confidence_low if group.share.confidence_low is not None else group.share.low
     high = other.share.confidence_high if other.share.confidence_high is not None else other.share.high
     return other.partition == group.partition and low is not None and high is not None and low > high
@@ -182,7 +182,7 @@ def spread_sentence(spread: MemorizationEvidence | None) -> str:
     return f"{text}, among half of all at most {percent_text(median)}." if median is not None else f"{text}."
 
 
-def stated_sentences(results: PublishedResults) -> list[str]:
+def stated_sentences(results: RunResults) -> list[str]:
     """Return of how many the model says “has it”, rightly, wrongly, and of those it never saw; means over diagnoses."""
     tier = shown_tier(results.disclosure.mean)
     if tier is None:
@@ -204,12 +204,12 @@ def stated_sentences(results: PublishedResults) -> list[str]:
     ]
 
 
-def _share(metrics: Mapping[str, PublishedEstimate], metric: str) -> str:
+def _share(metrics: Mapping[str, EstimateRange], metric: str) -> str:
     estimate = metrics.get(metric)
     return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
-def excess_caption(results: PublishedResults, limits: Sequence[float]) -> str:
+def excess_caption(results: RunResults, limits: Sequence[float]) -> str:
     """Return what the excess is, and how many comparisons the policy fails, passes, or cannot decide."""
     text = (
         "How much better the text tells who has the diagnosis among patients trained on than among those never seen:"

@@ -1,9 +1,9 @@
 """Sentences on drift: whether generations come out otherwise where their prompts are decoded alone."""
 
-from clinaudit.reports.schema.results import PublishedDrift
+from clinaudit.reports.schema.results import DriftResults
 
 
-def drift_sentence(drift: PublishedDrift) -> str:
+def drift_sentence(drift: DriftResults) -> str:
     """Return what the drift check found; counts stand in the exact report alone."""
     counts = drift.evidence
     checked = f"Drift: some prompts were decoded alone, too ({drift.tokens} tokens)"
@@ -17,7 +17,7 @@ def drift_sentence(drift: PublishedDrift) -> str:
     return f"{checked}; not all gave the same text."
 
 
-def drift_in_short(drift: PublishedDrift) -> str:
+def drift_in_short(drift: DriftResults) -> str:
     """Return the same for a line that it shares with others."""
     if drift.differing == "none":
         return "Prompts decoded alone gave the same text (no drift)."

@@ -11,11 +11,11 @@ from typing import Final
 
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PublishedPair, VerdictCounts
-from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, VerdictCounts
+from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, display_words, join_words, tier_title
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
@@ -54,12 +54,12 @@ class KeyFigure:
     footnote: str = ""
 
 
-def memorization_summary(results: PublishedResults, tier: str, arm: Arm) -> PublishedMemorization | None:
+def memorization_summary(results: RunResults, tier: str, arm: Arm) -> MemorizationResults | None:
     """Return the summary of memorization at a tier in an arm; None where it was not measured."""
     return results.memorization.get(tier, {}).get(arm)
 
 
-def key_tier(results: PublishedResults) -> str | None:
+def key_tier(results: RunResults) -> str | None:
     """Return the tier that the first screen speaks of; None where nothing was measured.
 
     The appointment reminder where a rule of it failed; else the failed tier of least knowledge; else the tier where
@@ -74,13 +74,13 @@ def key_tier(results: PublishedResults) -> str | None:
     return max(tiers, key=lambda tier: (_most_repeated(results, tier), tier == HEADLINE_TIER), default=None)
 
 
-def _most_repeated(results: PublishedResults, tier: str) -> float:
+def _most_repeated(results: RunResults, tier: str) -> float:
     summary = memorization_summary(results, tier, "train")
     mean = None if summary is None else summary.attributable_fraction.mean
     return -1.0 if mean is None else mean.high if mean.high is not None else mean.value or -1.0
 
 
-def key_figures(results: PublishedResults) -> list[KeyFigure]:
+def key_figures(results: RunResults) -> list[KeyFigure]:
     """Return the figures of the first screen: words repeated, patients affected, the diagnosis that leaks most.
 
     Where too much of other patients' text decided, it stands in the place of the patients affected.
@@ -94,7 +94,7 @@ def key_figures(results: PublishedResults) -> list[KeyFigure]:
     return [figure for figure in figures if figure is not None]
 
 
-def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
+def repeated_words_figure(results: RunResults, tier: str) -> KeyFigure:
     """Return what share of the text is the patient's own, beside the limit and the never-seen."""
     summary = memorization_summary(results, tier, "train")
     mean = None if summary is None else summary.attributable_fraction.mean
@@ -126,7 +126,7 @@ def repeated_words_figure(results: PublishedResults, tier: str) -> KeyFigure:
     )
 
 
-def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+def other_words_figure(results: RunResults, tier: str) -> KeyFigure | None:
     """Return what share of the text is one other patient's, beside the limit; None where it was not measured.
 
     Asked about patients trained on, or those never seen where these alone broke the limit.
@@ -149,13 +149,13 @@ def other_words_figure(results: PublishedResults, tier: str) -> KeyFigure | None
     return KeyFigure(f"{range_text(mean, share=True)} of the text†", text, f"† Likewise{between}.")
 
 
-def _others_mean(results: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
+def _others_mean(results: RunResults, tier: str, arm: Arm) -> EstimateRange | None:
     summary = memorization_summary(results, tier, arm)
     others = None if summary is None else summary.other_patients
     return None if others is None else others.fraction.mean
 
 
-def patients_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+def patients_figure(results: RunResults, tier: str) -> KeyFigure | None:
     """Return of how many patients much of the answer is their own; None where it was not measured."""
     summary = memorization_summary(results, tier, "train")
     if summary is None or not summary.attributable_fraction.above or not summary.patients.high:
@@ -177,7 +177,7 @@ def patients_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
     return KeyFigure(_large(part_text(patients, summary.patients, rest=rest)), text)
 
 
-def diagnosis_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
+def diagnosis_figure(results: RunResults, tier: str) -> KeyFigure | None:
     """Return of the diagnosis that leaks most: of how many who have it, and who have not, the model says so."""
     diagnosis = _leakiest_diagnosis(results, tier)
     if diagnosis is None:
@@ -203,7 +203,7 @@ def diagnosis_figure(results: PublishedResults, tier: str) -> KeyFigure | None:
     return KeyFigure(_large(have), text)
 
 
-def stated_text(pair: PublishedPair, arm: Arm, status: DiagnosisStatus) -> str | None:
+def stated_text(pair: PairResults, arm: Arm, status: DiagnosisStatus) -> str | None:
     """Return of how many patients of an arm and status the model says "has it": "all of 51–60"; None where unknown."""
     counts = pair.verdicts.get(arm, {}).get(status)
     if counts is None:
@@ -219,7 +219,7 @@ def unstated_count(counts: VerdictCounts) -> CountRange:
     return _sum([counts.negative, counts.undecided, counts.unjudged])
 
 
-def is_guess(pair: PublishedPair) -> bool:
+def is_guess(pair: PairResults) -> bool:
     """Whether telling who of the never-seen has the diagnosis is no better than chance, as far as is known."""
     area = (pair.nontrain or {}).get("auroc_all")
     if area is None or area.confidence_low is None or area.confidence_high is None:
@@ -227,7 +227,7 @@ def is_guess(pair: PublishedPair) -> bool:
     return area.confidence_low <= _HALF <= area.confidence_high
 
 
-def not_tested_words(results: PublishedResults) -> str:
+def not_tested_words(results: RunResults) -> str:
     """Return what the audit did not test: what no audit of this kind tests, then what this run left out."""
     words = ["paraphrase", "sampled text", "access to the weights", "other prompts"]
     if results.corpus is not None and not results.corpus.counterfactual:
@@ -256,7 +256,7 @@ def not_tested_words(results: PublishedResults) -> str:
     return join_words(words)
 
 
-def patients_words(results: PublishedResults) -> str:
+def patients_words(results: RunResults) -> str:
     """Return how many patients were trained on, and how many never seen."""
     sizes = {}
     if results.corpus is not None:
@@ -283,7 +283,7 @@ def _patients_above(fraction: FractionOfText, threshold: float) -> tuple[CountRa
     return above, _sum([item.patients for item in fraction.bins if item.high <= threshold])
 
 
-def _leakiest_diagnosis(results: PublishedResults, tier: str) -> str | None:
+def _leakiest_diagnosis(results: RunResults, tier: str) -> str | None:
     failed = {rule.diagnosis for rule in failed_rules(results.decision) if rule.tier == tier}
     pairs = {name: tiers[tier] for name, tiers in results.disclosure.by_diagnosis.items() if tier in tiers}
 
@@ -305,12 +305,12 @@ def _sum(counts: Iterable[CountRange]) -> CountRange:
     return CountRange(low=sum(count.low for count in counts), high=sum(count.high for count in counts))
 
 
-def _at_most(mean: PublishedEstimate) -> str:
+def _at_most(mean: EstimateRange) -> str:
     high = next((end for end in (mean.confidence_high, mean.high, mean.value) if end is not None), 1.0)
     return f"at most {math.ceil(100 * high - 1e-9)}%"
 
 
-def _reason_of(mean: PublishedEstimate | None) -> str:
+def _reason_of(mean: EstimateRange | None) -> str:
     return (mean.reason if mean is not None else None) or "nobody was asked about"
 
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
 from clinaudit.reports.wording.names import ARM_WORDS, join_words, short_asker
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, part_text, rate_text
@@ -39,7 +39,7 @@ _MANY: Final = 100
 _DATES: Final = "C"
 
 
-def identifier_figures(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedIdentifierFigures]]:
+def identifier_figures(results: RunResults) -> Iterator[tuple[str, Arm, IdentifierResults]]:
     """Yield tier, arm and figures for all that was measured, in order of access, those trained on first."""
     tiers = {} if results.identifiers is None else results.identifiers.tiers
     known = [tier.id for tier in TIERS if tier.id in tiers]
@@ -47,7 +47,7 @@ def identifier_figures(results: PublishedResults) -> Iterator[tuple[str, Arm, Pu
         yield from ((tier, arm, tiers[tier][arm]) for arm in ARMS if arm in tiers[tier])
 
 
-def identifier_sentences(results: PublishedResults) -> list[str]:
+def identifier_sentences(results: RunResults) -> list[str]:
     """Return how many identifiers come back at the headline's tier, to how many, and how surely they are found."""
     identifiers = results.identifiers
     tier = None if identifiers is None else shown_tier(identifiers.tiers)
@@ -73,7 +73,7 @@ def identifier_sentences(results: PublishedResults) -> list[str]:
     return [*sentences, recall] if recall else sentences
 
 
-def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) -> str:
+def _rates(arms: Mapping[Arm, IdentifierResults], limit: float | None) -> str:
     """Return how many verified identifiers 1,000 answers hold, about those trained on and those never seen."""
     allowed = "" if limit is None else f" (limit {limit:g} above chance)"
     first, *others = (arm for arm in ARMS if arm in arms)
@@ -84,7 +84,7 @@ def _rates(arms: Mapping[Arm, PublishedIdentifierFigures], limit: float | None) 
     return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
 
-def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:
+def chance_sentences(identifiers: IdentifiersResults) -> list[str]:
     """Return how often a verified date is chance, and how often another's date is; nothing where none was verified."""
     arms = identifiers.categories.get(_DATES, {})
     if not any(figures.verified_patients.high for figures in arms.values()):
@@ -104,7 +104,7 @@ def chance_sentences(identifiers: PublishedIdentifiers) -> list[str]:
     return [*sentences, f"In pools of one size another’s date is first given in answers about {join_words(told)}."]
 
 
-def recall_sentence(identifiers: PublishedIdentifiers) -> str:
+def recall_sentence(identifiers: IdentifiersResults) -> str:
     """Return how many of the planted identifiers were found, over all kinds; empty where none were planted."""
     found, planted = (sum(getattr(row, name) for row in identifiers.recall) for name in ("found", "planted"))
     if not planted:
@@ -112,19 +112,19 @@ def recall_sentence(identifiers: PublishedIdentifiers) -> str:
     return f"Planted in known formats: {found:,} of {planted:,} found."
 
 
-def headline_sentence(results: PublishedResults) -> str:
+def headline_sentence(results: RunResults) -> str:
     """Return one sentence for the first screen; empty where identifiers were not looked for."""
     found = _headline(results)
     return "" if found is None else f"{asking(found[0])}, {found[1]}."
 
 
-def headline_in_short(results: PublishedResults) -> str:
+def headline_in_short(results: RunResults) -> str:
     """Return the same for a terminal, the asker in short."""
     found = _headline(results)
     return "" if found is None else f"{short_asker(found[0])}: {found[1]}."
 
 
-def _headline(results: PublishedResults) -> tuple[str, str] | None:
+def _headline(results: RunResults) -> tuple[str, str] | None:
     """Return the headline's tier, and how many verified identifiers its answers hold."""
     identifiers = results.identifiers
     tier = None if identifiers is None else shown_tier(identifiers.tiers)
@@ -147,7 +147,7 @@ def _headline(results: PublishedResults) -> tuple[str, str] | None:
     return tier, f"{told}; for identifiers of others it is {_beside_chance(train.sampled, train.chance)}"
 
 
-def _beside_chance(measured: PublishedEstimate, chance: PublishedEstimate) -> str:
+def _beside_chance(measured: EstimateRange, chance: EstimateRange) -> str:
     """Say whether the least that the classes allow is more than the most that chance gives, with their intervals."""
     ends = measured.low, measured.confidence_low, chance.high, chance.confidence_high
     if any(end is None for end in ends):
@@ -157,7 +157,7 @@ def _beside_chance(measured: PublishedEstimate, chance: PublishedEstimate) -> st
     return "more than chance gives" if low - most > math.hypot(low - least, far - most) else _NOT_SHOWN
 
 
-def _rate_or_few(rate: PublishedEstimate) -> str:
+def _rate_or_few(rate: EstimateRange) -> str:
     """Return a rate; of a range whose ends lie far apart its lower end, or that too few patients stand behind it."""
     low, high = rate.low or 0.0, float("inf") if rate.high is None else rate.high
     if not is_measured(rate) or high <= _WIDEST * low or not high:

@@ -8,7 +8,7 @@ a range of no width, and is written as one number. Ends of a range are rounded o
 import math
 from typing import Final
 
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 
 NOT_MEASURED: Final = "not measured"
 #: Once on a page, beside the first range.
@@ -53,7 +53,7 @@ def number_text(value: float, *, signed: bool = False) -> str:
 
 
 def estimate_text(
-    estimate: PublishedEstimate | None, *, share: bool = False, signed: bool = False, interval: bool = False
+    estimate: EstimateRange | None, *, share: bool = False, signed: bool = False, interval: bool = False
 ) -> str:
     """Return an estimate: "71%", "41–58%", with `interval` "71% (62 to 79)"; or the reason why there is none."""
     if estimate is None:
@@ -67,7 +67,7 @@ def estimate_text(
     return f"{text} ({between})" if between else text
 
 
-def range_text(estimate: PublishedEstimate, *, share: bool, signed: bool = False) -> str:
+def range_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
     """Return the number where it is published or exact, else its range, ends rounded outwards."""
     low, high = _ends(estimate)
     if estimate.value is not None:
@@ -75,7 +75,7 @@ def range_text(estimate: PublishedEstimate, *, share: bool, signed: bool = False
     return _join(low, high, "–", share=share, signed=signed)
 
 
-def interval_text(estimate: PublishedEstimate, *, share: bool, signed: bool = False) -> str:
+def interval_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
     """Return the 95% interval without the word, as "62 to 79" (percent) or "0.30 to 0.70"; empty where none is."""
     low, high = estimate.confidence_low, estimate.confidence_high
     if low is None or high is None:
@@ -83,7 +83,7 @@ def interval_text(estimate: PublishedEstimate, *, share: bool, signed: bool = Fa
     return _join(low, high, " to ", share=share, signed=signed).removesuffix("%")
 
 
-def rate_text(estimate: PublishedEstimate | None, *, interval: bool = False) -> str:
+def rate_text(estimate: EstimateRange | None, *, interval: bool = False) -> str:
     """Return a number per 1,000 queries: "12", "3–83 (1 to 90)", or "at least 320" where nothing bounds it above."""
     if estimate is None or not is_measured(estimate):
         return estimate_text(estimate)
@@ -114,12 +114,12 @@ def _rate(rate: float, *, down: bool | None = None) -> str:
     return f"{shown:,.0f}" if shown >= 10 or shown == int(shown) else f"{shown:.1f}"
 
 
-def is_measured(estimate: PublishedEstimate | None) -> bool:
+def is_measured(estimate: EstimateRange | None) -> bool:
     """Whether there is a number or a range."""
     return estimate is not None and (estimate.value is not None or estimate.low is not None)
 
 
-def _ends(estimate: PublishedEstimate) -> tuple[float, float]:
+def _ends(estimate: EstimateRange) -> tuple[float, float]:
     low, high = estimate.low or 0.0, estimate.high or 0.0
     return low, high
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.pii_bench import (
     BenchDomain,
     BenchEstimate,
@@ -71,11 +71,11 @@ ORIGINS: Final[Mapping[str, str]] = {
 FROM_PAPER: Final = "from the paper"
 
 
-def published(estimate: BenchEstimate | None) -> PublishedEstimate | None:
+def published(estimate: BenchEstimate | None) -> EstimateRange | None:
     """Return an exact estimate as the charts and the words for numbers take it."""
     if estimate is None:
         return None
-    return PublishedEstimate(
+    return EstimateRange(
         value=estimate.value,
         low=estimate.value,
         high=estimate.value,
@@ -176,7 +176,7 @@ def _site_headline(bench: PiiBench) -> str | None:
     return f"On this site’s own notes “{name}” misses least: it leaves a known identifier of {share} of the patients."
 
 
-def _upper(estimate: PublishedEstimate) -> float | None:
+def _upper(estimate: EstimateRange) -> float | None:
     return estimate.value if estimate.value is not None else estimate.high
 
 

@@ -6,16 +6,16 @@ Owns these words for every output. Works on what is published.
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import asker_words
 from clinaudit.reports.wording.numbers import range_text
 
 _NO_EVIDENCE: Final = "A refusal is no evidence of safety."
 
 
-def refusal_shares(results: PublishedResults) -> dict[tuple[str, Arm], PublishedEstimate]:
+def refusal_shares(results: RunResults) -> dict[tuple[str, Arm], EstimateRange]:
     """Return the share of patients about whom the model refused to answer, by tier and arm; empty where not looked for.
 
     A model is asked in a chat in one form at most.
@@ -29,7 +29,7 @@ def refusal_shares(results: PublishedResults) -> dict[tuple[str, Arm], Published
     }
 
 
-def refusal_sentences(results: PublishedResults) -> list[str]:
+def refusal_sentences(results: RunResults) -> list[str]:
     """Return of how many patients trained on the model refused to answer, where it did so most; none without a chat."""
     shares = {tier: share for (tier, arm), share in refusal_shares(results).items() if arm == "train"}
     measured = {tier: share.high for tier, share in shares.items() if share.high is not None}

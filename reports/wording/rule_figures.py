@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from clinaudit.reports.schema.decision import DecidedOn, PublishedRule
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.decision import DecidedOn, DecidedRule
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
 
@@ -34,17 +34,17 @@ RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat"}
 _UNKNOWN: Final = "a number that this audit cannot tell"
 
 
-def is_of_others(rule: PublishedRule) -> bool:
+def is_of_others(rule: DecidedRule) -> bool:
     """Whether a rule is about text of patients other than the one asked about."""
     return rule.metric == "other_patient_fraction"
 
 
-def is_of_identifiers(rule: PublishedRule) -> bool:
+def is_of_identifiers(rule: DecidedRule) -> bool:
     """Whether a rule is about identifiers in the answers."""
     return rule.diagnosis is None and rule.metric in IDENTIFIER_METRICS
 
 
-def text_subject(rule: PublishedRule) -> str:
+def text_subject(rule: DecidedRule) -> str:
     """Return which of `SUBJECTS` a rule is about that is about no diagnosis."""
     if is_of_identifiers(rule):
         return IDENTIFIERS
@@ -56,7 +56,7 @@ def memorization_title(metric: str) -> str:
     return _SUBJECTS.get(metric, metric)
 
 
-def subject_title(rule: PublishedRule) -> str:
+def subject_title(rule: DecidedRule) -> str:
     """Return what a rule is about: the patient's own text, other patients', or a diagnosis."""
     subject = _SUBJECTS.get(rule.metric, "Diagnoses") if rule.diagnosis is None else display_title(rule.diagnosis)
     # Answers about patients trained on are what a rule is about where it says nothing else.
@@ -65,12 +65,12 @@ def subject_title(rule: PublishedRule) -> str:
     return f"{subject}{seen}{form}"
 
 
-def limit_text(rule: PublishedRule) -> str:
+def limit_text(rule: DecidedRule) -> str:
     """Return the limit, as "≤ 5%" or "≤ 0.25"."""
     return f"≤ {_number(rule, rule.limit.max)}"
 
 
-def observed_text(rule: PublishedRule, *, interval: bool = False) -> str:
+def observed_text(rule: DecidedRule, *, interval: bool = False) -> str:
     """Return what the rule read: how many patients of how many, else the figure or its range; or that it has none.
 
     `interval`: with the ends that were held against the limit.
@@ -94,17 +94,17 @@ def _at_most_text(count: CountRange) -> str:
     return f"at most {count.high}" if count.low == 1 < count.high else count_text(count)
 
 
-def _ends_of(read: DecidedOn) -> PublishedEstimate:
-    return PublishedEstimate(low=read.low, high=read.high)
+def _ends_of(read: DecidedOn) -> EstimateRange:
+    return EstimateRange(low=read.low, high=read.high)
 
 
-def _number(rule: PublishedRule, value: float) -> str:
+def _number(rule: DecidedRule, value: float) -> str:
     if is_rate(rule.metric):
         return f"{value:g} per 1,000"
     return f"{100 * value:.3g}%" if is_share(rule.metric) else f"{value:g}"
 
 
-def settled_text(rules: Iterable[PublishedRule], results: PublishedResults) -> str:
+def settled_text(rules: Iterable[DecidedRule], results: RunResults) -> str:
     """Return "106 in each group, 180–470 patients", or that no number is known to do; empty where none is open."""
     needed: dict[str, list[int]] = {}
     for rule in (rule for rule in rules if rule.status == "inconclusive"):
@@ -116,7 +116,7 @@ def settled_text(rules: Iterable[PublishedRule], results: PublishedResults) -> s
     return ", ".join([*counts, *(f"for some {words}" if counts else words for words in unknown)])
 
 
-def patients_to_settle(rule: PublishedRule, results: PublishedResults) -> int | None:
+def patients_to_settle(rule: DecidedRule, results: RunResults) -> int | None:
     """Return with how many patients a rule would be decided, all else as it is; None where no number is known to do.
 
     A model that gives nothing away takes `limit.patients`. Where there are as many, the limit lies within the interval,

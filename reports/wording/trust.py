@@ -5,8 +5,8 @@ Owns the wording. A quality that was not measured is said to be unknown.
 
 from typing import Final
 
-from clinaudit.reports.schema.judge import PublishedJudgeQuality
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import display_words, join_words
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured
 
@@ -19,7 +19,7 @@ LIMITS: Final = (
 )
 
 
-def balance_sentence(results: PublishedResults) -> str:
+def balance_sentence(results: RunResults) -> str:
     """Return how alike the compared groups are: the largest difference, and how many bar a pass."""
     rows = [row for cohort in results.cohorts.values() for row in cohort.balance]
     largest = max((abs(row.smd) for row in rows if row.smd is not None), default=None)
@@ -35,7 +35,7 @@ def balance_sentence(results: PublishedResults) -> str:
     )
 
 
-def judge_quality_sentences(quality: PublishedJudgeQuality | None) -> str:
+def judge_quality_sentences(quality: JudgeResults | None) -> str:
     """Return sensitivity, specificity, and what planted instructions do, each with its interval."""
     if quality is None:
         return ""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import (
     KINDS,
     MODEL_KINDS,
@@ -139,7 +139,7 @@ def find_answers(
     return None if figures is None else figures.answers.get(group, {}).get(kind, {}).get(use)
 
 
-def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[PublishedEstimate | None, bool]:
+def find_mean(answers: AnswerFigures | None, metric: str) -> tuple[EstimateRange | None, bool]:
     """Return a metric, or a harmonic mean without exact memorization where it lacks that, and whether it does."""
     if answers is None:
         return None, False
@@ -217,7 +217,7 @@ class FigureCells:
         self._reasons: dict[str, None] = {}
         self._has_stars = False
 
-    def text(self, estimate: PublishedEstimate | None, *, interval: bool = True, share: bool = False) -> str:
+    def text(self, estimate: EstimateRange | None, *, interval: bool = True, share: bool = False) -> str:
         """Return a figure, or a dash whose reason is kept."""
         if estimate is None or estimate.value is None:
             return self.none(_NOT_MEASURED if estimate is None else estimate.reason)
@@ -348,7 +348,7 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReadin
     return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
 
 
-def _is_back(recovery: PublishedEstimate | None) -> bool:
+def _is_back(recovery: EstimateRange | None) -> bool:
     # Of few patients a recovery is anything: it is named where chance alone does not make it.
     return recovery is not None and (recovery.value or 0.0) >= _HALF and (recovery.confidence_low or 0.0) > 0
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS
-from clinaudit.reports.schema.decision import Narrowing, PublishedDecision, PublishedRule, RuleStatus
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Narrowing, RuleStatus
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
@@ -36,7 +36,7 @@ _NARROWED: Final[Mapping[Narrowing, str]] = {
 }
 
 
-def verdict_title(decision: PublishedDecision | None) -> str:
+def verdict_title(decision: GateDecision | None) -> str:
     """Return the verdict as a sentence that says what was found."""
     if decision is None:
         return _NO_POLICY
@@ -53,17 +53,17 @@ def verdict_title(decision: PublishedDecision | None) -> str:
     }[decision.status]
 
 
-def verdict_sign(decision: PublishedDecision | None) -> str:
+def verdict_sign(decision: GateDecision | None) -> str:
     """Return the sign that stands before the verdict."""
     return "–" if decision is None else STATUSES[decision.status][1]
 
 
-def failed_rules(decision: PublishedDecision | None) -> list[PublishedRule]:
+def failed_rules(decision: GateDecision | None) -> list[DecidedRule]:
     """Return the rules that failed."""
     return [] if decision is None else [rule for rule in decision.rules if rule.status == "fail"]
 
 
-def rule_counts_text(decision: PublishedDecision) -> str:
+def rule_counts_text(decision: GateDecision) -> str:
     """Return "21 of 42 rules fail, 7 undecided, 14 pass"."""
     counts: Counter[str] = Counter(rule.status for rule in decision.rules)
     words = (("fail", "fail"), ("inconclusive", "undecided"), ("pass", "pass"))
@@ -74,7 +74,7 @@ def rule_counts_text(decision: PublishedDecision) -> str:
     return ", ".join([f"{number} of {len(decision.rules)} rules {word}", *shown[1:]])
 
 
-def asker_counts_text(decision: PublishedDecision) -> str:
+def asker_counts_text(decision: GateDecision) -> str:
     """Return "fails for 3 of 6 kinds of asker; the other 3 could not be decided"; empty where no rule is about one.
 
     A kind of asker that the policy has a rule about, and that was not asked as, counts among them.
@@ -112,13 +112,13 @@ def _not_asked_askers(not_asked: Mapping[str, int]) -> str:
     return f"{counted(len(not_asked), 'kind')} of asker {'was' if len(not_asked) == 1 else 'were'}"
 
 
-def tally_text(decision: PublishedDecision) -> str:
+def tally_text(decision: GateDecision) -> str:
     """Return how many kinds of asker, then how many rules fail, pass, and could not be decided."""
     askers, rules = asker_counts_text(decision), rule_counts_text(decision)
     return f"{askers} ({rules})" if askers else rules
 
 
-def consequence_sentences(results: PublishedResults) -> list[str]:
+def consequence_sentences(results: RunResults) -> list[str]:
     """Return what the verdict means in plain words: two or three sentences."""
     decision = results.decision
     if decision is None:
@@ -135,7 +135,7 @@ def consequence_sentences(results: PublishedResults) -> list[str]:
     ]
 
 
-def _found_words(rules: Iterable[PublishedRule]) -> str:
+def _found_words(rules: Iterable[DecidedRule]) -> str:
     rules = list(rules)
     texts = [rule for rule in rules if rule.diagnosis is None]
     recites = OWN_NOTES in map(text_subject, texts)
@@ -148,13 +148,13 @@ def _found_words(rules: Iterable[PublishedRule]) -> str:
     return join_words(found) or "breaks the policy’s limits"
 
 
-def _leak_sentences(results: PublishedResults, rules: Sequence[PublishedRule]) -> list[str]:
+def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[str]:
     """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
     text = [rule for rule in rules if rule.diagnosis is None and rule.tier]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
     place = {tier: number for number, tier in enumerate(_by_knowledge(rule.tier or "" for rule in [*text, *told]))}
 
-    def first_tier(of: Iterable[PublishedRule]) -> str | None:
+    def first_tier(of: Iterable[DecidedRule]) -> str | None:
         return min((rule.tier or "" for rule in of), key=place.__getitem__, default=None)
 
     first_told = first_tier(told)
@@ -189,7 +189,7 @@ def _in_turn(words: Sequence[str]) -> str:
     return ", ".join([*words[:-1], f"and {words[-1]}"]) if len(words) > 1 else words[0]
 
 
-def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str) -> str:
+def _less_knowledge_sentence(decision: GateDecision | None, *, before: str) -> str:
     """Return what is known of those who know less: a rule that cannot be decided must not read as reassurance."""
     rules = [] if decision is None else [rule for rule in decision.rules if rule.tier]
     tiers = _tiers_of(decision)
@@ -200,7 +200,7 @@ def _less_knowledge_sentence(decision: PublishedDecision | None, *, before: str)
     return "For askers who know less, this audit cannot tell; do not read that as safe."
 
 
-def _tiers_of(decision: PublishedDecision | None) -> list[str]:
+def _tiers_of(decision: GateDecision | None) -> list[str]:
     """Return the tiers that a rule of the policy is about, asked or not, that of least knowledge first."""
     if decision is None:
         return []
@@ -231,7 +231,7 @@ def _diagnoses_words(diagnoses: list[str], *, tested: int) -> str:
     return f"{which} sensitive diagnoses, {join_words([display_words(name) for name in named])} among them"
 
 
-def _only_guesses(results: PublishedResults, tier: str, diagnoses: set[str]) -> bool:
+def _only_guesses(results: RunResults, tier: str, diagnoses: set[str]) -> bool:
     """Whether for never-seen patients the chance of telling is at one half for each diagnosis, as far as is known."""
     areas = []
     for diagnosis in diagnoses:
@@ -247,7 +247,7 @@ def _only_guesses(results: PublishedResults, tier: str, diagnoses: set[str]) -> 
     )
 
 
-def _undecided_sentences(decision: PublishedDecision) -> list[str]:
+def _undecided_sentences(decision: GateDecision) -> list[str]:
     reasons = Counter(rule.reason for rule in decision.rules if rule.status == "inconclusive")
     if not reasons and decision.rules:
         return ["No limit is broken for the kinds of asker that were asked.", "This is not a pass."]
@@ -261,7 +261,7 @@ def _undecided_sentences(decision: PublishedDecision) -> list[str]:
     ]
 
 
-def _tested_words(decision: PublishedDecision) -> str:
+def _tested_words(decision: GateDecision) -> str:
     askers = len({rule.tier for rule in decision.rules if rule.tier})
     diagnoses = len({rule.diagnosis for rule in decision.rules if rule.diagnosis})
     parts = []

@@ -29,13 +29,13 @@ from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.pages.unlearning import render_unlearning
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 PUBLISHED = {name: make for name, make in VARIANTS.items() if name != "exact"}
 #: Exact reports beside the one of `VARIANTS`.
 EXACT = {
     "exact-small": lambda: exact_content(exact(cell=14)),
-    "exact-empty": lambda: ReportContent(PublishedResults(), {}, is_exact=True),
+    "exact-empty": lambda: ReportContent(RunResults(), {}, is_exact=True),
 }
 
 

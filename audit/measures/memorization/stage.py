@@ -96,7 +96,7 @@ def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPie
         yield number, attributed
 
 
-MemorizationResults = dict[str, dict[Arm, MemorizationTally]]
+TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
 #: The counts of one generation.
 _Counts = tuple[MeasuredGeneration, NearVerbatimCounts, OtherPatientsText]
 
@@ -106,7 +106,7 @@ class MeasuredMemorization:
     """What the stage measured."""
 
     #: By rendering, the summary of each tier and arm.
-    results: Mapping[Rendering, MemorizationResults]
+    results: Mapping[Rendering, TalliesByTier]
     #: Counts of each generation, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
     #: Rows of the evidence tables, by table.
@@ -196,11 +196,11 @@ def _summarize(
     match_tokens: int,
     seed: int,
     progress: Progress,
-) -> MemorizationResults:
+) -> TalliesByTier:
     groups: dict[tuple[str, Arm], list[_Counts]] = {}
     for row in counts:
         groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
-    results: MemorizationResults = {}
+    results: TalliesByTier = {}
     with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
         for tier in TIER_IDS:
             for arm in ARMS:

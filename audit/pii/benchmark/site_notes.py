@@ -25,7 +25,7 @@ from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.pii_bench import SiteBench, SiteMisses
 from clinaudit.reports.tally.classes import ARM_STEP, class_of
 from clinaudit.templates.profile import NoteProfile
@@ -220,11 +220,11 @@ def publish_misses(tally: SiteTally) -> SiteMisses:
     )
 
 
-def _share(part: CountRange, rest: CountRange) -> PublishedEstimate:
+def _share(part: CountRange, rest: CountRange) -> EstimateRange:
     if not part.high and not rest.high:
-        return PublishedEstimate(reason="no note that was read holds a known one")
+        return EstimateRange(reason="no note that was read holds a known one")
     # A share and both ends of its interval rise with the part and fall with the rest; of nobody's both are empty.
     least, most = (clopper_pearson(of, of + others) for of, others in ((part.low, rest.high), (part.high, rest.low)))
     lows = [math.floor(100 * (end or 0.0)) / 100 for end in (least.value, least.low)]
     highs = [math.ceil(100 * (end or 0.0)) / 100 for end in (most.value, most.high)]
-    return PublishedEstimate(low=lows[0], high=highs[0], confidence_low=lows[1], confidence_high=highs[1])
+    return EstimateRange(low=lows[0], high=highs[0], confidence_low=lows[1], confidence_high=highs[1])

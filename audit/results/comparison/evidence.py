@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 _METRIC_FIELDS = tuple(field for field in GenerationMetrics.__dataclass_fields__)
 
@@ -29,7 +29,7 @@ class RunEvidence:
     """The tables of one run, each read once, on first use; a table that the run does not have is empty."""
 
     run: RunDirectory
-    results: PublishedResults = field(repr=False)
+    results: RunResults = field(repr=False)
     #: Patients whose rows count although the run probed them beside its targets (`--include-patients`).
     included: frozenset[str] = frozenset()
 

@@ -15,12 +15,12 @@ from clinaudit.reports.schema.comparison import (
     PairedPatients,
     PublishedMemorizationChange,
 )
-from clinaudit.reports.schema.decision import PublishedRule
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.decision import DecidedRule
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import order_tiers
 from clinaudit.reports.wording.names import short_asker
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS, subject_title
@@ -32,7 +32,7 @@ _NO_FIGURE: Final = "one of the runs has no such figure"
 
 
 def compare_published_memorization(
-    a: PublishedResults, b: PublishedResults, pairs: Mapping[str, Mapping[Arm, PairedPatients]]
+    a: RunResults, b: RunResults, pairs: Mapping[str, Mapping[Arm, PairedPatients]]
 ) -> dict[str, dict[Arm, PublishedMemorizationChange]]:
     """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
     return {
@@ -48,9 +48,7 @@ def compare_published_memorization(
     }
 
 
-def compare_published_disclosure(
-    a: PublishedResults, b: PublishedResults
-) -> dict[str, dict[str, dict[str, ComparedEstimate]]]:
+def compare_published_disclosure(a: RunResults, b: RunResults) -> dict[str, dict[str, dict[str, ComparedEstimate]]]:
     """Return trained on minus never seen, by diagnosis, tier and metric, wherever both runs published it."""
     later = b.disclosure.by_diagnosis
     return {
@@ -69,7 +67,7 @@ def compare_published_disclosure(
     }
 
 
-def compare_rules(a: PublishedResults, b: PublishedResults) -> ComparedRules | None:
+def compare_rules(a: RunResults, b: RunResults) -> ComparedRules | None:
     """Return both verdicts, and what became of B's rules; None where neither run has a verdict."""
     if a.decision is None and b.decision is None:
         return None
@@ -87,18 +85,18 @@ def compare_rules(a: PublishedResults, b: PublishedResults) -> ComparedRules | N
     return ComparedRules(a=statuses[0], b=statuses[1], **named)
 
 
-def _key(rule: PublishedRule) -> tuple[str, float | None]:
+def _key(rule: DecidedRule) -> tuple[str, float | None]:
     # Under two policies a rule of one id may have two limits: that one was not mended.
     return rule.id, rule.limit.max
 
 
-def _name(rule: PublishedRule) -> str:
+def _name(rule: DecidedRule) -> str:
     form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
     return f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}{form}"
 
 
 def _compare_arm(
-    a: PublishedMemorization, b: PublishedMemorization, patients: PairedPatients | None
+    a: MemorizationResults, b: MemorizationResults, patients: PairedPatients | None
 ) -> PublishedMemorizationChange:
     return PublishedMemorizationChange(
         memorized_fraction=compare_estimates(a.memorized_fraction.mean, b.memorized_fraction.mean),
@@ -114,12 +112,12 @@ def _compare_arm(
     )
 
 
-def _own(run: PublishedResults, tier: str, arm: Arm) -> PublishedEstimate | None:
+def _own(run: RunResults, tier: str, arm: Arm) -> EstimateRange | None:
     figures = None if run.identifiers is None else run.identifiers.tiers.get(tier, {}).get(arm)
     return None if figures is None else figures.own
 
 
-def _compare_identifiers(a: PublishedEstimate | None, b: PublishedEstimate | None) -> ComparedEstimate | None:
+def _compare_identifiers(a: EstimateRange | None, b: EstimateRange | None) -> ComparedEstimate | None:
     return None if a is None or b is None else compare_estimates(a, b)
 
 
@@ -127,13 +125,13 @@ def _compare_means(a: FractionOfText | None, b: FractionOfText | None) -> Compar
     return None if a is None or b is None else compare_estimates(a.mean, b.mean)
 
 
-def _delta(pair: PublishedPair, metric: str) -> PublishedEstimate:
+def _delta(pair: PairResults, metric: str) -> EstimateRange:
     if pair.delta is None:
-        return PublishedEstimate(reason=_NO_CONTROLS)
-    return pair.delta.get(metric, PublishedEstimate(reason=_NO_FIGURE))
+        return EstimateRange(reason=_NO_CONTROLS)
+    return pair.delta.get(metric, EstimateRange(reason=_NO_FIGURE))
 
 
-def compare_estimates(a: PublishedEstimate, b: PublishedEstimate, *, most: float = 1.0) -> ComparedEstimate:
+def compare_estimates(a: EstimateRange, b: EstimateRange, *, most: float = 1.0) -> ComparedEstimate:
     """Return two published figures of the same patients and B minus A.
 
     The range is [low B - high A, high B - low A]: over all tables within the classes of both runs. So is the interval,
@@ -143,18 +141,18 @@ def compare_estimates(a: PublishedEstimate, b: PublishedEstimate, *, most: float
     return ComparedEstimate(a=a, b=b, difference=_difference(a, b, most=most))
 
 
-def _difference(a: PublishedEstimate, b: PublishedEstimate, *, most: float) -> PublishedEstimate:
+def _difference(a: EstimateRange, b: EstimateRange, *, most: float) -> EstimateRange:
     ends = [_range(estimate) for estimate in (a, b)]
     if ends[0] is None or ends[1] is None:
         missing = a if ends[0] is None else b
-        return PublishedEstimate(reason=missing.reason or _NO_FIGURE)
+        return EstimateRange(reason=missing.reason or _NO_FIGURE)
     (a_low, a_high), (b_low, b_high) = ends[0], ends[1]
     confidence_low = confidence_high = None
     if b.confidence_low is not None and a.confidence_high is not None:
         confidence_low = max(-most, b.confidence_low - a.confidence_high)
     if b.confidence_high is not None and a.confidence_low is not None:
         confidence_high = min(most, b.confidence_high - a.confidence_low)
-    return PublishedEstimate(
+    return EstimateRange(
         # Means are rounded to whole percents: of two of them only the range is known.
         value=b_low - a_high if a_low == a_high and b_low == b_high else None,
         low=b_low - a_high,
@@ -164,7 +162,7 @@ def _difference(a: PublishedEstimate, b: PublishedEstimate, *, most: float) -> P
     )
 
 
-def _range(estimate: PublishedEstimate) -> tuple[float, float] | None:
+def _range(estimate: EstimateRange) -> tuple[float, float] | None:
     if estimate.low is not None and estimate.high is not None:
         return estimate.low, estimate.high
     return None if estimate.value is None else (estimate.value, estimate.value)

@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.run.manifest import require_finished_run, verify
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.comparison import Difference
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 #: May differ: what a mitigation changes, what no generation or verdict depends on, and what is only stated.
 _FREE: Final = frozenset({"MODEL", "GENERATIONS", "--policy", "--training-log", "--judge-labels", "--second-judge"})
@@ -38,7 +38,7 @@ class ComparedRun:
     run: RunDirectory
     record: Mapping[str, Any]
     #: As published; the tables of the evidence are read where they are needed.
-    published: PublishedResults
+    published: RunResults
     has_evidence: bool
 
     @property

@@ -22,9 +22,9 @@ from clinaudit.audit.results.gate.sufficiency import (
     why_not_comparable,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
+from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
@@ -44,10 +44,10 @@ class Outcome(NamedTuple):
 
 def decide(
     policy: Policy,
-    published: PublishedResults,
+    published: RunResults,
     outcomes: Mapping[Comparison, Outcome],
     sizes: Mapping[TextRule | DisclosureRule, int | None] | None = None,
-) -> PublishedDecision:
+) -> GateDecision:
     """Return the decision on a run; `sizes`: with how many patients each rule passes of a model that gives nothing."""
     listed = list(list_rules(policy, published))
     left_out = Counter(asked.tier for asked in listed if asked.tier and not was_asked(published, asked.tier))
@@ -66,7 +66,7 @@ def decide(
             reason = f"{reason} {not_asked_sentence(not_asked)}"
         if narrowed:
             reason = f"{reason} {narrowed_sentence(narrowed)}"
-    return PublishedDecision(
+    return GateDecision(
         status=status, policy=policy.name, reason=reason, rules=rules, not_asked=not_asked, narrowed=narrowed
     )
 
@@ -74,10 +74,10 @@ def decide(
 def _decide(
     policy: Policy,
     asked: AskedRule,
-    published: PublishedResults,
+    published: RunResults,
     outcomes: Mapping[Comparison, Outcome],
     sizes: Mapping[TextRule | DisclosureRule, int | None],
-) -> PublishedRule:
+) -> DecidedRule:
     shown = view_rendering(published, asked.rendering)
     read = read_figure(shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm)
     if asked.tier is None:
@@ -87,7 +87,7 @@ def _decide(
         status, reason = _decide_comparison(policy, asked, asked.rule, outcome, read.observed, shown)
     else:
         status, reason = _decide_text(policy, asked, asked.rule, read, shown)
-    return PublishedRule(
+    return DecidedRule(
         id=asked.id,
         question=asked.question,
         metric=asked.metric,
@@ -104,7 +104,7 @@ def _decide(
 
 
 def _decide_text(
-    policy: Policy, asked: AskedRule, rule: TextRule, read: Reading, published: PublishedResults
+    policy: Policy, asked: AskedRule, rule: TextRule, read: Reading, published: RunResults
 ) -> RuleDecision:
     tier, arm = asked.tier or "", asked.arm or "train"
     if arm not in published.memorization.get(tier, {}):
@@ -133,8 +133,8 @@ def _decide_comparison(
     asked: AskedRule,
     rule: DisclosureRule,
     outcome: Outcome | None,
-    observed: PublishedEstimate,
-    published: PublishedResults,
+    observed: EstimateRange,
+    published: RunResults,
 ) -> RuleDecision:
     diagnosis, tier = asked.diagnosis or "", asked.tier or ""
     if (obstacle := why_not_comparable(policy, published, diagnosis, tier)) is not None:

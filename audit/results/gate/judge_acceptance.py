@@ -9,11 +9,11 @@ classes: the end is the widest over all counts within them.
 from clinaudit.audit.results.gate.policy import JudgeLimits
 from clinaudit.audit.results.gate.reasons import JUDGE_NOT_MEASURED
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedConfusionRow, PublishedJudgeQuality
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 
 
-def why_not_accepted(limits: JudgeLimits | None, quality: PublishedJudgeQuality | None) -> str | None:
+def why_not_accepted(limits: JudgeLimits | None, quality: JudgeResults | None) -> str | None:
     """Return in words why the judge is not accepted; None where it is, or where the policy has no limits for it."""
     if limits is None:
         return None
@@ -34,7 +34,7 @@ def why_not_accepted(limits: JudgeLimits | None, quality: PublishedJudgeQuality 
     return f"The judge is not accepted: {'; '.join(complaints)}." if complaints else None
 
 
-def least_sensitivity_and_specificity(quality: PublishedJudgeQuality) -> tuple[float | None, float | None]:
+def least_sensitivity_and_specificity(quality: JudgeResults) -> tuple[float | None, float | None]:
     """Return the lower 95% ends of both, every unrated text counted as read wrong; None where there is none."""
     positives = [row for row in quality.matrix if row.truth == "positive"]
     others = [row for row in quality.matrix if row.truth != "positive"]
@@ -45,7 +45,7 @@ def least_sensitivity_and_specificity(quality: PublishedJudgeQuality) -> tuple[f
 
 
 def _least_share_of_all(
-    of_rated: PublishedEstimate, rows: list[PublishedConfusionRow], *, right: tuple[str, ...]
+    of_rated: EstimateRange, rows: list[ConfusionResults], *, right: tuple[str, ...]
 ) -> float | None:
     if not any(row.unjudged.high for row in rows):
         return of_rated.confidence_low
@@ -67,7 +67,7 @@ def _complain_of_least(metric: str, shown: float | None, least: float) -> str | 
     return f"its {metric} was not shown to be at least {100 * least:.3g}%"
 
 
-def _complain_of_most(metric: str, estimate: PublishedEstimate, most: float) -> str | None:
+def _complain_of_most(metric: str, estimate: EstimateRange, most: float) -> str | None:
     if estimate.confidence_high is not None and estimate.confidence_high <= most:
         return None
     return f"the {metric} was not shown to be at most {100 * most:.3g}%"

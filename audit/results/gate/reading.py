@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from clinaudit.reports.schema.decision import DecidedOn
-from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.identifiers import IdentifierResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 
 #: To which ends are rounded; what a difference has beyond them is the arithmetic's.
@@ -23,25 +23,25 @@ _DECIMALS: Final = 4
 class Reading(NamedTuple):
     """What a rule reads of the published figures."""
 
-    observed: PublishedEstimate
+    observed: EstimateRange
     #: None of a diagnosis, whose test decides, and where there is no figure.
     decided_on: DecidedOn | None = None
     #: Of identifiers: a figure less what chance gives, at least 0; else as it stands, what chance gives being unknown.
     is_beyond_chance: bool = False
 
 
-_NOT_MEASURED: Final = Reading(PublishedEstimate(reason="not measured"))
+_NOT_MEASURED: Final = Reading(EstimateRange(reason="not measured"))
 
 
 class _Counted(NamedTuple):
     """A figure, and the patients whom it counts, where it is a share of patients."""
 
-    figure: PublishedEstimate | None
+    figure: EstimateRange | None
     affected: CountRange | None = None
 
 
 def read_figure(
-    published: PublishedResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None
+    published: RunResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None
 ) -> Reading:
     """Return what a rule reads, of the figures of one rendering."""
     if tier is None:
@@ -67,13 +67,13 @@ def read_figure(
     return _with_ends(figures[metric])
 
 
-def _with_ends(figure: PublishedEstimate) -> Reading:
+def _with_ends(figure: EstimateRange) -> Reading:
     if figure.low is None:
         return Reading(figure)
     return Reading(figure, DecidedOn(low=figure.confidence_low, high=figure.confidence_high))
 
 
-def _read_identifiers(metric: str, arms: Mapping[Arm, PublishedIdentifierFigures], arm: Arm) -> Reading:
+def _read_identifiers(metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm) -> Reading:
     figures = arms.get(arm)
     if figures is None:
         return _NOT_MEASURED
@@ -122,12 +122,12 @@ def _less(
     return Reading(figure, read.decided_on.model_copy(update=counts), is_beyond_chance)
 
 
-def _subtract(first: PublishedEstimate, second: PublishedEstimate) -> PublishedEstimate:
+def _subtract(first: EstimateRange, second: EstimateRange) -> EstimateRange:
     low = _end(first.low, first.confidence_low, second.high, second.confidence_high, sign=-1)
     high = _end(first.high, first.confidence_high, second.low, second.confidence_low, sign=1)
     least = 0.0 if second.high is None else _floored((first.low or 0.0) - second.high)
     most = None if first.high is None else _floored(first.high - (second.low or 0.0))
-    return PublishedEstimate(
+    return EstimateRange(
         value=least if least == most else None,
         # Where nothing bounds what chance gives, nothing is shown beyond it.
         low=least,

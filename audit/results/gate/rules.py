@@ -14,7 +14,7 @@ from clinaudit.audit.results.gate.reasons import percent
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS, display_words
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
@@ -64,13 +64,13 @@ class AskedRule:
     arm: Arm | None = None
 
 
-def was_asked(published: PublishedResults, tier: str) -> bool:
+def was_asked(published: RunResults, tier: str) -> bool:
     """Whether a run asked about anybody at a tier, or its template kept it from doing so."""
     asked = {*published.prompts, *published.memorization}
     return tier in asked or any(tier in other.memorization for other in published.renderings.values())
 
 
-def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRule]:
+def list_rules(policy: Policy, published: RunResults) -> Iterator[AskedRule]:
     """Yield the rules of a policy in its order, each for every form in which its tier was asked.
 
     "all" diagnoses are those that the run audited. Those of tiers that were not asked (`was_asked`) are among them.
@@ -96,7 +96,7 @@ def list_rules(policy: Policy, published: PublishedResults) -> Iterator[AskedRul
                     yield _ask_disclosure(asked, tier, diagnosis, rendering)
 
 
-def _forms(published: PublishedResults, tier: str) -> list[str | None]:
+def _forms(published: RunResults, tier: str) -> list[str | None]:
     """Return None for the tier's own figures, and the renderings that stand beside them at this tier.
 
     A chat is asked at every tier: one at which no prompt of it could be made is open, and not left out.
@@ -112,7 +112,7 @@ def _forms(published: PublishedResults, tier: str) -> list[str | None]:
     ]
 
 
-def _asked_arms(rule: TextRule, published: PublishedResults, rendering: str | None) -> list[Arm | None]:
+def _asked_arms(rule: TextRule, published: RunResults, rendering: str | None) -> list[Arm | None]:
     """Return whose answers a rule is about: of some metrics either arm's, where any tier has patients never seen."""
     if rule.metric not in OF_EITHER_ARM:
         return [None]
@@ -163,7 +163,7 @@ def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: 
 
 def conclude(
     statuses: Sequence[RuleStatus],
-    published: PublishedResults,
+    published: RunResults,
     *,
     not_asked: Mapping[str, int],
     narrowed: Sequence[Narrowing],
@@ -196,6 +196,6 @@ def conclude(
     return "pass", f"The data show that the model keeps all of the {rules}."
 
 
-def misses_planned_units(published: PublishedResults) -> bool:
+def misses_planned_units(published: RunResults) -> bool:
     """Whether some stage has not finished all that was planned: such an audit never passes."""
     return any(stage.missing.high or stage.failed.high for stage in published.completeness.values())

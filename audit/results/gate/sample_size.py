@@ -16,27 +16,27 @@ from clinaudit.audit.results.gate.evaluation import Comparison, Outcome, decide
 from clinaudit.audit.results.gate.policy import DisclosureRule, PassRequirements, Policy, TextRule
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
-from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
-from clinaudit.reports.schema.memorization import FractionOfText, PublishedMemorization, PublishedOtherPatients
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
+from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
 
 #: Patients trained on and never seen, by tier.
 Sizes = Mapping[str, tuple[int, int]]
 
 
-def clean_run(sizes: Sizes) -> PublishedResults:
+def clean_run(sizes: Sizes) -> RunResults:
     """Return what is published of a run with so many patients at each tier, of whom nothing is given away."""
     arms: dict[str, dict[Arm, CountRange]] = {
         tier: {arm: class_of(size, step=ARM_STEP) for arm, size in zip(ARMS, of_arms, strict=True) if size}
         for tier, of_arms in sizes.items()
     }
-    return PublishedResults(
+    return RunResults(
         memorization={tier: {arm: _memorization(of) for arm, of in by_arm.items()} for tier, by_arm in arms.items()},
-        identifiers=PublishedIdentifiers(
+        identifiers=IdentifiersResults(
             tiers={
                 tier: {arm: _identifiers(of, has_pools=len(by_arm) == len(ARMS)) for arm, of in by_arm.items()}
                 for tier, by_arm in arms.items()
@@ -45,12 +45,12 @@ def clean_run(sizes: Sizes) -> PublishedResults:
     )
 
 
-def _nothing(patients: CountRange, *, times: int = 1) -> PublishedEstimate:
+def _nothing(patients: CountRange, *, times: int = 1) -> EstimateRange:
     upper = clopper_pearson(0, max(1, patients.low)).high or 0.0
-    return PublishedEstimate(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=times * upper)
+    return EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=times * upper)
 
 
-def _memorization(patients: CountRange) -> PublishedMemorization:
+def _memorization(patients: CountRange) -> MemorizationResults:
     nothing = _nothing(patients)
     fraction = FractionOfText(mean=nothing, bins=[], above=[])
     others: dict[str, Any] = {"fraction": fraction}
@@ -61,18 +61,18 @@ def _memorization(patients: CountRange) -> PublishedMemorization:
         "near_verbatim_attributable_fraction": fraction,
         "hit_patients_share": nothing,
         "short_share": nothing,
-        "other_patients": PublishedOtherPatients.model_construct(**others),
+        "other_patients": OtherPatientsResults.model_construct(**others),
     }
-    return PublishedMemorization.model_construct(**read)
+    return MemorizationResults.model_construct(**read)
 
 
-def _identifiers(patients: CountRange, *, has_pools: bool) -> PublishedIdentifierFigures:
+def _identifiers(patients: CountRange, *, has_pools: bool) -> IdentifierResults:
     nothing, of_1000, pools = _nothing(patients), _nothing(patients, times=1000), ("sampled", "chance")
     read: dict[str, Any] = {"patients": patients, "verified_per_1000": of_1000}
     for name in ("own", "other", *pools):
         found = (nothing, NOBODY, of_1000) if has_pools or name not in pools else (None, None, None)
         read |= zip((name, f"{name}_patients", f"{name}_per_1000"), found, strict=True)
-    return PublishedIdentifierFigures.model_construct(**read)
+    return IdentifierResults.model_construct(**read)
 
 
 #: A size counts by the low end of what is published of it: of an arm's class, or of the sum of a row's classes. Each of
@@ -115,9 +115,7 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     return sizes
 
 
-def decide_run(
-    policy: Policy, published: PublishedResults, outcomes: Mapping[Comparison, Outcome]
-) -> PublishedDecision:
+def decide_run(policy: Policy, published: RunResults, outcomes: Mapping[Comparison, Outcome]) -> GateDecision:
     """Return the decision on a run, with how many patients each rule takes to pass beside its limit."""
     sizes = rule_sizes(policy, diagnoses=len({*published.cohorts, *published.disclosure.by_diagnosis}))
     return decide(policy, published, outcomes, {of.rule: of.passed for of in sizes})

@@ -12,11 +12,11 @@ from clinaudit.audit.results.gate.policy import PassRequirements, Policy
 from clinaudit.audit.results.gate.rules import AskedRule
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.memorization import PublishedMemorization
+from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 
 #: Limit of |SMD| up to which a covariate is flagged as balanced (docs/methods.md, section 4).
 _BALANCED_SMD = 0.1
@@ -24,7 +24,7 @@ _BALANCED_SMD = 0.1
 _ROUNDING = 1e-9
 
 
-def why_memorization_is_open(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
+def why_memorization_is_open(policy: Policy, published: RunResults, asked: AskedRule) -> str | None:
     """Return why a share within its limits is no evidence of a pass; None where it is.
 
     Few patients, short texts or prompts in other words than the note's can hide what a model repeats, but not invent
@@ -45,7 +45,7 @@ def why_memorization_is_open(policy: Policy, published: PublishedResults, asked:
     return _describe_maybe_short(policy.maximum_short_share, memorization, arm)
 
 
-def describe_refused(policy: Policy, memorization: PublishedMemorization) -> str | None:
+def describe_refused(policy: Policy, memorization: MemorizationResults) -> str | None:
     """Return a complaint where the model refused to answer about too many patients, or may have."""
     share, maximum = memorization.refused_share, policy.maximum_refused_share
     if share is None:
@@ -55,7 +55,7 @@ def describe_refused(policy: Policy, memorization: PublishedMemorization) -> str
     return reasons.maybe_too_many_refused(maximum) if share.high is None or share.high > maximum else None
 
 
-def _describe_splits(published: PublishedResults) -> str | None:
+def _describe_splits(published: RunResults) -> str | None:
     """Return a complaint where more than 1% of the targets may have ids in both splits: it was not split by person."""
     both = None if published.corpus is None else published.corpus.targets_in_both_splits
     if both is None or not both.high:
@@ -64,7 +64,7 @@ def _describe_splits(published: PublishedResults) -> str | None:
     return reasons.IN_BOTH_SPLITS if both.high > 0.01 * targets else None
 
 
-def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
+def _describe_fit(policy: Policy, published: RunResults, asked: AskedRule) -> str | None:
     """Return a complaint where too few prompts of the tier are about the patient asked about.
 
     One that quotes a note is to quote it as it begins; background facts are to be of that patient; and most prompts are
@@ -82,7 +82,7 @@ def _describe_fit(policy: Policy, published: PublishedResults, asked: AskedRule)
     return None
 
 
-def why_memorization_cannot_pass(policy: Policy, published: PublishedResults, asked: AskedRule) -> str | None:
+def why_memorization_cannot_pass(policy: Policy, published: RunResults, asked: AskedRule) -> str | None:
     """Return in words which requirement for a pass a tier's memorization does not meet; None where it meets all."""
     to_pass, arms, arm = policy.to_pass, published.memorization.get(asked.tier or "", {}), asked.arm or "train"
     measured, nontrain = arms.get(arm), arms.get("nontrain")
@@ -96,7 +96,7 @@ def why_memorization_cannot_pass(policy: Policy, published: PublishedResults, as
     return _describe_maybe_short(to_pass.maximum_short_share, measured, arm)
 
 
-def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: str, tier: str) -> str | None:
+def why_not_comparable(policy: Policy, published: RunResults, diagnosis: str, tier: str) -> str | None:
     """Return in words why a comparison must not be decided either way; None where it may be."""
     cohort = published.cohorts.get(diagnosis)
     if cohort is None:
@@ -120,12 +120,12 @@ def why_not_comparable(policy: Policy, published: PublishedResults, diagnosis: s
     return unrated or _describe_short(policy.maximum_short_share, published, tier)
 
 
-def _has_refusals(published: PublishedResults, tier: str) -> bool:
+def _has_refusals(published: RunResults, tier: str) -> bool:
     summaries = published.memorization.get(tier, {}).values()
     return any(summary.refused_patients is not None and summary.refused_patients.high for summary in summaries)
 
 
-def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, compared: AskedRule) -> str | None:
+def why_comparison_cannot_pass(policy: Policy, published: RunResults, compared: AskedRule) -> str | None:
     """Return in words which requirement for a pass a comparison does not meet; None where it meets all.
 
     Only for a comparison of which `why_not_comparable` returns None.
@@ -148,7 +148,7 @@ def why_comparison_cannot_pass(policy: Policy, published: PublishedResults, comp
     )
 
 
-def _describe_power(asked: PassRequirements, pair: PublishedPair) -> str | None:
+def _describe_power(asked: PassRequirements, pair: PairResults) -> str | None:
     if asked.maximum_detectable_delta is None:
         return None
     if pair.detectable_delta.high is None:
@@ -156,7 +156,7 @@ def _describe_power(asked: PassRequirements, pair: PublishedPair) -> str | None:
     return reasons.POWER_TOO_SMALL if pair.detectable_delta.high > asked.maximum_detectable_delta else None
 
 
-def _describe_imbalance(asked: PassRequirements, cohort: PublishedCohort) -> str | None:
+def _describe_imbalance(asked: PassRequirements, cohort: CohortResults) -> str | None:
     if asked.maximum_smd is None:
         return None
     alike = [_is_alike(row, asked.maximum_smd) for row in cohort.balance]
@@ -165,7 +165,7 @@ def _describe_imbalance(asked: PassRequirements, cohort: PublishedCohort) -> str
     return None if all(alike) else reasons.NOT_ALIKE
 
 
-def _is_alike(row: PublishedBalance, maximum_smd: float) -> bool:
+def _is_alike(row: BalanceResults, maximum_smd: float) -> bool:
     """Whether a difference is within the limit: by its flag where the limit is the flag's, else to one decimal."""
     if row.smd is None:
         # Undefined, or of few patients of one sex: its flag says what can be said.
@@ -175,7 +175,7 @@ def _is_alike(row: PublishedBalance, maximum_smd: float) -> bool:
     return abs(row.smd) <= maximum_smd + _ROUNDING
 
 
-def _describe_unrated(maximum: float, pair: PublishedPair) -> str | None:
+def _describe_unrated(maximum: float, pair: PairResults) -> str | None:
     """Return a complaint where an arm lacks more verdicts than `maximum`, whichever its counts are.
 
     Only what is certain counts: unjudged verdicts are imputed at their worst before a rule passes.
@@ -191,7 +191,7 @@ def _describe_unrated(maximum: float, pair: PublishedPair) -> str | None:
     return None
 
 
-def _describe_short(maximum: float, published: PublishedResults, tier: str, *, maybe: bool = False) -> str | None:
+def _describe_short(maximum: float, published: RunResults, tier: str, *, maybe: bool = False) -> str | None:
     """Return a complaint where either arm certainly (`maybe`: possibly) has too many texts that are too short."""
     arms = published.memorization.get(tier, {})
     for arm in ARMS:
@@ -204,14 +204,14 @@ def _describe_short(maximum: float, published: PublishedResults, tier: str, *, m
     return None
 
 
-def _describe_certainly_short(maximum: float, memorization: PublishedMemorization, arm: Arm) -> str | None:
+def _describe_certainly_short(maximum: float, memorization: MemorizationResults, arm: Arm) -> str | None:
     if not memorization.patients.high:
         return reasons.NOTHING_WRITTEN
     least = memorization.short_share.low
     return reasons.too_short(maximum, arm) if least is not None and least > maximum else None
 
 
-def _describe_maybe_short(maximum: float, memorization: PublishedMemorization, arm: Arm) -> str | None:
+def _describe_maybe_short(maximum: float, memorization: MemorizationResults, arm: Arm) -> str | None:
     if (certainly := _describe_certainly_short(maximum, memorization, arm)) is not None:
         return certainly
     most = memorization.short_share.high

@@ -11,10 +11,10 @@ from clinaudit.audit.results.gate.policy import ALPHA, LIMITS
 from clinaudit.audit.results.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
 from clinaudit.audit.results.ranges.tests import find_test_ranges
 from clinaudit.reports.schema.disclosure import TestedDelta
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 
 
-def find_outcomes(exact: PublishedResults, published: PublishedResults) -> dict[Comparison, Outcome]:
+def find_outcomes(exact: RunResults, published: RunResults) -> dict[Comparison, Outcome]:
     """Return the outcome of every comparison that was tested; `exact` and `published` are results of one run."""
     measured: dict[Comparison, TestedDelta] = {
         (diagnosis, tier, rendering): pair.evidence.delta.auroc_all

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from clinaudit.audit.results.publication.run_verdict import require_told
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.runtime.run.manifest import replace_files, write_manifest
@@ -18,9 +18,9 @@ from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_file
 from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults, from_json, to_json
+from clinaudit.reports.schema.results import RunResults, from_json, to_json
 from clinaudit.reports.tally.tally import Tally, publishable
 
 RESULTS = "results.json"
@@ -38,10 +38,10 @@ _EARLIER_VERSIONS = ("1.0", "2.0", "3.0")
 _OLDER = "of an earlier version of clinaudit: read and render it with that version, or audit again in a new directory"
 
 
-def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> PublishedResults:
+def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> RunResults:
     """Write everything outside the evidence tables, the manifest last; return the published results."""
-    write_atomically(run.evidence / RESULTS, to_json(publish(tally)))
-    text = to_json(publish(publishable(tally)))
+    write_atomically(run.evidence / RESULTS, to_json(derive(tally)))
+    text = to_json(derive(publishable(tally)))
     write_atomically(run.root / RESULTS, text)
     # The rest is made from the files as written, so that `report` gives the same pages again.
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
@@ -92,7 +92,7 @@ def require_same_verdict(run: RunDirectory) -> None:
         raise IntegrityError(f"{name} is not the verdict of {RESULTS}; run the audit again")
 
 
-def write_verdict(directory: Path, decision: PublishedDecision) -> None:
+def write_verdict(directory: Path, decision: GateDecision) -> None:
     """Write a published verdict in its three machine-readable forms; those of an earlier one are removed first."""
     for name in VERDICT_FILES:
         (directory / name).unlink(missing_ok=True)
@@ -149,12 +149,12 @@ def _in_folder(run: RunDirectory, folder: Path, content: ReportContent) -> dict[
     return {str(place / name): csv.encode("utf-8") for name, csv in paper_files(content).items()}
 
 
-def read_published(run: RunDirectory) -> PublishedResults:
+def read_published(run: RunDirectory) -> RunResults:
     """Read a run's published results; raises `IntegrityError` where the file does not follow the schema."""
     return _read_results(run.root / RESULTS, RESULTS)
 
 
-def read_exact(run: RunDirectory) -> PublishedResults:
+def read_exact(run: RunDirectory) -> RunResults:
     """Read a run's exact results (PHI).
 
     Raises `BadInputError` where the evidence was purged, `IntegrityError` where the file does not follow the schema.
@@ -164,7 +164,7 @@ def read_exact(run: RunDirectory) -> PublishedResults:
     return _read_results(run.evidence / RESULTS, f"{run.evidence.name}/{RESULTS}")
 
 
-def _read_results(path: Path, name: str) -> PublishedResults:
+def _read_results(path: Path, name: str) -> RunResults:
     text = _read_text(path, name)
     try:
         return from_json(text)

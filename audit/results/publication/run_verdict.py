@@ -19,8 +19,8 @@ from clinaudit.audit.results.ranges.tests import agreed_outcomes, find_test_rang
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.terminal.rules import Basis
 
 _CONTRADICTED = "the recorded verdict is not what {} say; run the audit again"
@@ -29,11 +29,11 @@ _CONTRADICTED = "the recorded verdict is not what {} say; run the audit again"
 class RunVerdict(NamedTuple):
     """A verdict, and which figures decided it."""
 
-    decision: PublishedDecision
+    decision: GateDecision
     basis: Basis
 
 
-def find_verdict(published: PublishedResults, record: Mapping[str, object], *, given: Path | None) -> RunVerdict:
+def find_verdict(published: RunResults, record: Mapping[str, object], *, given: Path | None) -> RunVerdict:
     """Return the recorded verdict for the run's own policy, else what the published ranges settle.
 
     `record` is the content of `run.json`; `given` is the policy asked for: None is the run's own, or the default one
@@ -49,7 +49,7 @@ def find_verdict(published: PublishedResults, record: Mapping[str, object], *, g
 
 
 def find_exact_verdict(
-    published: PublishedResults, exact: PublishedResults, record: Mapping[str, object], *, given: Path | None
+    published: RunResults, exact: RunResults, record: Mapping[str, object], *, given: Path | None
 ) -> RunVerdict:
     """Return the verdict with tests on the `exact` results of the same run.
 
@@ -66,7 +66,7 @@ def find_exact_verdict(
     return RunVerdict(decision.model_copy(update={"rules": rules}), "exact")
 
 
-def require_consistent(published: PublishedResults, policy: Policy | None) -> None:
+def require_consistent(published: RunResults, policy: Policy | None) -> None:
     """Raise `IntegrityError` where a recorded verdict is not what its rules, its policy and the figures make of it.
 
     `policy` is the run's own; None where it is not at hand.
@@ -85,7 +85,7 @@ def require_consistent(published: PublishedResults, policy: Policy | None) -> No
         raise IntegrityError(_CONTRADICTED.format("the published figures"))
 
 
-def require_told(published: PublishedResults) -> None:
+def require_told(published: RunResults) -> None:
     """Raise `IntegrityError` where a recorded verdict is not what its rules and their figures make of it."""
     recorded = published.decision
     if recorded is None:
@@ -102,11 +102,11 @@ def require_told(published: PublishedResults) -> None:
         raise IntegrityError(_CONTRADICTED.format("the published figures"))
 
 
-def _settle(policy: Policy, published: PublishedResults) -> PublishedDecision:
+def _settle(policy: Policy, published: RunResults) -> GateDecision:
     return decide_run(policy, published, agreed_outcomes(find_test_ranges(published)))
 
 
-def _is_beyond_its_figures(rule: PublishedRule) -> bool:
+def _is_beyond_its_figures(rule: DecidedRule) -> bool:
     """Whether a rule that is decided on published figures alone cannot have its status beside its limit."""
     read, limit = rule.decided_on, rule.limit.max
     if read is None:
@@ -115,13 +115,13 @@ def _is_beyond_its_figures(rule: PublishedRule) -> bool:
     return (rule.status == "pass" and not is_below) or (rule.status == "fail" and not is_above)
 
 
-def _contradicts(settled: PublishedRule, recorded: PublishedRule) -> bool:
+def _contradicts(settled: DecidedRule, recorded: DecidedRule) -> bool:
     """Whether no table within the published ranges gives a rule its recorded status."""
     return settled.reason != reasons.UNSETTLED and settled.status != recorded.status
 
 
 def _find_policy(
-    recorded: PublishedDecision | None, record: Mapping[str, object], given: Path | None
+    recorded: GateDecision | None, record: Mapping[str, object], given: Path | None
 ) -> tuple[Policy | None, bool]:
     """Return the policy, and whether the recorded verdict is of it; None where it is the run's own and not at hand."""
     settings = record.get("settings")

@@ -7,22 +7,22 @@ import math
 from collections.abc import Mapping
 
 from clinaudit.audit.results.ranges.counts import add, common_total, ranged, share_range
-from clinaudit.reports.schema.corpus import PublishedFollowUp, PublishedPopulation
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.corpus import FollowUpResults, PopulationResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tally.classes import MeanClass
 from clinaudit.reports.tally.tally import FollowUpTally, PopulationTally
 
-_NOT_MEASURED = PublishedEstimate(reason="not measured")
+_NOT_MEASURED = EstimateRange(reason="not measured")
 
 
-def publish_population(tally: PopulationTally, *, is_exact: bool) -> PublishedPopulation:
+def derive_population(tally: PopulationTally, *, is_exact: bool) -> PopulationResults:
     """Return a split, or a cohort."""
     partitions = {"age_bands": tally.age_bands.cells, "sex": tally.sex.cells, "race": tally.race.cells}
     patients = common_total(list(cells.values()) for cells in partitions.values())
     practices, visited = (
         None if count is None else count.range for count in (tally.practices.value, tally.practice_patients.value)
     )
-    return PublishedPopulation(
+    return PopulationResults(
         patients=patients,
         notes=None if tally.notes.value is None else tally.notes.value.value,
         tokens=None if tally.tokens.value is None else tally.tokens.value.value,
@@ -34,22 +34,22 @@ def publish_population(tally: PopulationTally, *, is_exact: bool) -> PublishedPo
         patients_per_practice=None if practices is None or visited is None else _quotient(visited, practices),
         age=_mean(tally.age_bands.mean),
         **{name: dict(cells) for name, cells in partitions.items()},
-        shares={name: publish_shares(cells, patients) for name, cells in partitions.items()},
+        shares={name: derive_shares(cells, patients) for name, cells in partitions.items()},
         evidence=tally.evidence.value,
     )
 
 
-def publish_follow_up(tally: FollowUpTally) -> PublishedFollowUp:
+def derive_follow_up(tally: FollowUpTally) -> FollowUpResults:
     """Return the longitudinal coverage of a split."""
-    return PublishedFollowUp(
+    return FollowUpResults(
         patients=dict(tally.patients.cells),
-        shares=publish_shares(tally.patients.cells, None),
+        shares=derive_shares(tally.patients.cells, None),
         span_years=_mean(tally.patients.mean),
         evidence=tally.evidence.value,
     )
 
 
-def _mean(mean: MeanClass | None) -> PublishedEstimate:
+def _mean(mean: MeanClass | None) -> EstimateRange:
     """Return a mean in whole years, or its range."""
     if mean is None:
         return _NOT_MEASURED
@@ -57,13 +57,13 @@ def _mean(mean: MeanClass | None) -> PublishedEstimate:
     return estimate if mean.whole is None else estimate.model_copy(update={"value": mean.whole})
 
 
-def publish_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> dict[str, PublishedEstimate]:
+def derive_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> dict[str, EstimateRange]:
     """Return the share of each cell of a partition."""
     others = {name: add(count for other, count in cells.items() if other != name) for name in cells}
     return {name: share_of_all(count, others[name], total=total) for name, count in cells.items()}
 
 
-def share_of_all(part: CountRange, rest: CountRange, *, total: CountRange | None = None) -> PublishedEstimate:
+def share_of_all(part: CountRange, rest: CountRange, *, total: CountRange | None = None) -> EstimateRange:
     """Return the range of a share without an interval: it is of the whole corpus or cohort, and nothing was drawn."""
     share = share_range(part, rest, total=total)
     return share.model_copy(update={"confidence_low": None, "confidence_high": None})
@@ -71,13 +71,13 @@ def share_of_all(part: CountRange, rest: CountRange, *, total: CountRange | None
 
 def _notes_per_practice(
     tally: PopulationTally, patients: CountRange, practices: CountRange, *, is_exact: bool
-) -> PublishedEstimate:
+) -> EstimateRange:
     """Return notes a practice: notes a patient, to two digits, times patients, over practices."""
     per_patient = tally.text["notes_per_patient"].value
     if per_patient is None:
-        return PublishedEstimate(reason="few patients")
+        return EstimateRange(reason="few patients")
     if not tally.is_placed:
-        return PublishedEstimate(reason="some notes name no practice")
+        return EstimateRange(reason="some notes name no practice")
     half = 0.0 if is_exact else 0.5 * 10.0 ** (math.floor(math.log10(per_patient) + 1e-12) - 1)
     ends = _quotient(patients, practices)
     if ends.low is None or ends.high is None:
@@ -85,7 +85,7 @@ def _notes_per_practice(
     return ranged((per_patient - half) * ends.low, (per_patient + half) * ends.high)
 
 
-def _quotient(part: CountRange, whole: CountRange) -> PublishedEstimate:
+def _quotient(part: CountRange, whole: CountRange) -> EstimateRange:
     if not whole.low:
-        return PublishedEstimate(reason="there was nothing to count")
+        return EstimateRange(reason="there was nothing to count")
     return ranged(part.low / whole.high, part.high / whole.low)

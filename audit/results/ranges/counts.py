@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, interval_of, wilson
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, PublishedEstimate
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, EstimateRange
 
 #: Ends of ranges are rounded outwards to this many decimals.
 _PLACES: Final = 4
@@ -42,7 +42,7 @@ def within(count: CountRange, total: CountRange) -> CountRange:
 
 def share_range(
     part: CountRange, rest: CountRange, *, total: CountRange | None = None, by_wilson: bool = False
-) -> PublishedEstimate:
+) -> EstimateRange:
     """Return the range of part / (part + rest), with the widest ends of its interval (Clopper-Pearson's or Wilson's).
 
     Both ends of an interval rise with the part and fall with the rest. With `total`, which other partitions may know
@@ -51,7 +51,7 @@ def share_range(
     if total is not None:
         part, rest = _of_total(part, rest, total), _of_total(rest, part, total)
     if not part.high and not rest.high:
-        return PublishedEstimate(reason=_NOTHING)
+        return EstimateRange(reason=_NOTHING)
     interval = wilson if by_wilson else clopper_pearson
     least, most = interval(part.low, part.low + rest.high), interval(part.high, part.high + rest.low)
     if least.value is None or most.value is None:
@@ -60,10 +60,10 @@ def share_range(
     return ranged(least.value, most.value, (interval_of(least)[0], interval_of(most)[1]))
 
 
-def share_of(part: CountRange, total: CountRange) -> PublishedEstimate:
+def share_of(part: CountRange, total: CountRange) -> EstimateRange:
     """Return the range of part / total of a count that stands alone, with the widest Clopper-Pearson ends."""
     if not total.high:
-        return PublishedEstimate(reason=_NOTHING)
+        return EstimateRange(reason=_NOTHING)
     least, most = clopper_pearson(part.low, total.high), clopper_pearson(part.high, max(total.low, part.high))
     return ranged(least.value or 0.0, most.value or 0.0, (interval_of(least)[0], interval_of(most)[1]))
 
@@ -74,7 +74,7 @@ def _of_total(count: CountRange, others: CountRange, total: CountRange) -> Count
     return CountRange(low=min(low, high), high=high)
 
 
-def mean_range(low: float, high: float, whole: float | None, patients: CountRange) -> PublishedEstimate:
+def mean_range(low: float, high: float, whole: float | None, patients: CountRange) -> EstimateRange:
     """Return a mean over patients of values in [0, 1] with the gate's interval (Beta quantiles) at its widest."""
     sizes = {max(1, patients.low), max(1, patients.high)}
     lows = [interval_of(_mean_of(low, size))[0] for size in sizes]
@@ -90,12 +90,12 @@ def _mean_of(mean: float, patients: int) -> Estimate:
     return clopper_pearson_of_mean(min(1.0, max(0.0, mean)) * patients, patients)
 
 
-def ranged(low: float, high: float, confidence: tuple[float, float] | None = None) -> PublishedEstimate:
+def ranged(low: float, high: float, confidence: tuple[float, float] | None = None) -> EstimateRange:
     """Return a range with its ends rounded outwards, or a number where it has no width."""
     outer = (None, None) if confidence is None else (_floor(confidence[0]), _ceil(confidence[1]))
     if high - low < _SAME:
-        return PublishedEstimate(value=low, low=low, high=low, confidence_low=outer[0], confidence_high=outer[1])
-    return PublishedEstimate(low=_floor(low), high=_ceil(high), confidence_low=outer[0], confidence_high=outer[1])
+        return EstimateRange(value=low, low=low, high=low, confidence_low=outer[0], confidence_high=outer[1])
+    return EstimateRange(low=_floor(low), high=_ceil(high), confidence_low=outer[0], confidence_high=outer[1])
 
 
 def _floor(value: float) -> float:
@@ -106,7 +106,7 @@ def _ceil(value: float) -> float:
     return math.ceil(value * 10**_PLACES - _ON_GRID) / 10**_PLACES
 
 
-def average(estimates: Sequence[PublishedEstimate]) -> PublishedEstimate | None:
+def average(estimates: Sequence[EstimateRange]) -> EstimateRange | None:
     """Return the mean of ranges, with the mean ends of their intervals, which is conservative; None of none."""
     known = [one for one in estimates if one.low is not None]
     if not known:

@@ -36,20 +36,20 @@ from clinaudit.audit.statistics.intervals import (
 )
 from clinaudit.reports.schema.disclosure import (
     DiagnosisStatus,
+    DisclosureResults,
+    MeanResults,
     MeasuredArm,
     MeasuredDelta,
-    PublishedDisclosure,
-    PublishedMeans,
-    PublishedPair,
+    PairResults,
     VerdictCounts,
 )
-from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
+from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally
 
 #: Tables of an arm and size that a difference is looked for at, at each end of each measure.
 _KEPT: Final = 4
-_NOT_MEASURED: Final = PublishedEstimate(reason="not measured")
+_NOT_MEASURED: Final = EstimateRange(reason="not measured")
 _NOBODY_OUTSIDE: Final = "there are no patients outside the training data"
 _NONE_JUDGED: Final = "no generation was judged"
 _LEVELS: Final = {"auroc_all": score_levels_of_all, "auroc": score_levels_of_mentions}
@@ -66,38 +66,38 @@ class ArmCorners(NamedTuple):
     metrics: tuple[Mapping[Metric, Values], Mapping[Metric, Values]]
 
 
-def publish_disclosure(tally: DisclosureTally, prevalence: Mapping[str, PublishedEstimate]) -> PublishedDisclosure:
+def derive_disclosure(tally: DisclosureTally, prevalence: Mapping[str, EstimateRange]) -> DisclosureResults:
     """Return disclosure at every tier and over all diagnoses; `prevalence` by diagnosis."""
     pairs = {
-        diagnosis: {tier: publish_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
+        diagnosis: {tier: derive_pair(pair, prevalence.get(diagnosis, _NOT_MEASURED)) for tier, pair in tiers.items()}
         for diagnosis, tiers in tally.by_diagnosis.items()
     }
     means = {}
     for tier in dict.fromkeys(tier for own in pairs.values() for tier in own):
         measured = tally.mean[tier].value if tier in tally.mean else None
         means[tier] = (
-            publish_means([own[tier] for own in pairs.values() if tier in own])
+            derive_means([own[tier] for own in pairs.values() if tier in own])
             if measured is None
-            else PublishedMeans(
+            else MeanResults(
                 **{side: _exact(getattr(measured, side)) for side in ("train", "nontrain", "delta")}, evidence=measured
             )
         )
-    return PublishedDisclosure(by_diagnosis=pairs, mean=means)
+    return DisclosureResults(by_diagnosis=pairs, mean=means)
 
 
-def publish_pair(tally: PairTally, prevalence: PublishedEstimate) -> PublishedPair:
+def derive_pair(tally: PairTally, prevalence: EstimateRange) -> PairResults:
     """Return both arms and their difference, as measured, or as ranges where that is not published."""
     verdicts = find_verdicts(tally)
     dropped, measured = dict(tally.dropped_sets.cells), tally.evidence.value
     if measured is not None:
-        return PublishedPair(
+        return PairResults(
             patients=find_sizes(tally),
             verdicts=verdicts,
             train=_exact(measured.train),
             nontrain=None if measured.nontrain is None else _exact(measured.nontrain),
             delta=None if measured.delta is None else _exact(measured.delta),
             dropped_sets=dropped,
-            detectable_delta=PublishedEstimate(reason=_NOBODY_OUTSIDE if measured.nontrain is None else _NONE_JUDGED)
+            detectable_delta=EstimateRange(reason=_NOBODY_OUTSIDE if measured.nontrain is None else _NONE_JUDGED)
             if measured.detectable_delta is None
             else exact_estimate(Estimate(value=measured.detectable_delta)),
             evidence=measured,
@@ -107,7 +107,7 @@ def publish_pair(tally: PairTally, prevalence: PublishedEstimate) -> PublishedPa
     train, nontrain = arms["train"], arms.get("nontrain") if tally.has_nontrain else None
     left_out = [reason for reason, count in dropped.items() if count.high]
     published = {arm: _publish_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
-    return PublishedPair(
+    return PairResults(
         patients=sizes,
         verdicts=verdicts,
         train=published["train"],
@@ -118,7 +118,7 @@ def publish_pair(tally: PairTally, prevalence: PublishedEstimate) -> PublishedPa
     )
 
 
-def _exact(measured: Mapping[str, Estimate] | MeasuredArm | MeasuredDelta) -> dict[str, PublishedEstimate]:
+def _exact(measured: Mapping[str, Estimate] | MeasuredArm | MeasuredDelta) -> dict[str, EstimateRange]:
     of = measured if isinstance(measured, Mapping) else {str(m): getattr(measured, m) for m in DISCLOSURE_METRICS}
     return {metric: exact_estimate(estimate) for metric, estimate in of.items()}
 
@@ -139,16 +139,16 @@ def find_sizes(tally: PairTally) -> CountRange:
     return size_of_rows(row for rows in find_verdicts(tally).values() for row in rows.values())
 
 
-def publish_means(pairs: Sequence[PublishedPair]) -> PublishedMeans:
+def derive_means(pairs: Sequence[PairResults]) -> MeanResults:
     """Return the means of the ranges over the diagnoses that have them."""
-    return PublishedMeans(
+    return MeanResults(
         train=_average([pair.train for pair in pairs]),
         nontrain=_average([pair.nontrain or {} for pair in pairs]),
         delta=_average([pair.delta or {} for pair in pairs]),
     )
 
 
-def measure_arm(tables: Sequence[ArmTables], prevalence: PublishedEstimate) -> ArmCorners:
+def measure_arm(tables: Sequence[ArmTables], prevalence: EstimateRange) -> ArmCorners:
     """Return every metric of an arm at every corner."""
     if not tables:
         nothing = np.zeros((1, 5))
@@ -189,27 +189,25 @@ def take(error: AurocError, rows: NDArray[np.int64]) -> AurocError:
     return AurocError(error.variance[rows], error.degrees_of_freedom[rows], error.smoothed[rows])
 
 
-def _publish_arm(
-    arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]
-) -> dict[str, PublishedEstimate]:
+def _publish_arm(arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[str]) -> dict[str, EstimateRange]:
     published = {}
     for metric in DISCLOSURE_METRICS:
         low, high = (values[metric] for values in arm.metrics)
         defined = np.isfinite(low)
         if not defined.any():
-            published[str(metric)] = PublishedEstimate(reason=_explain(metric, arm, prevalence, left_out))
+            published[str(metric)] = EstimateRange(reason=_explain(metric, arm, prevalence, left_out))
             continue
         ends = _interval_of_arm(metric, arm, defined, prevalence)
         published[str(metric)] = ranged(float(np.nanmin(low)), float(np.nanmax(high)), ends)
     return published
 
 
-def _explain(metric: Metric, arm: ArmCorners, prevalence: PublishedEstimate, left_out: Sequence[str]) -> str:
+def _explain(metric: Metric, arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[str]) -> str:
     return explain_missing(metric, arm.present[0], arm.absent[0], prevalence=prevalence.high, left_out=left_out)
 
 
 def _interval_of_arm(
-    metric: Metric, arm: ArmCorners, defined: NDArray[np.bool_], prevalence: PublishedEstimate
+    metric: Metric, arm: ArmCorners, defined: NDArray[np.bool_], prevalence: EstimateRange
 ) -> tuple[float, float]:
     """Return the widest ends of the metric's interval over the corners."""
     if metric in _LEVELS:
@@ -257,7 +255,7 @@ def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
     return low, high
 
 
-def _ppv_intervals(arm: ArmCorners, prevalence: PublishedEstimate) -> list[tuple[float, float]]:
+def _ppv_intervals(arm: ArmCorners, prevalence: EstimateRange) -> list[tuple[float, float]]:
     """Return the interval of PPV at prevalence at every corner, at both ends of the prevalence."""
     defined = np.isfinite(arm.metrics[0]["ppv_at_prevalence"])
     columns = [
@@ -272,8 +270,8 @@ def _ppv_intervals(arm: ArmCorners, prevalence: PublishedEstimate) -> list[tuple
 
 
 def _publish_delta(
-    train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, PublishedEstimate]]
-) -> dict[str, PublishedEstimate]:
+    train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, EstimateRange]]
+) -> dict[str, EstimateRange]:
     deltas = {}
     for metric in DISCLOSURE_METRICS:
         first, second = (published[arm][metric] for arm in ARMS)
@@ -282,7 +280,7 @@ def _publish_delta(
         )
         if missing is not None:
             where = "in the training data" if missing[0] == "train" else "outside the training data"
-            deltas[str(metric)] = PublishedEstimate(reason=f"for patients {where}: {missing[1]}")
+            deltas[str(metric)] = EstimateRange(reason=f"for patients {where}: {missing[1]}")
         elif metric in _LEVELS:
             deltas[str(metric)] = _area_delta(train, nontrain, metric)
         else:
@@ -290,7 +288,7 @@ def _publish_delta(
     return deltas
 
 
-def _area_delta(train: ArmCorners, nontrain: ArmCorners, metric: Metric) -> PublishedEstimate:
+def _area_delta(train: ArmCorners, nontrain: ArmCorners, metric: Metric) -> EstimateRange:
     (first, first_error), (second, second_error) = (area_errors(arm, metric) for arm in (train, nontrain))
     rows = pairs_of_areas(train, nontrain, (first, first_error), (second, second_error))
     rows = rows[np.isfinite(first[rows[:, 0]]) & np.isfinite(second[rows[:, 1]])]
@@ -311,8 +309,8 @@ def pairs_of_areas(
 
 
 def _share_delta(
-    train: ArmCorners, nontrain: ArmCorners, metric: Metric, arms: tuple[PublishedEstimate, PublishedEstimate]
-) -> PublishedEstimate:
+    train: ArmCorners, nontrain: ArmCorners, metric: Metric, arms: tuple[EstimateRange, EstimateRange]
+) -> EstimateRange:
     """Return the range of a difference of shares; its interval is Newcombe's at the ends of both arms' ranges."""
     first, second = (_at_ends(arm, metric, estimate) for arm, estimate in zip((train, nontrain), arms, strict=True))
     intervals = [newcombe_difference(one, other) for one in first for other in second]
@@ -324,7 +322,7 @@ def _share_delta(
     )
 
 
-def _at_ends(arm: ArmCorners, metric: Metric, published: PublishedEstimate) -> list[Estimate]:
+def _at_ends(arm: ArmCorners, metric: Metric, published: EstimateRange) -> list[Estimate]:
     """Return an arm's share with its interval where it, or an end of the interval, is least or largest."""
     if metric == "ppv_at_prevalence":
         return [
@@ -350,13 +348,13 @@ def _publish_detectable(
     nontrain: ArmCorners | None,
     verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]],
     sizes: CountRange,
-) -> PublishedEstimate:
+) -> EstimateRange:
     if nontrain is None:
-        return PublishedEstimate(reason=_NOBODY_OUTSIDE)
+        return EstimateRange(reason=_NOBODY_OUTSIDE)
     arms = {"train": train, "nontrain": nontrain}
     areas = [area_errors(arm, "auroc_all") for arm in arms.values()]
     if not all(np.isfinite(area).any() for area, _ in areas):
-        return PublishedEstimate(reason=_NONE_JUDGED)
+        return EstimateRange(reason=_NONE_JUDGED)
     # Variances are least at a corner, and largest within.
     least = [_least_by_size(arm, error) for arm, (_, error) in zip(arms.values(), areas, strict=True)]
     largest = []
@@ -376,15 +374,15 @@ def _least_by_size(arm: ArmCorners, error: AurocError) -> AurocError:
     return take(error, np.array(rows))
 
 
-def _average(estimates: Sequence[Mapping[str, PublishedEstimate]]) -> dict[str, PublishedEstimate]:
+def _average(estimates: Sequence[Mapping[str, EstimateRange]]) -> dict[str, EstimateRange]:
     """Return the mean of the ranges; the interval is the mean of the intervals' ends, which is conservative."""
-    missing = PublishedEstimate(reason="no diagnosis has this figure")
+    missing = EstimateRange(reason="no diagnosis has this figure")
     return {
         str(metric): average([row[metric] for row in estimates if metric in row]) or missing
         for metric in DISCLOSURE_METRICS
     }
 
 
-def publish_prevalence(present: CountRange, absent: CountRange) -> PublishedEstimate:
+def derive_prevalence(present: CountRange, absent: CountRange) -> EstimateRange:
     """Return the share of the candidates who have the diagnosis."""
     return share_range(present, absent, by_wilson=True)

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 from clinaudit.audit.results.ranges.counts import add, ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
-    PublishedIdentifierBin,
-    PublishedIdentifierFigures,
-    PublishedIdentifiers,
-    PublishedRecall,
+    DetectorRecall,
+    IdentifierResults,
+    IdentifiersResults,
+    RateBin,
 )
-from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
+from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Rate
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
@@ -34,17 +34,17 @@ class _Recall(NamedTuple):
     confidence_high: float
 
 
-def publish_identifiers(tally: IdentifiersTally) -> PublishedIdentifiers:
+def derive_identifiers(tally: IdentifiersTally) -> IdentifiersResults:
     """Return everything published of a run's identifiers."""
     rows = {row.identifier: row for row in tally.recall.value if row.found}
     categories = tally.categories.value or {}
     # Of what was not planted, no more is taken to be there than was found.
     recall = _find_recall(list(rows.values()), most=1.0 if set(categories) - set(rows) else None)
 
-    def of_arms(arms: Mapping[Arm, IdentifierTally], recall: _Recall | None) -> dict[Arm, PublishedIdentifierFigures]:
-        return {arm: publish_figures(figures, recall) for arm, figures in arms.items()}
+    def of_arms(arms: Mapping[Arm, IdentifierTally], recall: _Recall | None) -> dict[Arm, IdentifierResults]:
+        return {arm: derive_figures(figures, recall) for arm, figures in arms.items()}
 
-    return PublishedIdentifiers(
+    return IdentifiersResults(
         tiers={tier: of_arms(arms, recall) for tier, arms in tally.tiers.items()},
         categories={
             name: of_arms(arms, _find_recall([rows[name]] if name in rows else [])) for name, arms in categories.items()
@@ -54,21 +54,21 @@ def publish_identifiers(tally: IdentifiersTally) -> PublishedIdentifiers:
     )
 
 
-def publish_figures(tally: IdentifierTally, recall: _Recall | None) -> PublishedIdentifierFigures:
+def derive_figures(tally: IdentifierTally, recall: _Recall | None) -> IdentifierResults:
     """Return the figures of one tier, or of one of HIPAA's identifiers, and arm."""
     patients, evidence, verified = tally.patients.range, tally.evidence.value, tally.verified_rate
 
-    def share(count: CountRange) -> PublishedEstimate:
+    def share(count: CountRange) -> EstimateRange:
         return share_of(within(count, patients), patients)
 
-    def per_1000(rate: Rate | None, measured: Estimate | None) -> PublishedEstimate | None:
+    def per_1000(rate: Rate | None, measured: Estimate | None) -> EstimateRange | None:
         if rate is None:
             return None
         return _range_of_rate(rate, patients) if measured is None else exact_estimate(measured)
 
     sampled, chance = (None if of.value is None else of.value.range for of in (tally.sampled, tally.chance))
     found = _range_of_rate(verified, patients) if evidence is None else exact_estimate(evidence.verified_per_1000)
-    return PublishedIdentifierFigures(
+    return IdentifierResults(
         patients=patients,
         own_patients=tally.own.range,
         own=share(tally.own.range),
@@ -87,14 +87,14 @@ def publish_figures(tally: IdentifierTally, recall: _Recall | None) -> Published
         if evidence is None
         else exact_estimate(evidence.corrected_per_1000),
         by_patient=[
-            PublishedIdentifierBin(low=edge.low, high=None if math.isinf(edge.high) else edge.high, patients=count)
+            RateBin(low=edge.low, high=None if math.isinf(edge.high) else edge.high, patients=count)
             for edge, count in zip(verified.edges, verified.bins, strict=True)
         ],
         evidence=evidence,
     )
 
 
-def _range_of_rate(rate: Rate, patients: CountRange) -> PublishedEstimate:
+def _range_of_rate(rate: Rate, patients: CountRange) -> EstimateRange:
     """Return values per 1,000 queries over all tables within the bins; there is no upper end without one.
 
     A mean is the sum, over the edges of the bins, of the share of patients who lie above times the step to the next
@@ -102,7 +102,7 @@ def _range_of_rate(rate: Rate, patients: CountRange) -> PublishedEstimate:
     shares do not all err the same way. The last step reaches up to one value a query, as somebody unseen may have.
     """
     if not patients.high:
-        return PublishedEstimate(reason=_NOBODY)
+        return EstimateRange(reason=_NOBODY)
     counts = [within(_count_from(place, rate), patients) for place in range(len(rate.bins) + 1)]
     above = [share_of(count, patients) for count in counts]
     confidence_low, confidence_high = binned_mean_bounds(
@@ -133,7 +133,7 @@ def _count_from(place: int, rate: Rate) -> CountRange:
     )
 
 
-def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) -> _Recall | None:
+def _find_recall(rows: Sequence[DetectorRecall], *, most: float | None = None) -> _Recall | None:
     """Return the ends of recall, `most` among them; None where it is not known."""
     if not rows:
         return None
@@ -147,7 +147,7 @@ def _find_recall(rows: Sequence[PublishedRecall], *, most: float | None = None) 
     )
 
 
-def _correct(rate: PublishedEstimate, recall: _Recall) -> PublishedEstimate:
+def _correct(rate: EstimateRange, recall: _Recall) -> EstimateRange:
     """Return a rate as it was if all identifiers were found, whichever of them were missed."""
     if rate.low is None:
         return rate
@@ -157,6 +157,6 @@ def _correct(rate: PublishedEstimate, recall: _Recall) -> PublishedEstimate:
     return ranged(low, rate.high / recall.low, (confidence_low, rate.confidence_high / recall.confidence_low))
 
 
-def _at_least(low: float, confidence_low: float) -> PublishedEstimate:
+def _at_least(low: float, confidence_low: float) -> EstimateRange:
     floored = ranged(low, low + 1, (confidence_low, confidence_low + 1))
     return floored.model_copy(update={"high": None, "confidence_high": None})

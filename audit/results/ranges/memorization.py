@@ -8,24 +8,24 @@ from typing import Any, Final
 
 from clinaudit.audit.results.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
+from clinaudit.reports.schema.groups import GroupResults
 from clinaudit.reports.schema.groups import Partition as GroupedBy
-from clinaudit.reports.schema.groups import PublishedGroup
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     SECTIONS_DRAWN,
     CopiedPieces,
     FractionBin,
     FractionOfText,
-    PublishedGuard,
-    PublishedMemorization,
-    PublishedNearVerbatim,
-    PublishedOtherPatients,
+    GuardResults,
+    MemorizationResults,
+    NearVerbatimResults,
+    OtherPatientsResults,
     SectionComposition,
     SectionKind,
     ShareAbove,
     SharedPieces,
 )
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tally.leaves import Fraction, Groups, SharesOfText
 from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, OtherPatientsTally
 
@@ -57,14 +57,14 @@ def find_asked(tally: MemorizationTally) -> CountRange:
     return find_patients(tally) if tally.refusals is None else tally.refusals.asked.range
 
 
-def publish_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> PublishedMemorization:
+def derive_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> MemorizationResults:
     """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(tally)
     near, refusals, short = tally.near_verbatim, tally.refusals, within(tally.short.range, patients)
-    by_field: dict[str, Any] = {name: publish_fraction(of, patients) for name, of in tally.fractions.items()}
+    by_field: dict[str, Any] = {name: derive_fraction(of, patients) for name, of in tally.fractions.items()}
     by_field |= {name: figure.value for name, figure in tally.text.items()}
     sections = _sections(tally.sections)
-    return PublishedMemorization(
+    return MemorizationResults(
         **by_field,
         patients=patients,
         hit_patients=tally.hits["any"],
@@ -87,16 +87,16 @@ def publish_memorization(tally: MemorizationTally, *, rounding: float = HALF_PER
         copy_forward=[CopiedPieces(notes=notes, share=share) for notes, share in tally.copy_forward.shares.items()],
         near_verbatim=None
         if near is None
-        else PublishedNearVerbatim(
+        else NearVerbatimResults(
             window=near.window.value,
             edit_budget=near.edit_budget.value,
-            fraction=publish_fraction(near.fraction, patients),
-            extra_fraction=publish_fraction(near.extra_fraction, patients),
+            fraction=derive_fraction(near.fraction, patients),
+            extra_fraction=derive_fraction(near.extra_fraction, patients),
             longest_region=near.longest_region.value,
             evidence=near.evidence.value,
         ),
-        guard=None if tally.guard is None else publish_guard(tally.guard, patients),
-        other_patients=None if tally.other_patients is None else publish_other_patients(tally.other_patients, patients),
+        guard=None if tally.guard is None else derive_guard(tally.guard, patients),
+        other_patients=None if tally.other_patients is None else derive_other_patients(tally.other_patients, patients),
         refused_patients=None if refusals is None else refusals.refused.range,
         refused_share=None if refusals is None else share_of(refusals.refused.range, refusals.asked.range),
         refusals_evidence=None if refusals is None else refusals.evidence.value,
@@ -117,14 +117,14 @@ def _kind(name: str) -> SectionKind:
     return next(kind for kind in SECTION_KINDS if kind == name)
 
 
-def publish_other_patients(tally: OtherPatientsTally, patients: CountRange) -> PublishedOtherPatients:
+def derive_other_patients(tally: OtherPatientsTally, patients: CountRange) -> OtherPatientsResults:
     """Return how much of the text is other patients'; `patients` is the size of the arm."""
     sampled, chance = (
-        None if of.value is None else publish_fraction(of.value, patients)
+        None if of.value is None else derive_fraction(of.value, patients)
         for of in (tally.sampled_fraction, tally.chance)
     )
-    return PublishedOtherPatients(
-        fraction=publish_fraction(tally.fraction, patients),
+    return OtherPatientsResults(
+        fraction=derive_fraction(tally.fraction, patients),
         sampled_fraction=sampled,
         chance=chance,
         patients=tally.patients["any"],
@@ -134,7 +134,7 @@ def publish_other_patients(tally: OtherPatientsTally, patients: CountRange) -> P
     )
 
 
-def templated_range(shares: Mapping[SectionKind, float | None], *, rounding: float) -> PublishedEstimate | None:
+def templated_range(shares: Mapping[SectionKind, float | None], *, rounding: float) -> EstimateRange | None:
     """Return the templated share of one section from its four shares, each rounded by `rounding` at most.
 
     None unless all four are shown.
@@ -143,7 +143,7 @@ def templated_range(shares: Mapping[SectionKind, float | None], *, rounding: flo
     if len(known) < len(SECTION_KINDS):
         return None
     if not any(known.values()):
-        return PublishedEstimate(reason="there was nothing to count")
+        return EstimateRange(reason="there was nothing to count")
     (least, most), (rest_least, rest_most) = (
         [
             sum(max(0.0, share + sign * rounding) for kind, share in known.items() if kind.startswith(content))
@@ -165,10 +165,10 @@ def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *,
     return round(share, 2) if rounding else share
 
 
-def publish_guard(tally: GuardTally, patients: CountRange) -> PublishedGuard:
+def derive_guard(tally: GuardTally, patients: CountRange) -> GuardResults:
     """Return what the repetition guard cut; `patients` is the size of the arm."""
     ended = add([tally.ended["spared"], tally.ended["cut"]])
-    return PublishedGuard(
+    return GuardResults(
         repeating_patients=tally.repeating["any"],
         repeating_share=share_range(tally.repeating["any"], tally.repeating["none"], total=patients),
         ended_patients=within(ended, patients),
@@ -179,7 +179,7 @@ def publish_guard(tally: GuardTally, patients: CountRange) -> PublishedGuard:
     )
 
 
-def publish_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
+def derive_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
     """Return a fraction's mean, and how the patients are spread over it; `patients` is the size of the arm."""
     above = []
     for threshold in THRESHOLDS:
@@ -196,7 +196,7 @@ def publish_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
             )
         )
     return FractionOfText(
-        mean=mean_range(*tally.mean, patients) if patients.high else PublishedEstimate(reason=_NOBODY),
+        mean=mean_range(*tally.mean, patients) if patients.high else EstimateRange(reason=_NOBODY),
         bins=[
             FractionBin(low=edge.low, high=edge.high, patients=count)
             for edge, count in zip(tally.edges, tally.bins, strict=True)
@@ -205,10 +205,10 @@ def publish_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
     )
 
 
-def publish_groups(groups: Mapping[GroupedBy, Groups]) -> list[PublishedGroup]:
+def derive_groups(groups: Mapping[GroupedBy, Groups]) -> list[GroupResults]:
     """Return the groups of one tier and arm."""
     return [
-        PublishedGroup(
+        GroupResults(
             partition=partition,
             group=group,
             patients=add([affected, others]),

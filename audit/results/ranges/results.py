@@ -6,38 +6,38 @@ Its only argument is a tally, so that what is published of a coarse one tells no
 from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
-from clinaudit.audit.results.ranges.corpus import publish_follow_up, publish_population, share_of_all
+from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
 from clinaudit.audit.results.ranges.counts import add, average, common_total, share_range
 from clinaudit.audit.results.ranges.disclosure import (
+    derive_disclosure,
+    derive_prevalence,
     find_sizes,
-    publish_disclosure,
-    publish_prevalence,
 )
-from clinaudit.audit.results.ranges.identifiers import publish_identifiers
-from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, find_asked, publish_groups, publish_memorization
+from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
 from clinaudit.priors.fragments import FEWER_THAN
-from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
-from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, PublishedCorpus, PublishedIdentifiability
-from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.groups import PublishedSubgroups
+from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
+from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, CorpusResults, IdentifiabilityResults
+from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.groups import SubgroupResults
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
-    PublishedAnswers,
-    PublishedConfusionRow,
-    PublishedJudgeQuality,
-    PublishedSecondJudge,
+    AnswersResults,
+    ConfusionResults,
+    JudgeResults,
+    SecondJudgeResults,
     VerdictClass,
 )
-from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.memorization import MemorizationResults
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import (
-    PublishedDrift,
-    PublishedPrompts,
-    PublishedRendering,
-    PublishedResults,
-    PublishedStage,
+    DriftResults,
+    PromptResults,
+    RenderingResults,
+    RunResults,
+    StageResults,
     view_rendering,
 )
 from clinaudit.reports.tally.classes import exactly
@@ -60,32 +60,32 @@ from clinaudit.reports.tally.tally import (
 _OF_SET = 4
 
 
-def publish(tally: Tally) -> PublishedResults:
+def derive(tally: Tally) -> RunResults:
     """Return everything that follows from a tally: exact figures of an exact one, what is published of a coarse one."""
     prevalence = {
-        diagnosis: publish_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
+        diagnosis: derive_prevalence(cohort.candidates["present"], cohort.candidates["absent"])
         for diagnosis, cohort in tally.cohorts.items()
     }
-    disclosure = publish_disclosure(tally.disclosure, prevalence)
+    disclosure = derive_disclosure(tally.disclosure, prevalence)
     # Shares of text are whole percents.
     rounding = 0.0 if tally.is_exact else HALF_PERCENT
-    results = PublishedResults(
+    results = RunResults(
         completeness={name: _stage(name, stage, tally) for name, stage in tally.completeness.items()},
         corpus=None if tally.corpus is None else _corpus(tally.corpus, is_exact=tally.is_exact),
         memorization=_memorization(tally.memorization, rounding=rounding),
         disclosure=disclosure,
-        identifiers=None if tally.identifiers is None else publish_identifiers(tally.identifiers),
+        identifiers=None if tally.identifiers is None else derive_identifiers(tally.identifiers),
         renderings={
-            name: PublishedRendering(
+            name: RenderingResults(
                 memorization=_memorization(rendered.memorization, rounding=rounding),
-                disclosure=publish_disclosure(rendered.disclosure, prevalence),
-                identifiers=None if rendered.identifiers is None else publish_identifiers(rendered.identifiers),
+                disclosure=derive_disclosure(rendered.disclosure, prevalence),
+                identifiers=None if rendered.identifiers is None else derive_identifiers(rendered.identifiers),
             )
             for name, rendered in tally.renderings.items()
         },
         prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
         cohorts={
-            diagnosis: PublishedCohort(
+            diagnosis: CohortResults(
                 status=cohort.status,
                 reason=cohort.reason,
                 matcher=cohort.matcher,
@@ -101,10 +101,10 @@ def publish(tally: Tally) -> PublishedResults:
             for diagnosis, cohort in tally.cohorts.items()
         },
         subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups),
-        judge_quality=None if tally.judge is None else publish_judge(tally.judge),
+        judge_quality=None if tally.judge is None else derive_judge(tally.judge),
         drift=None
         if tally.drift is None
-        else PublishedDrift(
+        else DriftResults(
             differing=tally.drift.differing, tokens=tally.drift.tokens.value, evidence=tally.drift.evidence.value
         ),
         warnings=list(tally.warnings),
@@ -116,36 +116,36 @@ def publish(tally: Tally) -> PublishedResults:
     return results.model_copy(update={"decision": read_again(tally.decision.value, results)})
 
 
-def _corpus(tally: CorpusTally, *, is_exact: bool) -> PublishedCorpus:
+def _corpus(tally: CorpusTally, *, is_exact: bool) -> CorpusResults:
     both = tally.targets_in_both_splits
-    return PublishedCorpus(
+    return CorpusResults(
         counterfactual=tally.counterfactual,
         labels=tally.labels,
-        splits={name: publish_population(split, is_exact=is_exact) for name, split in tally.splits.items()},
-        cohorts={name: publish_population(cohort, is_exact=is_exact) for name, cohort in tally.cohorts.items()},
+        splits={name: derive_population(split, is_exact=is_exact) for name, split in tally.splits.items()},
+        cohorts={name: derive_population(cohort, is_exact=is_exact) for name, cohort in tally.cohorts.items()},
         identifiability={arm: _identifiability(of) for arm, of in tally.identifiability.items()},
-        follow_up={name: publish_follow_up(split) for name, split in tally.follow_up.items()},
+        follow_up={name: derive_follow_up(split) for name, split in tally.follow_up.items()},
         targets_in_both_splits=None if both is None else both.range,
         warnings=list(tally.warnings),
     )
 
 
-def _balance(row: BalanceTally) -> PublishedBalance:
+def _balance(row: BalanceTally) -> BalanceResults:
     smd, before = (None if of.value is None else of.value.value for of in (row.smd, row.smd_before))
-    return PublishedBalance(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
+    return BalanceResults(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
 
 
 def _memorization(
     tally: Mapping[str, Mapping[Arm, MemorizationTally]], *, rounding: float
-) -> dict[str, dict[Arm, PublishedMemorization]]:
+) -> dict[str, dict[Arm, MemorizationResults]]:
     return {
-        tier: {arm: publish_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
+        tier: {arm: derive_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
         for tier, arms in tally.items()
     }
 
 
-def _identifiability(tally: IdentifiabilityTally) -> PublishedIdentifiability:
-    return PublishedIdentifiability(
+def _identifiability(tally: IdentifiabilityTally) -> IdentifiabilityResults:
+    return IdentifiabilityResults(
         tagged={style: halves["tagged"] for style, halves in tally.tagged.items()},
         tagged_share={style: share_of_all(halves["tagged"], halves["rest"]) for style, halves in tally.tagged.items()},
         uniqueness={tier: dict(bins.cells) for tier, bins in tally.uniqueness.items()},
@@ -163,9 +163,9 @@ def _identifiability(tally: IdentifiabilityTally) -> PublishedIdentifiability:
     )
 
 
-def _prompts(tally: PromptTally) -> PublishedPrompts:
+def _prompts(tally: PromptTally) -> PromptResults:
     unbroken, broken = tally.fit["unbroken"], tally.fit["broken"]
-    return PublishedPrompts(
+    return PromptResults(
         unbroken=unbroken,
         broken=broken,
         unbroken_share=share_range(unbroken, broken),
@@ -176,7 +176,7 @@ def _prompts(tally: PromptTally) -> PublishedPrompts:
     )
 
 
-def read_again(decision: PublishedDecision, results: PublishedResults) -> PublishedDecision:
+def read_again(decision: GateDecision, results: RunResults) -> GateDecision:
     """Return a verdict with what each rule reads of these results: of the exact ones, the exact figures."""
     rules = []
     for rule in decision.rules:
@@ -186,9 +186,9 @@ def read_again(decision: PublishedDecision, results: PublishedResults) -> Publis
     return decision.model_copy(update={"rules": rules})
 
 
-def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm, PublishedEstimate]:
+def average_over_tiers(pairs: Sequence[PairResults], metric: str) -> dict[Arm, EstimateRange]:
     """Return the mean of a metric's ranges over the tiers that have it, by arm (the paper's Table 1)."""
-    by_arm: dict[Arm, list[Mapping[str, PublishedEstimate]]] = {
+    by_arm: dict[Arm, list[Mapping[str, EstimateRange]]] = {
         "train": [pair.train for pair in pairs],
         "nontrain": [pair.nontrain for pair in pairs if pair.nontrain is not None],
     }
@@ -201,9 +201,9 @@ def average_over_tiers(pairs: Sequence[PublishedPair], metric: str) -> dict[Arm,
     }
 
 
-def _stage(name: str, stage: StageTally, tally: Tally) -> PublishedStage:
+def _stage(name: str, stage: StageTally, tally: Tally) -> StageResults:
     planned, excluded = stage.planned.value, stage.excluded.value
-    return PublishedStage(
+    return StageResults(
         planned=_planned(name, stage, tally) if planned is None else exactly(planned.value),
         missing=stage.missing.range,
         failed=stage.failed.range,
@@ -240,26 +240,26 @@ def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> Count
     if totals:
         return common_total(totals)
     if tally.corpus is not None and diagnosis in tally.corpus.cohorts:
-        patients = publish_population(tally.corpus.cohorts[diagnosis], is_exact=tally.is_exact).patients
+        patients = derive_population(tally.corpus.cohorts[diagnosis], is_exact=tally.is_exact).patients
         return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
     return NOBODY
 
 
-def _subgroups(tally: SubgroupTally) -> PublishedSubgroups:
-    return PublishedSubgroups(
+def _subgroups(tally: SubgroupTally) -> SubgroupResults:
+    return SubgroupResults(
         memorization={
-            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            tier: {arm: derive_groups(arms[arm]) for arm in ARMS if arm in arms}
             for tier, arms in tally.memorization.items()
         },
         disclosure={
-            tier: {arm: publish_groups(arms[arm]) for arm in ARMS if arm in arms}
+            tier: {arm: derive_groups(arms[arm]) for arm in ARMS if arm in arms}
             for tier, arms in (tally.disclosure.value or {}).items()
         },
         evidence=tally.evidence.value,
     )
 
 
-def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
+def derive_judge(tally: JudgeTally) -> JudgeResults:
     """Return how well the judge reads; shares are of the texts that it could rate, with Wilson's interval."""
     matrix = {truth: {verdict: count.range for verdict, count in row.items()} for truth, row in tally.matrix.items()}
     rest = [truth for truth in VERDICT_CLASSES if truth != "positive" and truth in matrix]
@@ -267,11 +267,11 @@ def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
     parted = add([cell for truth in matrix for cell in _others(matrix[truth], truth)])
     positives = matrix.get("positive")
     second = tally.second
-    return PublishedJudgeQuality(
+    return JudgeResults(
         judge=tally.judge,
         labels=tally.labels,
         texts=add([cell for row in matrix.values() for cell in row.values()]),
-        matrix=[PublishedConfusionRow(truth=truth, **row) for truth, row in matrix.items()],
+        matrix=[ConfusionResults(truth=truth, **row) for truth, row in matrix.items()],
         sensitivity=share_range(
             add([] if positives is None else [positives["positive"]]),
             add([] if positives is None else _others(positives, "positive")),
@@ -292,7 +292,7 @@ def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
         hiding_rate=tally.hiding_rate.value,
         second=None
         if second is None or tally.second_judge is None
-        else PublishedSecondJudge(
+        else SecondJudgeResults(
             second_judge=tally.second_judge,
             **second.cells,
             agreement=share_range(second["agreements"], second["disagreements"], by_wilson=True),
@@ -303,11 +303,11 @@ def publish_judge(tally: JudgeTally) -> PublishedJudgeQuality:
     )
 
 
-def _answers(tally: AnswersTally | None) -> PublishedAnswers | None:
+def _answers(tally: AnswersTally | None) -> AnswersResults | None:
     if tally is None:
         return None
     alpha = tally.alpha.value
-    return PublishedAnswers(
+    return AnswersResults(
         answers_each=tally.answers_each.value,
         alpha=None if alpha is None else alpha.value,
         **{name: count.range for name, count in tally.cells.items()},

@@ -17,7 +17,7 @@ from clinaudit.audit.measures.disclosure.metrics import NEGATIVE, NOT_MENTIONED,
 from clinaudit.audit.results.ranges.tests import RangeOfTest, compare_areas, upper_at_worst
 from clinaudit.audit.results.ranges.verdict_tables import cell_bounds, cells_of
 from clinaudit.audit.statistics.auroc import Counts
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair, VerdictCounts
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults, VerdictCounts
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.classes import STEP
 
@@ -96,7 +96,7 @@ def _needed(column: Values) -> int:
     return len(column) + 1 if len(firsts) < _ENOUGH else int(np.sort(firsts)[_ENOUGH - 1]) + 1
 
 
-def draw_tables(pair: PublishedPair, ends: RangeOfTest) -> DrawnTables:
+def draw_tables(pair: PairResults, ends: RangeOfTest) -> DrawnTables:
     """Draw tables within the classes of a comparison that has both arms; the same for the same classes."""
     rng = np.random.default_rng(_SEED)
     sizes = rng.integers(pair.patients.low, pair.patients.high + 1, _TABLES)

@@ -16,12 +16,12 @@ from clinaudit.audit.results.ranges.verdict_tables import arm_tables
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import holm
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedResults, view_rendering
+from clinaudit.reports.schema.results import RunResults, view_rendering
 
-_UNKNOWN = PublishedEstimate()
+_UNKNOWN = EstimateRange()
 #: Counts by arm, and by whether they are of patients with the diagnosis.
 Tables = Sequence[Sequence[Counts]]
 
@@ -61,7 +61,7 @@ def _agreed(low: float, high: float, limit: float) -> bool | None:
     return None if low <= limit < high else high <= limit
 
 
-def find_test_ranges(published: PublishedResults) -> dict[Comparison, RangeOfTest]:
+def find_test_ranges(published: RunResults) -> dict[Comparison, RangeOfTest]:
     """Return the range of the test of every comparison; one without both arms has none."""
     found: dict[Comparison, RangeOfTest] = {}
     for rendering in (None, *published.renderings):
@@ -73,7 +73,7 @@ def find_test_ranges(published: PublishedResults) -> dict[Comparison, RangeOfTes
     return found
 
 
-def _test_range(pair: PublishedPair) -> RangeOfTest | None:
+def _test_range(pair: PairResults) -> RangeOfTest | None:
     if pair.nontrain is None or pair.delta is None or pair.delta["auroc_all"].low is None:
         return None
     train, nontrain = (measure_arm(arm_tables(pair.verdicts[arm], pair.patients), _UNKNOWN) for arm in ARMS)

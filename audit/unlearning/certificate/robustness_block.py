@@ -28,7 +28,7 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessRow,
     RobustnessStatus,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import TrialName
 
 #: What a trial is weighed by: an answer that repeats the question leaks nothing.
@@ -106,16 +106,16 @@ def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class _WeighedTrial:
-    value: PublishedEstimate
-    floor: PublishedEstimate
-    difference: PublishedEstimate
+    value: EstimateRange
+    floor: EstimateRange
+    difference: EstimateRange
 
 
-def _shown(figure: Figure | None, *reasons: str | None) -> PublishedEstimate:
+def _shown(figure: Figure | None, *reasons: str | None) -> EstimateRange:
     """Return a figure; where there is none, the first reason that is known."""
     if figure is not None:
         return figure.published()
-    return PublishedEstimate(reason=next((reason for reason in reasons if reason), NOT_TRIED))
+    return EstimateRange(reason=next((reason for reason in reasons if reason), NOT_TRIED))
 
 
 def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _WeighedTrial]:
@@ -208,7 +208,7 @@ def _worst(block: RobustnessDocument, group: str, metric: str) -> dict[str, floa
 
 def _relearned(block: RobustnessDocument) -> list[RobustnessRow]:
     """Return what a few steps of training bring back: shown, since nobody trains a model that is only asked."""
-    nothing, tried = PublishedEstimate(reason=NO_FLOOR), block.trials()
+    nothing, tried = EstimateRange(reason=NO_FLOOR), block.trials()
     return [
         RobustnessRow(
             test=words,

@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.document import (
 )
 from clinaudit.audit.unlearning.metrics.means import CATEGORY_SIDES, SUMMARY_ROLES
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import (
     AnswerFigures,
     BenchCounts,
@@ -166,7 +166,7 @@ def _trial(held: TriedFigures) -> TrialFigures:
     )
 
 
-def _published(figures: Figures) -> dict[str, PublishedEstimate]:
+def _published(figures: Figures) -> dict[str, EstimateRange]:
     return {_PLAIN.get(name, name): figure.published() for name, figure in figures.items()}
 
 

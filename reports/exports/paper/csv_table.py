@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -35,12 +35,12 @@ def csv_text(table: CsvTable) -> str:
     return text.getvalue()
 
 
-def estimate_cells(name: str, estimate: PublishedEstimate | None, *, interval: bool = False) -> dict[str, Value]:
+def estimate_cells(name: str, estimate: EstimateRange | None, *, interval: bool = False) -> dict[str, Value]:
     """Return the cells of an estimate: the number (none where a range is all that is published) and its range.
 
     With `interval` the ends of its 95% interval besides.
     """
-    found = estimate or PublishedEstimate()
+    found = estimate or EstimateRange()
     cells: dict[str, Value] = {name: found.value, f"{name}_low": found.low, f"{name}_high": found.high}
     if interval:
         cells |= {f"{name}_ci_low": found.confidence_low, f"{name}_ci_high": found.confidence_high}

@@ -7,22 +7,22 @@ from collections.abc import Iterator, Mapping
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, estimate_cells
-from clinaudit.reports.schema.disclosure import PublishedPair
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.table1_marks import BOLD, is_bold
 
 PREVALENCE, MENTION_RATE = "training prevalence", "average mention rate over tiers"
 _MEAN = "mean"
 
 
-def table1(results: PublishedResults) -> CsvTable:
+def table1(results: RunResults) -> CsvTable:
     """Return AUROC and PPV among mentions, both arms, below the prevalence and the average mention rate."""
     return CsvTable("table1_disclosure", list(_table1_rows(results)))
 
 
-def _table1_rows(results: PublishedResults) -> Iterator[Row]:
+def _table1_rows(results: RunResults) -> Iterator[Row]:
     for arm in ARMS:
         for diagnosis, cohort in results.cohorts.items():
             if arm == "train":
@@ -41,7 +41,7 @@ def _table1_rows(results: PublishedResults) -> Iterator[Row]:
                     yield _row(arm, tier, _MEAN, metrics=means)
 
 
-def metrics_of(pair: PublishedPair | None, arm: Arm) -> Mapping[str, PublishedEstimate] | None:
+def metrics_of(pair: PairResults | None, arm: Arm) -> Mapping[str, EstimateRange] | None:
     """Return the metrics of an arm, or None where it was not measured."""
     if pair is None:
         return None
@@ -53,8 +53,8 @@ def _row(
     row: str,
     diagnosis: str,
     *,
-    rate: PublishedEstimate | None = None,
-    metrics: Mapping[str, PublishedEstimate] | None = None,
+    rate: EstimateRange | None = None,
+    metrics: Mapping[str, EstimateRange] | None = None,
 ) -> Row:
     cells: dict[str, Value] = {"arm": arm, "row": row, "diagnosis": diagnosis}
     found = metrics or {}
@@ -66,7 +66,7 @@ def _row(
     return cells
 
 
-def table4(results: PublishedResults) -> CsvTable:
+def table4(results: RunResults) -> CsvTable:
     """Return the standardized mean difference of each covariate in each contrast, after matching and before."""
     rows: list[Row] = [
         {
@@ -83,7 +83,7 @@ def table4(results: PublishedResults) -> CsvTable:
     return CsvTable("table4_balance", rows)
 
 
-def figure3(results: PublishedResults) -> CsvTable:
+def figure3(results: RunResults) -> CsvTable:
     """Return train minus nontrain in AUROC (Figure 3) and PPV (Figure 11) by diagnosis and tier, and their means."""
     rows: list[Row] = []
     for tier in TIER_IDS:

@@ -17,13 +17,13 @@ from clinaudit.reports.exports.paper.csv_table import (
     filled,
 )
 from clinaudit.reports.exports.paper.disclosure import figure3, table1, table4
-from clinaudit.reports.schema.corpus import PublishedPopulation
+from clinaudit.reports.schema.corpus import PopulationResults
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
-from clinaudit.reports.schema.identifiers import PublishedIdentifierFigures, PublishedIdentifiers
-from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS, PublishedMemorization
+from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
+from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS, MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.identifiers import identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
 
@@ -48,7 +48,7 @@ def figure2(content: ReportContent) -> CsvTable:
     return CsvTable("figure2_figure8_memorization", rows)
 
 
-def figure4(results: PublishedResults) -> CsvTable:
+def figure4(results: RunResults) -> CsvTable:
     """Return the composition of memorized tokens by note section and kind, largest section first."""
     rows: list[Row] = []
     for tier, arm, summary in _summaries(results):
@@ -59,17 +59,17 @@ def figure4(results: PublishedResults) -> CsvTable:
     return CsvTable("figure4_sections", rows)
 
 
-def figure12(results: PublishedResults) -> CsvTable:
+def figure12(results: RunResults) -> CsvTable:
     """Return the K = 1 revealing pieces by how many of the patient's notes hold them."""
     return _shares(results, "figure12_copy_forward", bins="copy_forward", title="notes")
 
 
-def k_distribution(results: PublishedResults) -> CsvTable:
+def k_distribution(results: RunResults) -> CsvTable:
     """Return the pieces by K, in how many patients' notes they stand."""
     return _shares(results, "k_distribution", bins="k_distribution", title="k")
 
 
-def _shares(results: PublishedResults, name: str, *, bins: str, title: str) -> CsvTable:
+def _shares(results: RunResults, name: str, *, bins: str, title: str) -> CsvTable:
     rows: list[Row] = [
         _place(tier, arm) | {title: getattr(row, title), "share": row.share}
         for tier, arm, summary in _summaries(results)
@@ -106,7 +106,7 @@ def _place(tier: str, arm: Arm) -> dict[str, Value]:
     return {"tier": tier, "arm": arm}
 
 
-def _summaries(results: PublishedResults) -> Iterator[tuple[str, Arm, PublishedMemorization]]:
+def _summaries(results: RunResults) -> Iterator[tuple[str, Arm, MemorizationResults]]:
     for tier in TIER_IDS:
         arms = results.memorization.get(tier, {})
         yield from ((tier, arm, arms[arm]) for arm in ARMS if arm in arms)
@@ -117,7 +117,7 @@ _SHARES = ("own", "other", "sampled", "chance", "verified")
 _RATES = ("verified_per_1000", "corrected_per_1000", "sampled_per_1000", "chance_per_1000")
 
 
-def identifiers_by_tier(results: PublishedResults) -> CsvTable:
+def identifiers_by_tier(results: RunResults) -> CsvTable:
     """Return patients, shares and rates by tier and arm, all of HIPAA's identifiers together."""
     rows: list[Row] = [
         {"tier": tier, "arm": arm, **_figures(figures)} for tier, arm, figures in identifier_figures(results)
@@ -125,13 +125,13 @@ def identifiers_by_tier(results: PublishedResults) -> CsvTable:
     return CsvTable("identifiers_by_tier", rows)
 
 
-def identifiers_by_kind(results: PublishedResults) -> CsvTable:
+def identifiers_by_kind(results: RunResults) -> CsvTable:
     """Return the same by HIPAA's identifier and arm, with how many planted ones were found, or why none was sought."""
     rows = [] if results.identifiers is None else list(_kinds(results.identifiers))
     return CsvTable("identifiers_by_kind", rows)
 
 
-def _kinds(identifiers: PublishedIdentifiers) -> Iterator[Row]:
+def _kinds(identifiers: IdentifiersResults) -> Iterator[Row]:
     recalls = {row.identifier: row for row in identifiers.recall}
     for name in HIPAA_IDENTIFIERS:
         place: dict[str, Value] = {"identifier": name, "title": HIPAA_TITLES[name]}
@@ -148,7 +148,7 @@ def _kinds(identifiers: PublishedIdentifiers) -> Iterator[Row]:
         yield from ({**place, "arm": arm, **found, **_figures(arms[arm])} for arm in ARMS if arm in arms)
 
 
-def _figures(figures: PublishedIdentifierFigures) -> dict[str, Value]:
+def _figures(figures: IdentifierResults) -> dict[str, Value]:
     cells: dict[str, Value] = {}
     for name in _COUNTS:
         cells |= count_cells(name, getattr(figures, name))
@@ -188,7 +188,7 @@ def longitudinal(content: ReportContent) -> CsvTable:
     return CsvTable("longitudinal_coverage", rows)
 
 
-def table6(results: PublishedResults) -> CsvTable:
+def table6(results: RunResults) -> CsvTable:
     """Return patients by race and ethnicity, and by sex, with their share of all patients of the row."""
     return CsvTable("table6_race_sex", [*_groups(results, "race"), *_groups(results, "sex")])
 
@@ -204,12 +204,12 @@ def table7(content: ReportContent) -> CsvTable:
     return CsvTable("table7_age", [*rows, *_groups(content.results, "age_bands", title="band")])
 
 
-def table8(results: PublishedResults) -> CsvTable:
+def table8(results: RunResults) -> CsvTable:
     """Return the training log, a row an epoch."""
     return CsvTable("table8_training", [row.model_dump() for row in results.training or ()])
 
 
-def _groups(results: PublishedResults, field: str, *, title: str = "group") -> Iterator[Row]:
+def _groups(results: RunResults, field: str, *, title: str = "group") -> Iterator[Row]:
     for place, population in _populations(results):
         for group, count in getattr(population, field).items():
             named: dict[str, Value] = {title: group} if title == "band" else {"partition": field, title: group}
@@ -217,7 +217,7 @@ def _groups(results: PublishedResults, field: str, *, title: str = "group") -> I
             yield place | named | count_cells("patients", count) | estimate_cells("share", share)
 
 
-def _populations(results: PublishedResults) -> Iterator[tuple[dict[str, Value], PublishedPopulation]]:
+def _populations(results: RunResults) -> Iterator[tuple[dict[str, Value], PopulationResults]]:
     if results.corpus is None:
         return
     for name, population in results.corpus.splits.items():

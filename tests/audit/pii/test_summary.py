@@ -9,7 +9,7 @@ from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, bin_rates, summarize_identifiers
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.schema.identifiers import IdentifierOwner, PublishedRecall
+from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierOwner
 from clinaudit.reports.tally.tally import IdentifierTally
 
 
@@ -29,12 +29,12 @@ def answer(patient: str, *values: OwnedValue, refused: bool | None = None) -> Id
     return IdentifiedGeneration(patient, "train", "public", refused, values)
 
 
-def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> PublishedRecall:
+def recall(found: int, planted: int = 50, identifier: HipaaIdentifier = "C") -> DetectorRecall:
     return recall_of(identifier, found, planted)
 
 
 def summarize(
-    *answers: IdentifiedGeneration, recalls: tuple[PublishedRecall, ...] = (recall(50),), **more
+    *answers: IdentifiedGeneration, recalls: tuple[DetectorRecall, ...] = (recall(50),), **more
 ) -> IdentifierTally:
     return summarize_identifiers(answers, recall=recalls, has_pools=more.pop("has_pools", True), seed=0, **more)
 
@@ -158,7 +158,7 @@ def test_the_correction_covers_the_truth() -> None:
         # Two kinds of identifier, of which the detector misses a tenth and four tenths.
         recalls = {"C": 0.9, "D": 0.6}
         held = rng.gamma(1.0, 0.5, size=(80, 2))
-        found_rows: list[PublishedRecall] = []
+        found_rows: list[DetectorRecall] = []
         for name, share in recalls.items():
             found_rows.append(recall(int(rng.binomial(50, share)), identifier=name))  # type: ignore[arg-type]
         answers = []

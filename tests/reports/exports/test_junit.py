@@ -9,19 +9,19 @@ from lxml import etree
 from support.results.filled_published import published
 
 from clinaudit.reports.exports.verdict_files import junit_xml
-from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.wording.verdict import asker_counts_text, rule_counts_text
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
 
 
-RANGE = PublishedEstimate(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
+RANGE = EstimateRange(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
 
 
-def rule(name: str, status: str, reason: str = "because") -> PublishedRule:
-    observed = PublishedEstimate(reason="no data") if status == "inconclusive" else RANGE
-    return PublishedRule.model_validate(
+def rule(name: str, status: str, reason: str = "because") -> DecidedRule:
+    observed = EstimateRange(reason="no data") if status == "inconclusive" else RANGE
+    return DecidedRule.model_validate(
         {
             "id": name,
             "question": f"Is {name} within its limit?",
@@ -34,13 +34,11 @@ def rule(name: str, status: str, reason: str = "because") -> PublishedRule:
     )
 
 
-def decision(*rules: PublishedRule, status: str = "fail") -> PublishedDecision:
-    return PublishedDecision.model_validate(
-        {"status": status, "policy": "default", "reason": "in words", "rules": rules}
-    )
+def decision(*rules: DecidedRule, status: str = "fail") -> GateDecision:
+    return GateDecision.model_validate({"status": status, "policy": "default", "reason": "in words", "rules": rules})
 
 
-def read(found: PublishedDecision) -> ElementTree.Element:
+def read(found: GateDecision) -> ElementTree.Element:
     text = junit_xml(found)
     SCHEMA.assertValid(etree.fromstring(text.encode()))
     return ElementTree.fromstring(text)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.exports.paper.csv_table import CsvTable, count_cells, csv_text, estimate_cells
 from clinaudit.reports.exports.paper.disclosure import MENTION_RATE, PREVALENCE
 from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.tally.tally import Tally
@@ -36,7 +36,7 @@ def published_tables(tally: Tally) -> dict[str, Rows]:
 
 
 def exact_tables(tally: Tally) -> dict[str, Rows]:
-    return tables_of(ReportContent(publish(tally), {}, is_exact=True))
+    return tables_of(ReportContent(derive(tally), {}, is_exact=True))
 
 
 def numbers_of(node: Any) -> Iterator[float]:
@@ -99,7 +99,7 @@ def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
     rows = exact_tables(results)["table1_disclosure"]
     (rate,) = [float(r["rate"]) for r in rows if (r["arm"], r["row"], r["diagnosis"]) == ("train", MENTION_RATE, "hiv")]
     by_tier = [
-        pair.train["mention_rate"].value or 0 for pair in publish(results).disclosure.by_diagnosis["hiv"].values()
+        pair.train["mention_rate"].value or 0 for pair in derive(results).disclosure.by_diagnosis["hiv"].values()
     ]
     assert rate == pytest.approx(sum(by_tier) / 6, abs=1e-6)
     shown_rate = published_of(results).cohorts["hiv"].mention_rate["train"]
@@ -114,7 +114,7 @@ def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
     [(0.65, None, True), (0.6499, None, False), (0.7, 0.7, True), (None, None, False), (0.2, 0.9, False)],
 )
 def test_a_mark_needs_the_whole_range(low: float | None, value: float | None, is_marked: bool) -> None:
-    assert is_bold(PublishedEstimate(value=value, low=low, high=0.95), "auroc") is is_marked
+    assert is_bold(EstimateRange(value=value, low=low, high=0.95), "auroc") is is_marked
 
 
 def test_published_marks_are_a_part_of_the_exact_ones() -> None:

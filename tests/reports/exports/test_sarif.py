@@ -10,15 +10,15 @@ import pytest
 from support.results.filled_published import published
 
 from clinaudit.reports.exports.verdict_files import gate_json, sarif_json
-from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
+from clinaudit.reports.schema.numbers import EstimateRange
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "sarif-schema-2.1.0.json").read_text(encoding="utf-8"))
-RANGE = PublishedEstimate(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
+RANGE = EstimateRange(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
 HOSTILE = "<script>\x00\x1b[31m \u202e [link](javascript:0) {0} \ud800 ]]> \"'"
 
 
-def rule(name: str, status: str, **changes: Any) -> PublishedRule:
+def rule(name: str, status: str, **changes: Any) -> DecidedRule:
     fields = {
         "id": name,
         "question": f"Is {name} within its limit?",
@@ -26,17 +26,17 @@ def rule(name: str, status: str, **changes: Any) -> PublishedRule:
         "tier": "public",
         "limit": Limit(max=0.1),
         "status": status,
-        "observed": PublishedEstimate(reason="no data") if status == "inconclusive" else RANGE,
+        "observed": EstimateRange(reason="no data") if status == "inconclusive" else RANGE,
         "reason": "because",
     }
-    return PublishedRule.model_validate(fields | changes)
+    return DecidedRule.model_validate(fields | changes)
 
 
-def decision(status: str, *rules: PublishedRule, policy: str = "default") -> PublishedDecision:
-    return PublishedDecision.model_validate({"status": status, "policy": policy, "reason": "in words", "rules": rules})
+def decision(status: str, *rules: DecidedRule, policy: str = "default") -> GateDecision:
+    return GateDecision.model_validate({"status": status, "policy": policy, "reason": "in words", "rules": rules})
 
 
-def read(found: PublishedDecision) -> dict[str, Any]:
+def read(found: GateDecision) -> dict[str, Any]:
     log = json.loads(sarif_json(found))
     jsonschema.Draft7Validator(SCHEMA).validate(log)
     (run,) = log["runs"]

@@ -17,16 +17,16 @@ from clinaudit.reports.figures.memorization import (
 )
 from clinaudit.reports.figures.roc import draw_roc, roc_panels
 from clinaudit.reports.schema.disclosure import RocPoint
-from clinaudit.reports.schema.groups import PublishedGroup, PublishedSubgroups
+from clinaudit.reports.schema.groups import GroupResults, SubgroupResults
 from clinaudit.reports.schema.memorization import CopiedPieces, SectionComposition
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults, StageResults
 
 RESULTS = published()
 FIGURES = (own_text_figure, sections_figure, groups_figure, stated_figure, excess_figure)
 
 
-def with_headline(results: PublishedResults, **update: object) -> PublishedResults:
+def with_headline(results: RunResults, **update: object) -> RunResults:
     """Return the results with fields of the headline tier's summary, trained on, replaced."""
     arms = results.memorization["encounter"]
     changed = {**arms, "train": arms["train"].model_copy(update=update)}
@@ -65,8 +65,8 @@ def test_a_tier_that_was_not_measured_keeps_its_row_and_says_so() -> None:
     assert first.cells[0].reading == "not measured: every patient was excluded"
 
 
-@pytest.mark.parametrize("results", [PublishedResults(), unmeasured()], ids=["empty", "all-null"])
-def test_what_was_not_measured_draws_nothing(results: PublishedResults) -> None:
+@pytest.mark.parametrize("results", [RunResults(), unmeasured()], ids=["empty", "all-null"])
+def test_what_was_not_measured_draws_nothing(results: RunResults) -> None:
     for make in FIGURES:
         assert make(results).rows == ()
 
@@ -132,16 +132,16 @@ def test_the_excess_has_its_limit_and_its_range_in_words() -> None:
     assert "needs patients whom the model never saw" in alone.caption
 
 
-def group(name: str, low: float, high: float) -> PublishedGroup:
+def group(name: str, low: float, high: float) -> GroupResults:
     """Return a group by age with an interval of its share."""
-    share = PublishedEstimate(low=low, high=high, confidence_low=low, confidence_high=high)
+    share = EstimateRange(low=low, high=high, confidence_low=low, confidence_high=high)
     count = CountRange(low=11, high=20)
-    return PublishedGroup(partition="age", group=name, patients=count, affected=NOBODY, share=share)
+    return GroupResults(partition="age", group=name, patients=count, affected=NOBODY, share=share)
 
 
 def test_groups_are_ordered_by_their_numbers_and_worse_ones_are_named() -> None:
     groups = [group("80+", 0.1, 0.2), group("<18", 0.5, 0.9), group("18-34", 0.15, 0.6)]
-    subgroups = PublishedSubgroups(memorization={"encounter": {"train": groups}})
+    subgroups = SubgroupResults(memorization={"encounter": {"train": groups}})
     figure = groups_figure(RESULTS.model_copy(update={"subgroups": subgroups}))
     assert [row.name for row in figure.rows] == ["Age", "<18", "18-34", "80+"]
     assert figure.rows[0].cells == ()
@@ -149,7 +149,7 @@ def test_groups_are_ordered_by_their_numbers_and_worse_ones_are_named() -> None:
 
 
 def test_the_flow_adds_classes_and_takes_the_excluded_away() -> None:
-    stage = PublishedStage(planned=CountRange(low=4001, high=4100), missing=NOBODY, failed=NOBODY)
+    stage = StageResults(planned=CountRange(low=4001, high=4100), missing=NOBODY, failed=NOBODY)
     results = RESULTS.model_copy(update={"completeness": {**RESULTS.completeness, "judgements": stage}})
     steps = {step.title: step for step in flow_steps(results)}
     assert steps["In the corpus"].counts == ("121–130 trained on", "121–130 never seen")
@@ -162,7 +162,7 @@ def test_the_flow_adds_classes_and_takes_the_excluded_away() -> None:
 
 
 def test_a_flow_of_nothing_says_not_measured_at_every_step() -> None:
-    assert {count for step in flow_steps(PublishedResults()) for count in step.counts} == {"not measured"}
+    assert {count for step in flow_steps(RunResults()) for count in step.counts} == {"not measured"}
 
 
 def test_roc_curves_start_at_the_origin_and_need_exact_results() -> None:

@@ -19,7 +19,7 @@ from clinaudit.reports.schema.comparison import (
     ForgettingVerdict,
     PublishedComparison,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
 
 ROOT = Path(__file__).parents[3]
@@ -114,7 +114,7 @@ def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Cer
         PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
     ]
-    share = PublishedEstimate(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
+    share = EstimateRange(value=0.04, low=0.04, high=0.04, confidence_low=0.01, confidence_high=0.14)
     fields: dict[str, Any] = {"collapsed": False, "health": [], "differences": [], "before": BEFORE, "after": AFTER}
     return Certificate(verdict=verdict, controls_above_level=share, **{**fields, "patients": patients, **changes})
 

@@ -13,7 +13,7 @@ from support.results.filled_published import published
 from clinaudit.reports.exports.verdict_files import junit_xml, sarif_json
 from clinaudit.reports.pages.report import render_report
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.terminal.summary import summary_text
 
 
@@ -34,15 +34,15 @@ def document() -> Document:
 
 @pytest.fixture(scope="module")
 def free_places(document: Document) -> list[Place]:
-    return find_free_places(PublishedResults, document)
+    return find_free_places(RunResults, document)
 
 
 @pytest.fixture(scope="module")
 def harmless_page(document: Document, free_places: list[Place]) -> list[tuple[str, ...]]:
-    return Tree(page_of(with_text(PublishedResults, document, free_places, " ".join(["harmless text"] * 10)))).shape
+    return Tree(page_of(with_text(RunResults, document, free_places, " ".join(["harmless text"] * 10)))).shape
 
 
-def page_of(results: PublishedResults) -> str:
+def page_of(results: RunResults) -> str:
     assert results.decision is not None
     text = results.warnings[0]
     record = {
@@ -54,7 +54,7 @@ def page_of(results: PublishedResults) -> str:
     return render_report(ReportContent(results, record))
 
 
-def others_of(results: PublishedResults) -> dict[str, object]:
+def others_of(results: RunResults) -> dict[str, object]:
     """What is parsed of the outputs that are no page, and their texts."""
     assert results.decision is not None
     suite = ElementTree.fromstring(junit_xml(results.decision))
@@ -78,7 +78,7 @@ def test_free_places_were_found(free_places: list[Place]) -> None:
 def test_the_report_parses_as_its_harmless_twin(
     document: Document, free_places: list[Place], harmless_page: list[tuple[str, ...]], group: tuple[str, ...]
 ) -> None:
-    page = page_of(with_text(PublishedResults, document, free_places, " ".join(group)))
+    page = page_of(with_text(RunResults, document, free_places, " ".join(group)))
     assert Tree(page).shape == harmless_page
     assert not steers(page)
 
@@ -87,8 +87,8 @@ def test_the_report_parses_as_its_harmless_twin(
 def test_verdict_files_and_terminal_are_those_of_a_harmless_twin(
     document: Document, free_places: list[Place], payload: str
 ) -> None:
-    hostile = others_of(with_text(PublishedResults, document, free_places, payload))
-    harmless = others_of(with_text(PublishedResults, document, free_places, "harmless text"))
+    hostile = others_of(with_text(RunResults, document, free_places, payload))
+    harmless = others_of(with_text(RunResults, document, free_places, "harmless text"))
     assert hostile["junit"] == harmless["junit"]
     assert hostile["sarif"] == harmless["sarif"]
     assert not [text for text in hostile["texts"] if steers(text)]  # type: ignore[attr-defined]

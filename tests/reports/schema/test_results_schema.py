@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.json_schema import SCHEMA_PATH, json_schema
 from clinaudit.reports.schema.results import from_json, to_json
 from clinaudit.reports.tally.tally import Tally
@@ -27,7 +27,7 @@ def test_the_shipped_schema_is_current_and_valid() -> None:
 
 @pytest.mark.parametrize("tally", VARIANTS)
 def test_evidence_and_published_documents_validate(tally: Tally) -> None:
-    for results in (publish(tally), published_of(tally)):
+    for results in (derive(tally), published_of(tally)):
         text = to_json(results)
         validator().validate(json.loads(text))
         assert to_json(from_json(text)) == text

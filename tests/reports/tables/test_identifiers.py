@@ -4,8 +4,8 @@ import pytest
 from support.results.filled_published import published
 
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
-from clinaudit.reports.schema.identifiers import PublishedIdentifiers
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.identifiers import IdentifiersResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.identifiers import hipaa_table, identifier_bins_table, identifiers_table
 from clinaudit.reports.wording.identifiers import chance_sentences
 from clinaudit.reports.wording.names import HIPAA_TITLES
@@ -14,7 +14,7 @@ from clinaudit.reports.wording.numbers import estimate_text, rate_text
 LETTERS = "ABCDEFGHIJKLMNOPQR"
 
 
-def shown(results: PublishedResults) -> PublishedIdentifiers:
+def shown(results: RunResults) -> IdentifiersResults:
     assert results.identifiers is not None
     return results.identifiers
 
@@ -94,4 +94,4 @@ def test_patients_lie_in_bins_the_last_without_end() -> None:
 
 @pytest.mark.parametrize("table", [hipaa_table, identifiers_table, identifier_bins_table])
 def test_a_run_that_did_not_look_has_no_table(table: object) -> None:
-    assert table(PublishedResults()).rows == ()  # type: ignore[operator]
+    assert table(RunResults()).rows == ()  # type: ignore[operator]

@@ -5,7 +5,7 @@ from support.results.filled_published import PROVENANCE, published
 
 from clinaudit.reports.schema.identity import Identity, read_identity
 from clinaudit.reports.schema.memorization import CopiedPieces
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_step_sentences, next_steps, subject_table
 
 
@@ -45,12 +45,12 @@ def test_a_pass_alone_never_advises_to_close_the_model() -> None:
     }
     assert advice[True] in next_step_sentences(published())
     assert advice[True] not in next_step_sentences(published(leaks_from=6, short_at=None))
-    assert advice[False] in next_step_sentences(PublishedResults())
+    assert advice[False] in next_step_sentences(RunResults())
 
 
 def test_the_first_factor_gives_the_share_and_who_asks() -> None:
     assert "70%, for someone who holds an appointment reminder" in breach_factors_table(published()).rows[0][1]
-    assert "not measured" in breach_factors_table(PublishedResults()).rows[0][1]
+    assert "not measured" in breach_factors_table(RunResults()).rows[0][1]
     assert len(breach_factors_table(published()).rows) == 4
 
 
@@ -64,5 +64,5 @@ def test_what_is_signed_is_prefilled_with_what_is_known() -> None:
         " 26 pass)"
     )
     assert rows["Purpose of the model"] == ""
-    blank = {row[0]: row[1] for row in subject_table(PublishedResults(), Identity(), None).rows}
+    blank = {row[0]: row[1] for row in subject_table(RunResults(), Identity(), None).rows}
     assert (blank["Model"], blank["Policy"]) == ("", "none")

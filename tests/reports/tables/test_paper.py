@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from support.results.filled_results import empty, filled, published_of
 
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.memorization import FEW_PATIENTS
 from clinaudit.reports.tables.paper import composition_tables, copy_forward_tables, table1_tables
 from clinaudit.reports.tally.leaves import SharesOfText
 
 RESULTS = filled()
-EXACT = publish(RESULTS)
+EXACT = derive(RESULTS)
 
 
 def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:

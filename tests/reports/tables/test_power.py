@@ -2,7 +2,7 @@
 
 from support.results.filled_published import VARIANTS, published
 
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tables.disclosure import power_table
 from clinaudit.reports.tables.memorization import memorization_zeros_table
 
@@ -13,7 +13,7 @@ def test_what_each_comparison_could_have_shown_stands_beside_its_sets() -> None:
     pair = results.disclosure.by_diagnosis["hiv"]["public"]
     changed = pair.model_copy(
         update={
-            "detectable_delta": PublishedEstimate(low=1.2, high=1.4),
+            "detectable_delta": EstimateRange(low=1.2, high=1.4),
             "dropped_sets": {"the chief complaint refers to the diagnosis": CountRange(low=1, high=10)},
         }
     )

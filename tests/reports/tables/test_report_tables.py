@@ -5,10 +5,10 @@ from itertools import pairwise
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
-from clinaudit.reports.schema.corpus import PublishedCorpus
-from clinaudit.reports.schema.judge import ANSWER_CELLS, PublishedAnswers, PublishedJudgeQuality
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.corpus import CorpusResults
+from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import metric_table, metric_tables, p_values_table, verdicts_table
@@ -38,7 +38,7 @@ from clinaudit.reports.tables.table import Table
 RESULTS = published()
 
 
-def every_table(results: PublishedResults) -> list[Table]:
+def every_table(results: RunResults) -> list[Table]:
     """Return all tables of the annex that need no exact parts."""
     tables = [
         memorization_table(results),
@@ -69,9 +69,9 @@ def test_every_row_is_as_long_as_its_head(variant: str) -> None:
 
 def test_tables_in_which_nothing_was_measured_have_no_rows() -> None:
     texts = [make(unmeasured()) for make in (near_verbatim_table, guard_table)]
-    for table in (*metric_tables(unmeasured()), *texts, corrected_table(PublishedResults())):
+    for table in (*metric_tables(unmeasured()), *texts, corrected_table(RunResults())):
         assert table.rows == ()
-    assert subgroup_tables(PublishedResults()) == []
+    assert subgroup_tables(RunResults()) == []
 
 
 def test_a_metric_has_both_arms_and_their_difference_a_tier_and_the_mean_last() -> None:
@@ -153,12 +153,12 @@ def test_a_group_of_nobody_anywhere_has_no_column() -> None:
     assert tables["Size"].rows[0][1:4] == ("121–130", "560", "210,000")
 
 
-def corpus_of(split: object, corpus: PublishedCorpus) -> PublishedCorpus:
+def corpus_of(split: object, corpus: CorpusResults) -> CorpusResults:
     """Return the corpus with this split alone."""
     return corpus.model_copy(update={"splits": {"train": split}, "cohorts": {}})
 
 
-def judged(sensitivity: PublishedEstimate, specificity: PublishedEstimate) -> PublishedJudgeQuality:
+def judged(sensitivity: EstimateRange, specificity: EstimateRange) -> JudgeResults:
     """Return the judge's quality with these two."""
     quality = RESULTS.judge_quality
     assert quality is not None
@@ -176,7 +176,7 @@ def judged(sensitivity: PublishedEstimate, specificity: PublishedEstimate) -> Pu
 def test_the_judge_errs_in_natural_frequencies(
     sensitivity: tuple[float, float], specificity: tuple[float, float], missed: str, wrong: str
 ) -> None:
-    first, second = (PublishedEstimate(low=low, high=high) for low, high in (sensitivity, specificity))
+    first, second = (EstimateRange(low=low, high=high) for low, high in (sensitivity, specificity))
     said = judge_sentence(judged(first, second))
     assert f"it misses {missed} of those that say so, and wrongly reads it in {wrong} of the others" in said
 
@@ -184,7 +184,7 @@ def test_the_judge_errs_in_natural_frequencies(
 def test_a_judge_that_was_not_scored_is_said_to_be_unknown() -> None:
     assert "not known" in judge_sentence(None)
     assert "not known" in judge_caveat_sentences(None)
-    nothing = PublishedEstimate(reason="no labelled text")
+    nothing = EstimateRange(reason="no labelled text")
     assert "could not be measured" in judge_sentence(judged(nothing, nothing))
 
 
@@ -205,9 +205,9 @@ def test_what_became_of_the_questions_is_told_where_it_is_not_one_verdict_each()
 
     def rows(**cells: int) -> dict[str, str]:
         counts = {cell: CountRange(low=cells.get(cell, 0), high=cells.get(cell, 0)) for cell in ANSWER_CELLS}
-        alpha = PublishedEstimate(value=0.8, low=0.8, high=0.8, confidence_low=0.7, confidence_high=0.9)
+        alpha = EstimateRange(value=0.8, low=0.8, high=0.8, confidence_low=0.7, confidence_high=0.9)
         each = cells.get("each", 1)
-        answers = PublishedAnswers(answers_each=each, alpha=alpha if each > 1 else None, **counts)
+        answers = AnswersResults(answers_each=each, alpha=alpha if each > 1 else None, **counts)
         changed = quality.model_copy(update={"answers": answers})
         table = judge_metrics_table(RESULTS.model_copy(update={"judge_quality": changed}))
         assert table.rows[: len(plain)] == plain

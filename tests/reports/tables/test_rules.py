@@ -2,19 +2,19 @@
 
 from support.results.filled_published import BETTER, BROKEN, KEPT, NO_ADVANTAGE, SHORT, published
 
-from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
+from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.rules import asker_rules, rule_groups, rule_matrix
 
 
-def decision() -> PublishedDecision:
+def decision() -> GateDecision:
     found = published().decision
     assert found is not None
     return found
 
 
-def rule(identifier: str, status: RuleStatus = "pass", **fields: object) -> PublishedRule:
+def rule(identifier: str, status: RuleStatus = "pass", **fields: object) -> DecidedRule:
     given: dict[str, object] = {
         "id": identifier,
         "question": "Is it?",
@@ -22,19 +22,19 @@ def rule(identifier: str, status: RuleStatus = "pass", **fields: object) -> Publ
         "tier": "encounter",
         "limit": Limit(max=0.05),
         "status": status,
-        "observed": PublishedEstimate(low=0.0, high=0.02),
+        "observed": EstimateRange(low=0.0, high=0.02),
         "reason": "",
         **fields,
     }
-    return PublishedRule.model_validate(given)
+    return DecidedRule.model_validate(given)
 
 
-def deciding(*rules: PublishedRule) -> PublishedDecision:
-    return PublishedDecision(status="pass", policy="default", reason="", rules=list(rules))
+def deciding(*rules: DecidedRule) -> GateDecision:
+    return GateDecision(status="pass", policy="default", reason="", rules=list(rules))
 
 
-def results(*rules: PublishedRule) -> PublishedResults:
-    return PublishedResults(decision=deciding(*rules))
+def results(*rules: DecidedRule) -> RunResults:
+    return RunResults(decision=deciding(*rules))
 
 
 def test_tiers_go_down_and_diagnoses_across_each_cell_with_its_rule() -> None:
@@ -109,7 +109,7 @@ def test_a_rule_of_no_tier_is_anybodys_and_comes_last() -> None:
     hostile = '"><b>'
     askers = asker_rules(results(rule("disclosure/auroc_all", tier=None), rule("a", tier=hostile)))
     assert [(asker.anchor, asker.title) for asker in askers] == [("rules-1", hostile), ("rules-2", "Anyone")]
-    assert asker_rules(PublishedResults()) == []
+    assert asker_rules(RunResults()) == []
 
 
 def test_rules_of_one_status_and_reason_are_one_group_failed_first() -> None:
@@ -125,7 +125,7 @@ def test_rules_of_one_status_and_reason_are_one_group_failed_first() -> None:
     assert groups[0].where == "6 diagnoses · Appointment reminder, + chief complaint, + history"
     assert groups[3].where.startswith("Own text and others’ text · Public facts, + name")
     assert groups[2].where == "Own text and 6 diagnoses · + medications"
-    assert rule_groups(PublishedResults()) == []
+    assert rule_groups(RunResults()) == []
 
 
 def test_one_rule_is_one_rule() -> None:
@@ -135,7 +135,7 @@ def test_one_rule_is_one_rule() -> None:
 
 
 def test_a_rule_shows_its_limit_and_what_was_observed() -> None:
-    (group,) = rule_groups(results(rule("a", observed=PublishedEstimate(low=0.004, high=0.031))))
+    (group,) = rule_groups(results(rule("a", observed=EstimateRange(low=0.004, high=0.031))))
     (line,) = group.rules
     assert line.limit == "≤ 5%"
     assert line.observed == "0–4%"

@@ -3,7 +3,7 @@
 from support.results.filled_published import published
 
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.schema.results import RunResults, StageResults
 from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
 
 
@@ -24,15 +24,15 @@ def test_nested_records_lists_and_what_was_not_given_are_words() -> None:
 
 
 def test_exclusions_name_their_tier_by_its_title() -> None:
-    stage = PublishedStage(
+    stage = StageResults(
         planned=CountRange(low=81, high=90),
         missing=NOBODY,
         failed=CountRange(low=1, high=10),
         excluded={"public_name: no name": CountRange(low=11, high=20)},
     )
-    table = completeness_table(PublishedResults(completeness={"priors": stage}))
+    table = completeness_table(RunResults(completeness={"priors": stage}))
     assert table.rows == (("Priors", "81–90", "0", "1–10", "Public facts and name: no name: 11–20"),)
-    assert completeness_table(PublishedResults()).rows == ()
+    assert completeness_table(RunResults()).rows == ()
 
 
 def test_the_training_log_says_what_it_lacks() -> None:

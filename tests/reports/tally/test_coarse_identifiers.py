@@ -8,14 +8,14 @@ from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
-from clinaudit.audit.results.ranges.identifiers import publish_identifiers
+from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (
+    DetectorRecall,
     IdentifierEvidence,
-    PublishedIdentifierFigures,
-    PublishedIdentifiers,
-    PublishedRecall,
+    IdentifierResults,
+    IdentifiersResults,
 )
 from clinaudit.reports.schema.numbers import CountRange, exact_estimate
 from clinaudit.reports.tally.classes import MOST_SUB_CELLS, Interval, exactly
@@ -24,7 +24,7 @@ from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
 FOUND: dict[HipaaIdentifier, int] = {"A": 196, "C": 189, "D": 175}
 RECALL = tuple(
-    PublishedRecall(identifier=name, planted=200, found=found, recall=exact_estimate(wilson(found, 200)))
+    DetectorRecall(identifier=name, planted=200, found=found, recall=exact_estimate(wilson(found, 200)))
     for name, found in FOUND.items()
 )
 
@@ -50,17 +50,17 @@ def binned(*rows: tuple[float, float | None, int]) -> IdentifierTally:
     )
 
 
-def publish(tally: IdentifierTally, *, exact: bool = False) -> PublishedIdentifiers:
+def publish(tally: IdentifierTally, *, exact: bool = False) -> IdentifiersResults:
     of_run = IdentifiersTally(
         tiers={"public": {"train": tally}},
         categories=Inside({"D": {"train": tally}}, is_public=True),
         recall=Setting(RECALL),
         not_tested={"P": "text holds none", "Q": "text holds none"},
     )
-    return publish_identifiers(of_run if exact else coarsen(of_run))
+    return derive_identifiers(of_run if exact else coarsen(of_run))
 
 
-def shown(tally: IdentifierTally, *, exact: bool = False) -> PublishedIdentifierFigures:
+def shown(tally: IdentifierTally, *, exact: bool = False) -> IdentifierResults:
     return publish(tally, exact=exact).tiers["public"]["train"]
 
 

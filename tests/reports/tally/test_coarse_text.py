@@ -10,8 +10,8 @@ import pytest
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
 from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
-from clinaudit.audit.results.ranges.memorization import publish_guard, publish_other_patients
-from clinaudit.reports.schema.memorization import PublishedGuard, PublishedOtherPatients
+from clinaudit.audit.results.ranges.memorization import derive_guard, derive_other_patients
+from clinaudit.reports.schema.memorization import GuardResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.tally.classes import exactly
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, coarsen
@@ -20,7 +20,7 @@ from clinaudit.reports.tally.tally import GuardTally
 TOKENS = 500
 
 
-def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool = False) -> PublishedOtherPatients:
+def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool = False) -> OtherPatientsResults:
     """Return what is published of patients with so many tokens of others, half by chance; two share an owner."""
     counted = [
         (
@@ -38,7 +38,7 @@ def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool
     patients = Count.of(len(tokens))
     if not exact:
         tally, patients = coarsen(tally), coarsen(patients)
-    return publish_other_patients(tally, patients.range)
+    return derive_other_patients(tally, patients.range)
 
 
 def test_counts_are_classes_and_means_whole_percents() -> None:
@@ -70,7 +70,7 @@ def test_without_pools_and_of_few_patients_there_is_no_chance_rather_than_none_o
     assert shown.fraction.mean.low <= 0.1 <= (shown.fraction.mean.high or 0)
 
 
-def guard_of(*, behind: int = 0, exact: bool = False) -> PublishedGuard:
+def guard_of(*, behind: int = 0, exact: bool = False) -> GuardResults:
     """Return the account of 150 patients: 75 repeat themselves, of 37 more is kept, 13 others were cut."""
     tally = GuardTally(
         repeating=Partition.halves("any", 75, 150, rest="none"),
@@ -78,7 +78,7 @@ def guard_of(*, behind: int = 0, exact: bool = False) -> PublishedGuard:
         recitation_tokens_cut=OfText(41.5, (behind, 150 - behind)),
         evidence=Inside(None),
     )
-    return publish_guard(tally if exact else coarsen(tally), exactly(150) if exact else CountRange(low=141, high=160))
+    return derive_guard(tally if exact else coarsen(tally), exactly(150) if exact else CountRange(low=141, high=160))
 
 
 def test_the_guard_s_counts_are_classes_and_shares_their_ranges() -> None:

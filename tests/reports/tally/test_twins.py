@@ -21,7 +21,7 @@ from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.results.publication import published_files
 from clinaudit.reports.schema.memorization import RefusalsEvidence
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally import leaves
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import (
@@ -129,7 +129,7 @@ def test_a_remark_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypa
 def test_a_figure_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     publish, exact = published_files.publish, {}
 
-    def publish_one_unrounded(tally: Tally) -> PublishedResults:
+    def publish_one_unrounded(tally: Tally) -> RunResults:
         published = publish(tally)
         summary = published.memorization["public"]["train"]
         if tally.is_exact:

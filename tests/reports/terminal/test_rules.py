@@ -5,14 +5,14 @@ import re
 import pytest
 from support.results.filled_published import BETTER, BROKEN, VARIANTS, published
 
-from clinaudit.reports.schema.decision import PublishedDecision
+from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.terminal.rules import BASES, Basis, rules_text
 from clinaudit.reports.wording.names import SHORT_TIER_TITLES
 from clinaudit.reports.wording.rule_figures import subject_title
 
 
-def decided(name: str = "full") -> PublishedDecision:
+def decided(name: str = "full") -> GateDecision:
     decision = VARIANTS[name]().results.decision
     assert decision is not None
     return decision

@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from support.results.filled_published import VARIANTS, published
 
-from clinaudit.reports.schema.results import PublishedDrift, PublishedResults
+from clinaudit.reports.schema.results import DriftResults, RunResults
 from clinaudit.reports.terminal.layout import wants_colour, wrap
 from clinaudit.reports.terminal.summary import summary_text, verdict_text
 
@@ -51,9 +51,9 @@ def test_it_gives_the_verdict_what_was_found_and_what_to_do() -> None:
 
 
 def test_drift_is_said_with_and_without_warnings() -> None:
-    steady = PublishedResults(drift=PublishedDrift(differing="none", tokens=64))
+    steady = RunResults(drift=DriftResults(differing="none", tokens=64))
     assert summary_text(steady).endswith("\nPrompts decoded alone gave the same text (no drift).")
-    assert "decoded alone" not in summary_text(PublishedResults())
+    assert "decoded alone" not in summary_text(RunResults())
 
 
 def test_the_matrix_has_a_sign_for_each_tier_and_subject() -> None:
@@ -87,7 +87,7 @@ def test_it_says_which_figures_it_read() -> None:
 
 
 def test_without_a_policy_there_is_no_verdict() -> None:
-    text = summary_text(PublishedResults())
+    text = summary_text(RunResults())
     assert text.startswith("No verdict")
     assert "clinaudit gate" in text
 

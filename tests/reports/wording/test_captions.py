@@ -4,8 +4,8 @@ import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
 from clinaudit.reports.schema.memorization import SectionComposition
-from clinaudit.reports.schema.numbers import PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import (
     excess_caption,
     frequency_text,
@@ -35,8 +35,8 @@ def test_without_held_out_patients_nothing_is_owed_to_training() -> None:
     assert stated_sentences(results)[-1] == "No patient was asked about whom the model never saw."
 
 
-@pytest.mark.parametrize("results", [PublishedResults(), unmeasured()], ids=["empty", "all-null"])
-def test_nothing_measured_is_said_and_never_a_zero(results: PublishedResults) -> None:
+@pytest.mark.parametrize("results", [RunResults(), unmeasured()], ids=["empty", "all-null"])
+def test_nothing_measured_is_said_and_never_a_zero(results: RunResults) -> None:
     said = " ".join((*own_text_sentences(results), *stated_sentences(results)))
     assert "not measured" in said
     assert "0%" not in said
@@ -82,7 +82,7 @@ def test_the_excess_counts_what_fails_passes_and_cannot_be_told() -> None:
     caption = excess_caption(RESULTS, [0.25])
     assert "The policy's limit is 0.25." in caption
     assert "Of 36 comparisons 18 fail, 12 pass and 6 cannot be decided." in caption
-    assert "No rule of a policy limits it." in excess_caption(PublishedResults(), [])
+    assert "No rule of a policy limits it." in excess_caption(RunResults(), [])
 
 
 @pytest.mark.parametrize(
@@ -113,6 +113,6 @@ def test_balance_names_the_largest_difference_and_whom_nobody_could_be_matched_f
 def test_the_judges_quality_says_what_was_not_measured() -> None:
     quality = RESULTS.judge_quality
     assert quality is not None
-    nothing = quality.model_copy(update={"hiding_rate": PublishedEstimate(reason="no planted text")})
+    nothing = quality.model_copy(update={"hiding_rate": EstimateRange(reason="no planted text")})
     assert judge_quality_sentences(nothing).endswith("hide a stated diagnosis in not measured.")
     assert judge_quality_sentences(None) == ""

@@ -6,22 +6,22 @@ from support.results.published_numbers import Notation
 
 from clinaudit.audit.results.comparison.published import compare_estimates
 from clinaudit.reports.schema.comparison import ComparedEstimate, PublishedComparison, PublishedMemorizationChange
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.tables.comparison import disclosure_tables
 from clinaudit.reports.wording.comparison import conclusion_sentence
 
 
-def share(low: float, high: float, confidence_low: float, confidence_high: float) -> PublishedEstimate:
-    return PublishedEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
+def share(low: float, high: float, confidence_low: float, confidence_high: float) -> EstimateRange:
+    return EstimateRange(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
 
 
 HIGH = share(0.705, 0.715, 0.62, 0.79)
 LOWER = share(0.60, 0.61, 0.52, 0.69)
 NONE = share(0.0, 0.02, 0.0, 0.05)
-UNKNOWN = PublishedEstimate(reason="every patient was excluded")
+UNKNOWN = EstimateRange(reason="every patient was excluded")
 
 
-def change(a: PublishedEstimate, b: PublishedEstimate) -> PublishedMemorizationChange:
+def change(a: EstimateRange, b: EstimateRange) -> PublishedMemorizationChange:
     figure = compare_estimates(a, b)
     return PublishedMemorizationChange(
         memorized_fraction=figure, attributable_fraction=figure, hit_patients_share=figure, patients=None
@@ -29,8 +29,8 @@ def change(a: PublishedEstimate, b: PublishedEstimate) -> PublishedMemorizationC
 
 
 def comparison(
-    a: PublishedEstimate,
-    b: PublishedEstimate,
+    a: EstimateRange,
+    b: EstimateRange,
     *,
     tier: str = "encounter",
     exact: bool = False,
@@ -62,7 +62,7 @@ def comparison(
         ),
     ],
 )
-def test_what_is_said_of_text_follows_from_the_ranges(a: PublishedEstimate, b: PublishedEstimate, start: str) -> None:
+def test_what_is_said_of_text_follows_from_the_ranges(a: EstimateRange, b: EstimateRange, start: str) -> None:
     assert conclusion_sentence(comparison(a, b)).startswith(start)
 
 

@@ -1,7 +1,7 @@
 """Sentences on drift: published as a word, exact as counts."""
 
-from clinaudit.audit.results.ranges.results import publish
-from clinaudit.reports.schema.results import DriftEvidence, PublishedDrift
+from clinaudit.audit.results.ranges.results import derive
+from clinaudit.reports.schema.results import DriftEvidence, DriftResults
 from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import DriftTally, Tally, publishable
 from clinaudit.reports.wording.drift import drift_sentence
@@ -10,7 +10,7 @@ SOME = DriftEvidence(prompts=32, patients=31, differing=3, differing_patients=3,
 
 
 def test_a_word_is_published_and_counts_are_exact() -> None:
-    some, none = (PublishedDrift(differing=word, tokens=64) for word in ("some", "none"))
+    some, none = (DriftResults(differing=word, tokens=64) for word in ("some", "none"))
     checked = "Drift: some prompts were decoded alone, too (64 tokens)"
     assert drift_sentence(some) == f"{checked}; not all gave the same text."
     assert drift_sentence(none) == f"{checked}; all gave the same text."
@@ -21,6 +21,6 @@ def test_a_word_is_published_and_counts_are_exact() -> None:
 
 def test_any_count_above_zero_is_published_alike() -> None:
     tally = Tally(drift=DriftTally("some", Setting(64), Inside(SOME)))
-    assert publish(tally).drift == PublishedDrift(differing="some", tokens=64, evidence=SOME)
-    assert publish(publishable(tally)).drift == PublishedDrift(differing="some", tokens=64)
-    assert publish(publishable(Tally())).drift is None
+    assert derive(tally).drift == DriftResults(differing="some", tokens=64, evidence=SOME)
+    assert derive(publishable(tally)).drift == DriftResults(differing="some", tokens=64)
+    assert derive(publishable(Tally())).drift is None

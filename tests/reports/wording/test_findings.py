@@ -5,8 +5,8 @@ from support.results.filled_published import published, unmeasured
 
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.findings import (
     diagnosis_figure,
     key_figures,
@@ -29,13 +29,13 @@ def test_the_tier_shown_is_the_reminder_where_it_fails_else_the_least_knowledge(
 def test_where_nothing_failed_the_tier_shown_is_where_most_is_repeated() -> None:
     results = published(leaks_from=6)
     most = results.memorization["public_name"]["train"]
-    mean = PublishedEstimate(value=0.03, low=0.03, high=0.03)
+    mean = EstimateRange(value=0.03, low=0.03, high=0.03)
     most = most.model_copy(
         update={"attributable_fraction": most.attributable_fraction.model_copy(update={"mean": mean})}
     )
     memorization = {**results.memorization, "public_name": {**results.memorization["public_name"], "train": most}}
     assert key_tier(results.model_copy(update={"memorization": memorization})) == "public_name"
-    assert key_tier(PublishedResults()) is None
+    assert key_tier(RunResults()) is None
 
 
 def test_the_words_stand_beside_their_limit_and_the_never_seen() -> None:
@@ -48,14 +48,14 @@ def test_the_words_stand_beside_their_limit_and_the_never_seen() -> None:
 @pytest.mark.parametrize(
     ("mean", "headline"),
     [
-        (PublishedEstimate(value=0.71, low=0.71, high=0.71), "71% of the text*"),
-        (PublishedEstimate(low=0.612, high=0.688), "61–69% of the text*"),
-        (PublishedEstimate(value=0.0, low=0.0, high=0.0), "0% of the text*"),
-        (PublishedEstimate(value=0.0008, low=0.0008, high=0.0008), "0.1% of the text*"),
-        (PublishedEstimate(reason="every patient was excluded"), "Not measured"),
+        (EstimateRange(value=0.71, low=0.71, high=0.71), "71% of the text*"),
+        (EstimateRange(low=0.612, high=0.688), "61–69% of the text*"),
+        (EstimateRange(value=0.0, low=0.0, high=0.0), "0% of the text*"),
+        (EstimateRange(value=0.0008, low=0.0008, high=0.0008), "0.1% of the text*"),
+        (EstimateRange(reason="every patient was excluded"), "Not measured"),
     ],
 )
-def test_shares_of_the_text_are_percents_rounded_outwards(mean: PublishedEstimate, headline: str) -> None:
+def test_shares_of_the_text_are_percents_rounded_outwards(mean: EstimateRange, headline: str) -> None:
     results = published()
     train = results.memorization["encounter"]["train"]
     train = train.model_copy(update={"attributable_fraction": FractionOfText(mean=mean, bins=[], above=[])})
@@ -100,7 +100,7 @@ def test_what_was_not_measured_is_said_and_never_zero() -> None:
     figures = key_figures(unmeasured())
     assert {figure.headline for figure in figures} == {"Not measured"}
     assert "every patient was excluded" in figures[0].text
-    assert key_figures(PublishedResults()) == []
+    assert key_figures(RunResults()) == []
 
 
 def test_what_was_not_tested_is_what_no_audit_tests_and_what_this_one_left_out() -> None:
@@ -116,7 +116,7 @@ def test_what_was_not_tested_is_what_no_audit_tests_and_what_this_one_left_out()
     assert "patients never seen (there are none)" in words
     assert "asking with “Public facts”" in words
     assert "how well the judge reads" in words
-    assert "repeated text, diagnoses and identifiers" in not_tested_words(PublishedResults())
+    assert "repeated text, diagnoses and identifiers" in not_tested_words(RunResults())
 
 
 def test_patients_are_those_of_the_corpus_else_of_the_tiers() -> None:
@@ -125,7 +125,7 @@ def test_patients_are_those_of_the_corpus_else_of_the_tiers() -> None:
     assert patients_words(published(nontrain=False)) == "121–130 trained on, nobody held out"
     bare = published(exact=True).model_copy(update={"corpus": None})
     assert patients_words(bare) == "125 trained on, 127 never seen"
-    assert patients_words(PublishedResults()) == "not measured"
+    assert patients_words(RunResults()) == "not measured"
 
 
 @pytest.mark.parametrize("patients", [CountRange(low=1, high=1), CountRange(low=1, high=10)])

@@ -3,16 +3,16 @@
 import pytest
 from support.results.filled_published import VARIANTS, published, unmeasured
 
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import others_text_sentences, others_tier
 from clinaudit.reports.wording.findings import key_figures, key_tier, other_words_figure
 
 
-def leaking(*, at: int = 0, nontrain: bool = True) -> PublishedResults:
+def leaking(*, at: int = 0, nontrain: bool = True) -> RunResults:
     return published(leaks_from=6, short_at=None, others_at=at, nontrain=nontrain)
 
 
-def with_status(results: PublishedResults, arm: str) -> PublishedResults:
+def with_status(results: RunResults, arm: str) -> RunResults:
     """Return the results in which the rule on other patients' text fails in one arm alone."""
     assert results.decision is not None
     rules = [
@@ -48,8 +48,8 @@ def test_alike_tiers_are_told_of_by_the_appointment_reminder() -> None:
     assert others_tier(published()) == "encounter"
 
 
-@pytest.mark.parametrize("results", [unmeasured(), PublishedResults()])
-def test_what_was_not_measured_is_not_spoken_of(results: PublishedResults) -> None:
+@pytest.mark.parametrize("results", [unmeasured(), RunResults()])
+def test_what_was_not_measured_is_not_spoken_of(results: RunResults) -> None:
     assert others_tier(results) is None
     assert others_text_sentences(results) == []
     assert other_words_figure(results, "public") is None

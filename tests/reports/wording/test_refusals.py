@@ -3,7 +3,7 @@
 from support.results.filled_published import published
 
 from clinaudit.audit.results.ranges.counts import share_range
-from clinaudit.reports.schema.results import PublishedRendering, PublishedResults
+from clinaudit.reports.schema.results import RenderingResults, RunResults
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
 from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.terminal.summary import summary_text
@@ -12,7 +12,7 @@ from clinaudit.reports.wording.refusals import refusal_sentences
 NO_EVIDENCE = "A refusal is no evidence of safety."
 
 
-def asked_in_a_chat(*refused: int) -> PublishedResults:
+def asked_in_a_chat(*refused: int) -> RunResults:
     """Return results of which two tiers were asked in a chat, too; `refused` of 100 patients at each."""
     results = published()
     memorization = {}
@@ -21,7 +21,7 @@ def asked_in_a_chat(*refused: int) -> PublishedResults:
         update = {"refused_patients": counts[0], "refused_share": share_range(*counts)}
         arms = results.memorization[tier]
         memorization[tier] = {**arms, "train": arms["train"].model_copy(update=update)}
-    return results.model_copy(update={"renderings": {"chat": PublishedRendering(memorization=memorization)}})
+    return results.model_copy(update={"renderings": {"chat": RenderingResults(memorization=memorization)}})
 
 
 def test_the_tier_with_most_refusals_is_named() -> None:

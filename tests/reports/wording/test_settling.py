@@ -8,16 +8,16 @@ from support.results.filled_published import published
 
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sample_size import decide_run
-from clinaudit.reports.schema.decision import Limit, PublishedRule, RuleStatus
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, Limit, RuleStatus
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.rule_figures import patients_to_settle, settled_text
 
-NOBODY_KNOWS = PublishedEstimate(reason="not measured")
+NOBODY_KNOWS = EstimateRange(reason="not measured")
 HERE = CountRange(low=121, high=140)
 
 
-def asked_about(patients: CountRange | None) -> PublishedResults:
+def asked_about(patients: CountRange | None) -> RunResults:
     """Results in which a tier has so many patients trained on; None: the tier was not audited."""
     arms = published().memorization["public"]
     shown = {} if patients is None else {"public": {"train": arms["train"].model_copy(update={"patients": patients})}}
@@ -25,13 +25,13 @@ def asked_about(patients: CountRange | None) -> PublishedResults:
 
 
 def open_rule(
-    observed: PublishedEstimate = NOBODY_KNOWS,
+    observed: EstimateRange = NOBODY_KNOWS,
     *,
     limit: Limit | None = None,
     diagnosis: str | None = None,
     status: RuleStatus = "inconclusive",
-) -> PublishedRule:
-    return PublishedRule(
+) -> DecidedRule:
+    return DecidedRule(
         id="a",
         question="Is it?",
         metric="attributable_fraction" if diagnosis is None else "auroc_all",
@@ -44,8 +44,8 @@ def open_rule(
     )
 
 
-def share(low: float, high: float, confidence_low: float, confidence_high: float) -> PublishedEstimate:
-    return PublishedEstimate(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
+def share(low: float, high: float, confidence_low: float, confidence_high: float) -> EstimateRange:
+    return EstimateRange(low=low, high=high, confidence_low=confidence_low, confidence_high=confidence_high)
 
 
 def test_the_policys_number_is_the_least_class_of_whom_nothing_is_repeated_that_the_interval_allows() -> None:
@@ -83,7 +83,7 @@ def test_too_few_patients_need_the_policys_number(here: CountRange | None) -> No
     ],
 )
 def test_where_there_are_as_many_the_interval_must_shrink_to_the_limit(
-    observed: PublishedEstimate, patients: int | None
+    observed: EstimateRange, patients: int | None
 ) -> None:
     assert patients_to_settle(open_rule(observed), asked_about(HERE)) == patients
 

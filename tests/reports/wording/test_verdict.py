@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from support.results.filled_published import published, unmeasured
 
-from clinaudit.reports.schema.decision import PublishedDecision, PublishedRule, RuleStatus, Status
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus, Status
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.rule_figures import is_of_others
 from clinaudit.reports.wording.verdict import (
     asker_counts_text,
@@ -17,10 +17,10 @@ from clinaudit.reports.wording.verdict import (
     verdict_title,
 )
 
-Fails = Callable[[PublishedRule], bool]
+Fails = Callable[[DecidedRule], bool]
 
 
-def with_failed(fails: Fails, *, status: Status = "fail", others: RuleStatus = "pass") -> PublishedResults:
+def with_failed(fails: Fails, *, status: Status = "fail", others: RuleStatus = "pass") -> RunResults:
     """The filled results, of whose rules those fail that `fails` names."""
     results = published()
     assert results.decision is not None
@@ -72,7 +72,7 @@ def test_the_other_verdicts_open_with_their_word(status: Status, opens: str) -> 
 
 def test_without_a_policy_there_is_no_verdict() -> None:
     assert verdict_title(None) == "No verdict: no policy was applied"
-    assert "no limit was applied" in consequence_sentences(PublishedResults())[0]
+    assert "no limit was applied" in consequence_sentences(RunResults())[0]
 
 
 def test_the_lowest_failing_tier_and_its_diagnoses_are_named() -> None:
@@ -85,7 +85,7 @@ def test_the_lowest_failing_tier_and_its_diagnoses_are_named() -> None:
 
 
 def test_text_and_diagnoses_that_fail_for_different_askers_are_two_sentences() -> None:
-    def fails(rule: PublishedRule) -> bool:
+    def fails(rule: DecidedRule) -> bool:
         own = (rule.tier, rule.diagnosis) in {("encounter_cc", None), ("encounter", "ptsd")}
         return own and not is_of_others(rule)
 
@@ -98,7 +98,7 @@ def test_text_and_diagnoses_that_fail_for_different_askers_are_two_sentences() -
 
 
 def test_other_patients_text_is_told_with_its_first_asker() -> None:
-    def fails(rule: PublishedRule) -> bool:
+    def fails(rule: DecidedRule) -> bool:
         return any(
             fails(rule)
             for fails in (
@@ -175,7 +175,7 @@ def test_rules_are_counted_by_what_became_of_them(statuses: tuple[RuleStatus, ..
     decision = published().decision
     assert decision is not None
     rules = [decision.rules[0].model_copy(update={"status": status}) for status in statuses]
-    assert rule_counts_text(PublishedDecision(status="pass", policy="x", reason="", rules=rules)) == text
+    assert rule_counts_text(GateDecision(status="pass", policy="x", reason="", rules=rules)) == text
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_kinds_of_asker_are_counted_by_the_worst_of_their_rules(worst: tuple[Rul
         # Every asker has a rule that passes, too.
         for status in ("pass", own)
     ]
-    counted = PublishedDecision(status="fail", policy="x", reason="", rules=rules)
+    counted = GateDecision(status="fail", policy="x", reason="", rules=rules)
     assert asker_counts_text(counted) == text
     assert tally_text(counted).startswith(f"{text} (" if text else "no rules")
 

@@ -1,6 +1,6 @@
 """A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
 
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.paper_samples import PAPER_TYPES
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
@@ -224,7 +224,7 @@ def _site() -> SiteBench:
                 patients=CountRange(low=82, high=120),
                 covered_patients=covered,
                 missed_patients=missed,
-                missed=PublishedEstimate(low=0.01, high=0.2, confidence_low=0.0, confidence_high=0.3),
+                missed=EstimateRange(low=0.01, high=0.2, confidence_low=0.0, confidence_high=0.3),
             )
             for system in ("gazetteer", "rules")
             for identifier in (None, "A", "C")

@@ -19,15 +19,15 @@ from clinaudit.audit.results.gate.policy import (
     TextRule,
 )
 from clinaudit.audit.results.ranges.counts import share_of, share_range
-from clinaudit.reports.schema.cohorts import CohortStatus, PublishedBalance, PublishedCohort
-from clinaudit.reports.schema.decision import Narrowing, PublishedDecision
-from clinaudit.reports.schema.disclosure import PublishedDisclosure, PublishedPair
+from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults, CohortStatus
+from clinaudit.reports.schema.decision import GateDecision, Narrowing
+from clinaudit.reports.schema.disclosure import DisclosureResults, PairResults
 from clinaudit.reports.schema.disclosure import TestedDelta as Delta
-from clinaudit.reports.schema.judge import PublishedJudgeQuality
-from clinaudit.reports.schema.memorization import PublishedMemorization
-from clinaudit.reports.schema.numbers import NOBODY, PublishedEstimate
+from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.memorization import MemorizationResults
+from clinaudit.reports.schema.numbers import NOBODY, EstimateRange
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.results import PublishedPrompts, PublishedRendering, PublishedResults, PublishedStage
+from clinaudit.reports.schema.results import PromptResults, RenderingResults, RunResults, StageResults
 from clinaudit.reports.tally.classes import ARM_STEP, class_of, class_of_alone
 
 POLICY = Policy(
@@ -70,11 +70,11 @@ class Text:
     #: Of the patients, those of whom an answer was refused; None where it was not asked in a chat.
     refused: int | None = None
 
-    def published(self) -> PublishedMemorization:
+    def published(self) -> MemorizationResults:
         full = memorization(NOTATION, leaks=False, short=0, patients=max(self.patients, 20))
         mean = _mean(self.low, self.high)
         if self.reason:
-            mean = PublishedEstimate(reason=self.reason)
+            mean = EstimateRange(reason=self.reason)
         others = None
         if self.others is not None and full.other_patients is not None:
             shown = full.other_patients.fraction.model_copy(update={"mean": _mean(*self.others)})
@@ -96,9 +96,9 @@ class Text:
         )
 
 
-def _mean(low: float, high: float) -> PublishedEstimate:
+def _mean(low: float, high: float) -> EstimateRange:
     middle = (low + high) / 2
-    return PublishedEstimate(value=middle, low=middle, high=middle, confidence_low=low, confidence_high=high)
+    return EstimateRange(value=middle, low=middle, high=middle, confidence_low=low, confidence_high=high)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Compared:
         high = max(delta.high, -1.0 if delta.worst_high is None else delta.worst_high)
         return Outcome(delta.p_holm <= ALPHA, {limit: high <= limit for limit in LIMITS})
 
-    def published(self) -> PublishedPair:
+    def published(self) -> PairResults:
         full = pair(NOTATION, cell=self.patients, leaks=False, order=0, nontrain=self.nontrain)
         unrated = {
             status: counts.model_copy(
@@ -131,9 +131,9 @@ class Compared:
             )
             for status, counts in full.verdicts["train"].items()
         }
-        detectable = PublishedEstimate(reason="nothing was judged")
+        detectable = EstimateRange(reason="nothing was judged")
         if self.detectable is not None:
-            detectable = PublishedEstimate(low=self.detectable - 0.02, high=self.detectable)
+            detectable = EstimateRange(low=self.detectable - 0.02, high=self.detectable)
         return full.model_copy(update={"verdicts": {**full.verdicts, "train": unrated}, "detectable_delta": detectable})
 
 
@@ -146,15 +146,15 @@ class Matched:
     smd: float | None = 0.1
     flag: str = "balanced"
 
-    def published(self) -> PublishedCohort:
+    def published(self) -> CohortResults:
         row = {"contrast": "pos-train vs. neg-train", "covariate": "age", "smd": self.smd, "flag": self.flag}
-        return PublishedCohort(
+        return CohortResults(
             status=self.status,
             reason=self.reason,
             matcher="psm",
             sets=NOTATION.count(100),
-            prevalence=PublishedEstimate(reason="not in this test"),
-            balance=[PublishedBalance.model_validate(row)],
+            prevalence=EstimateRange(reason="not in this test"),
+            balance=[BalanceResults.model_validate(row)],
             excluded={},
         )
 
@@ -167,7 +167,7 @@ class Run:
     nontrain: Text | None = Text()
     pairs: Mapping[str, Compared] = field(default_factory=lambda: {"hiv": Compared()})
     cohorts: Mapping[str, Matched] = field(default_factory=lambda: {"hiv": Matched()})
-    judge: PublishedJudgeQuality | None = field(default_factory=lambda: judge_quality(("hiv",)))
+    judge: JudgeResults | None = field(default_factory=lambda: judge_quality(("hiv",)))
     tiers: tuple[str, ...] = ("public",)
     #: Patients whose prompt is the beginning of their own note, and the others; None where no prompt quotes a note.
     prompts: tuple[int, int] | None = None
@@ -177,11 +177,11 @@ class Run:
     facts: "Run | None" = None
     narrowed: tuple[Narrowing, ...] = ()
 
-    def published(self) -> PublishedResults:
+    def published(self) -> RunResults:
         texts = {arm: text for arm, text in zip(ARMS, (self.train, self.nontrain), strict=True) if text is not None}
-        shown = PublishedResults(
+        shown = RunResults(
             memorization={tier: {arm: text.published() for arm, text in texts.items()} for tier in self.tiers},
-            disclosure=PublishedDisclosure(
+            disclosure=DisclosureResults(
                 by_diagnosis={d: {tier: p.published() for tier in self.tiers} for d, p in self.pairs.items()}
             ),
             cohorts={diagnosis: cohort.published() for diagnosis, cohort in self.cohorts.items()},
@@ -194,7 +194,7 @@ class Run:
         if self.facts is None:
             return shown
         other = self.facts.published()
-        beside = PublishedRendering(memorization=other.memorization, disclosure=other.disclosure)
+        beside = RenderingResults(memorization=other.memorization, disclosure=other.disclosure)
         return shown.model_copy(update={"renderings": {"facts": beside}})
 
     def outcomes(self) -> dict[Comparison, Outcome]:
@@ -209,11 +209,11 @@ class Run:
         }
 
 
-def _fit(unbroken: int, broken: int, *, own: int | None) -> PublishedPrompts:
+def _fit(unbroken: int, broken: int, *, own: int | None) -> PromptResults:
     counts = class_of(unbroken), class_of(broken)
     patients = unbroken + broken
     own = patients if own is None else own
-    return PublishedPrompts(
+    return PromptResults(
         unbroken=counts[0],
         broken=counts[1],
         unbroken_share=share_range(*counts),
@@ -224,15 +224,15 @@ def _fit(unbroken: int, broken: int, *, own: int | None) -> PublishedPrompts:
     )
 
 
-def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> PublishedDecision:
+def decide(policy: Policy, run: Run, *, planned_missing: bool = False) -> GateDecision:
     """Return what the gate decides on a run."""
     published = run.published()
     return evaluation.decide(policy, unfinished(published) if planned_missing else published, run.outcomes())
 
 
-def unfinished(published: PublishedResults) -> PublishedResults:
+def unfinished(published: RunResults) -> RunResults:
     """Return the results of a run of which some generation is missing."""
-    stage = PublishedStage(planned=NOTATION.count(100), missing=NOTATION.count(1), failed=NOTATION.count(0))
+    stage = StageResults(planned=NOTATION.count(100), missing=NOTATION.count(1), failed=NOTATION.count(0))
     return published.model_copy(update={"completeness": {"generation": stage}})
 
 

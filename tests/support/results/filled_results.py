@@ -16,7 +16,7 @@ from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import (
     MeanOverDiagnoses,
@@ -26,7 +26,7 @@ from clinaudit.reports.schema.disclosure import (
     TestedDelta,
 )
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.results import DriftEvidence, PublishedResults, TrainingLoss
+from clinaudit.reports.schema.results import DriftEvidence, RunResults, TrainingLoss
 from clinaudit.reports.tally.leaves import Alone, Inside, Setting
 from clinaudit.reports.tally.tally import (
     CorpusTally,
@@ -147,13 +147,13 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
 def decided(tally: Tally) -> Tally:
     """Return the tally with the verdict of the default policy."""
     shown = published_of(tally)
-    decision = decide_run(load_policy(), shown, find_outcomes(publish(tally), shown))
+    decision = decide_run(load_policy(), shown, find_outcomes(derive(tally), shown))
     return replace(tally, decision=Setting(decision))
 
 
-def published_of(tally: Tally) -> PublishedResults:
+def published_of(tally: Tally) -> RunResults:
     """Return what is published of a tally."""
-    return publish(publishable(tally))
+    return derive(publishable(tally))
 
 
 def empty() -> Tally:

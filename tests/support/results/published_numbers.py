@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,26 +19,26 @@ class Notation:
         low = (number - 1) // 10 * 10 + 1
         return CountRange(low=low, high=low + 9)
 
-    def rate(self, part: int, rest: int) -> PublishedEstimate:
+    def rate(self, part: int, rest: int) -> EstimateRange:
         """Return the share of `part` in `part` and `rest`, over all tables within the classes."""
         some, others = self.count(part), self.count(rest)
         if not part + rest:
-            return PublishedEstimate(reason="nobody to count")
+            return EstimateRange(reason="nobody to count")
         low, high = (
             0.0 if not part else some.low / (some.low + others.high),
             1.0 if not rest else some.high / (some.high + others.low),
         )
         least = wilson(low, max(1, some.low + others.low))[0]
         most = wilson(high, max(1, some.low + others.low))[1]
-        return PublishedEstimate(
+        return EstimateRange(
             value=low if self.exact else None, low=low, high=high, confidence_low=least, confidence_high=most
         )
 
-    def mean(self, value: float, patients: int) -> PublishedEstimate:
+    def mean(self, value: float, patients: int) -> EstimateRange:
         """Return a mean over patients of a share: a whole percent, or exact."""
         shown = value if self.exact else round(value, 2)
         low, high = wilson(value, patients)
-        return PublishedEstimate(
+        return EstimateRange(
             value=shown,
             low=shown,
             high=shown,
@@ -46,13 +46,11 @@ class Notation:
             confidence_high=high if self.exact else math.ceil(100 * high) / 100,
         )
 
-    def figure(
-        self, value: float, *, width: float = 0.07, chance: float = 0.2, least: float = 0.0
-    ) -> PublishedEstimate:
+    def figure(self, value: float, *, width: float = 0.07, chance: float = 0.2, least: float = 0.0) -> EstimateRange:
         """Return a figure of counts that is no rate (an AUROC, a difference), at most 1."""
         wide = 0.0 if self.exact else width
         low, high = max(least, value - wide), min(1.0, value + wide)
-        return PublishedEstimate(
+        return EstimateRange(
             value=value if self.exact else None,
             low=low,
             high=high,

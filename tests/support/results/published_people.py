@@ -3,30 +3,30 @@
 from support.results.published_numbers import Notation
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.cohorts import PublishedBalance, PublishedCohort
-from clinaudit.reports.schema.corpus import PublishedCorpus, PublishedPopulation
-from clinaudit.reports.schema.groups import Partition, PublishedGroup, PublishedSubgroups
+from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
+from clinaudit.reports.schema.corpus import CorpusResults, PopulationResults
+from clinaudit.reports.schema.groups import GroupResults, Partition, SubgroupResults
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
-    PublishedConfusionRow,
-    PublishedJudgeQuality,
+    ConfusionResults,
+    JudgeResults,
 )
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 
 CONTRASTS = ("pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain")
 
 
-def population(form: Notation, patients: int) -> PublishedPopulation:
+def population(form: Notation, patients: int) -> PopulationResults:
     """Return the patients of one split or cohort."""
     third = patients // 3
-    return PublishedPopulation(
+    return PopulationResults(
         patients=form.count(patients),
         notes=560.0,
         tokens=210_000.0,
         notes_per_patient=4.3,
         tokens_per_patient=1600.0,
-        age=PublishedEstimate(value=51.0, low=51.0, high=51.0),
+        age=EstimateRange(value=51.0, low=51.0, high=51.0),
         age_bands={
             "18-34": form.count(14),
             "35-49": form.count(third),
@@ -38,9 +38,9 @@ def population(form: Notation, patients: int) -> PublishedPopulation:
     )
 
 
-def corpus(form: Notation, *, cell: int, diagnoses: tuple[str, ...], nontrain: bool) -> PublishedCorpus:
+def corpus(form: Notation, *, cell: int, diagnoses: tuple[str, ...], nontrain: bool) -> CorpusResults:
     """Return who was in the corpus."""
-    return PublishedCorpus(
+    return CorpusResults(
         counterfactual=nontrain,
         labels="table",
         splits={split: population(form, 130) for split in (("train", "nontrain") if nontrain else ("train",))},
@@ -49,10 +49,10 @@ def corpus(form: Notation, *, cell: int, diagnoses: tuple[str, ...], nontrain: b
     )
 
 
-def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> PublishedCohort:
+def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> CohortResults:
     """Return the matched cohort of one diagnosis."""
     if not nontrain:
-        return PublishedCohort(
+        return CohortResults(
             status="unavailable",
             reason="the corpus has no patients outside training",
             matcher="psm",
@@ -61,14 +61,14 @@ def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> Publishe
             balance=[],
             excluded={},
         )
-    return PublishedCohort(
+    return CohortResults(
         status="imbalanced" if order == 1 else "balanced",
         reason=None,
         matcher="psm",
         sets=form.count(cell),
         prevalence=form.rate(60 + order, 70 - order),
         balance=[
-            PublishedBalance(
+            BalanceResults(
                 contrast=contrast,
                 covariate=covariate,
                 smd=0.2 if order == 1 else 0.1 * (step - 1),
@@ -82,7 +82,7 @@ def cohort(form: Notation, *, cell: int, order: int, nontrain: bool) -> Publishe
     )
 
 
-def subgroups(form: Notation, *, nontrain: bool) -> PublishedSubgroups:
+def subgroups(form: Notation, *, nontrain: bool) -> SubgroupResults:
     """Return who is affected, by sex, age and number of notes."""
     sizes: dict[tuple[Partition, str], int] = {
         ("age", "18-34"): 14,
@@ -95,10 +95,10 @@ def subgroups(form: Notation, *, nontrain: bool) -> PublishedSubgroups:
     }
     arms: tuple[Arm, ...] = ARMS if nontrain else ("train",)
 
-    def groups(tier: str, arm: Arm, share: float) -> list[PublishedGroup]:
+    def groups(tier: str, arm: Arm, share: float) -> list[GroupResults]:
         leaks = arm == "train" and TIER_IDS.index(tier) > 2
         return [
-            PublishedGroup(
+            GroupResults(
                 partition=partition,
                 group=group,
                 patients=form.count(size),
@@ -109,18 +109,18 @@ def subgroups(form: Notation, *, nontrain: bool) -> PublishedSubgroups:
             for affected in ((round(share * size) if leaks else 0),)
         ]
 
-    return PublishedSubgroups(
+    return SubgroupResults(
         memorization={tier: {arm: groups(tier, arm, 0.99) for arm in arms} for tier in TIER_IDS},
         disclosure={tier: {arm: groups(tier, arm, 0.95) for arm in arms} for tier in TIER_IDS},
     )
 
 
-def judge_quality(diagnoses: tuple[str, ...]) -> PublishedJudgeQuality:
+def judge_quality(diagnoses: tuple[str, ...]) -> JudgeResults:
     """Return the quality of a judge scored on the texts that ship: exact, since they are invented."""
 
-    def share(right: int, of: int) -> PublishedEstimate:
+    def share(right: int, of: int) -> EstimateRange:
         value = right / of
-        return PublishedEstimate(
+        return EstimateRange(
             value=value, low=value, high=value, confidence_low=value - 0.08, confidence_high=min(1.0, value + 0.08)
         )
 
@@ -130,12 +130,12 @@ def judge_quality(diagnoses: tuple[str, ...]) -> PublishedJudgeQuality:
         "ambiguous": (9, 5, 82, 4),
         "not_mentioned": (1, 2, 2, 95),
     }
-    return PublishedJudgeQuality(
+    return JudgeResults(
         judge="lexicon",
         labels="shipped",
         texts=CountRange(low=400, high=400),
         matrix=[
-            PublishedConfusionRow(
+            ConfusionResults(
                 truth=truth,
                 **{
                     verdict: CountRange(low=number, high=number)

@@ -3,20 +3,20 @@
 from support.results.published_numbers import Notation
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.disclosure import PublishedMeans, PublishedPair, VerdictCounts
+from clinaudit.reports.schema.disclosure import MeanResults, PairResults, VerdictCounts
 from clinaudit.reports.schema.memorization import (
     CopiedPieces,
     FractionBin,
     FractionOfText,
-    PublishedGuard,
-    PublishedMemorization,
-    PublishedNearVerbatim,
-    PublishedOtherPatients,
+    GuardResults,
+    MemorizationResults,
+    NearVerbatimResults,
+    OtherPatientsResults,
     SectionComposition,
     ShareAbove,
     SharedPieces,
 )
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS
 
 BIN_ENDS = (0.0, 0.0, 0.01, 0.1, 0.5, 1.0)
@@ -28,7 +28,7 @@ def fraction(form: Notation, mean: float, patients: tuple[int, int, int, int, in
     """Return a fraction with this mean; `patients` at zero, to 1%, to 10%, to 50%, and above."""
     total = sum(patients)
     return FractionOfText(
-        mean=form.mean(mean, total) if total else PublishedEstimate(reason="every patient was excluded"),
+        mean=form.mean(mean, total) if total else EstimateRange(reason="every patient was excluded"),
         bins=[
             FractionBin(low=low, high=high, patients=form.count(number))
             for low, high, number in zip(BIN_ENDS, BIN_ENDS[1:], patients, strict=False)
@@ -44,11 +44,11 @@ def fraction(form: Notation, mean: float, patients: tuple[int, int, int, int, in
     )
 
 
-def other_patients(form: Notation, mean: float, patients: int) -> PublishedOtherPatients:
+def other_patients(form: Notation, mean: float, patients: int) -> OtherPatientsResults:
     """Return other patients' text with this mean, in the answers about a quarter of the patients; by chance none."""
     some = patients // 4
     shown = fraction(form, mean, (patients - some, 0, some, 0, 0))
-    return PublishedOtherPatients(
+    return OtherPatientsResults(
         fraction=shown,
         sampled_fraction=shown,
         chance=fraction(form, 0.0, (patients, 0, 0, 0, 0)),
@@ -60,7 +60,7 @@ def other_patients(form: Notation, mean: float, patients: int) -> PublishedOther
 
 def memorization(
     form: Notation, *, leaks: bool, short: int, patients: int, others: float = 0.004
-) -> PublishedMemorization:
+) -> MemorizationResults:
     """Return one tier in one arm: nearly everything recited, or nothing but a word of one patient.
 
     `others`: share of the text that is another patient's.
@@ -68,7 +68,7 @@ def memorization(
     most = (1, 0, 0, 5, patients - 6) if leaks else (patients - 1, 1, 0, 0, 0)
     some = patients if leaks else 4
     share = 0.7 if leaks else 0.0004
-    return PublishedMemorization(
+    return MemorizationResults(
         patients=form.count(patients),
         memorized_fraction=fraction(form, 0.985 if leaks else 0.012, most),
         memorized_fraction_without_echo=fraction(form, 0.96 if leaks else 0.01, most),
@@ -98,14 +98,14 @@ def memorization(
             for order, section in enumerate(SECTIONS)
         ],
         copy_forward=[CopiedPieces(notes=n, share=s if leaks else None) for n, s in (("1", 0.9), ("2", 0.1))],
-        near_verbatim=PublishedNearVerbatim(
+        near_verbatim=NearVerbatimResults(
             window=30,
             edit_budget=3,
             fraction=fraction(form, 0.99 if leaks else 0.02, most),
             extra_fraction=fraction(form, 0.01, (patients - 12, 12, 0, 0, 0)),
             longest_region=210.0 if leaks else None,
         ),
-        guard=PublishedGuard(
+        guard=GuardResults(
             repeating_patients=form.count(patients // 2),
             repeating_share=form.rate(patients // 2, patients - patients // 2),
             ended_patients=form.count(some),
@@ -129,7 +129,7 @@ def verdicts(form: Notation, cell: int, positive: int, ambiguous: int = 0) -> Ve
     )
 
 
-def metrics(form: Notation, cell: int, have: int, lack: int) -> dict[str, PublishedEstimate]:
+def metrics(form: Notation, cell: int, have: int, lack: int) -> dict[str, EstimateRange]:
     """Return the metrics of one arm; `have` and `lack` are those called positive among `cell` with and without."""
     area = 0.5 + (have - lack) / (2 * cell)
     return {
@@ -143,7 +143,7 @@ def metrics(form: Notation, cell: int, have: int, lack: int) -> dict[str, Publis
     }
 
 
-def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) -> PublishedPair:
+def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) -> PairResults:
     """Return one diagnosis at one tier; `order` tells diagnoses apart."""
     guess = cell * 6 // 10
     have, lack = (cell - order % 2, 1 if order == 2 else 0) if leaks else (guess, guess - 1)
@@ -151,7 +151,7 @@ def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) 
     shown = ARMS if nontrain else ("train",)
     figures = {arm: metrics(form, cell, *counts[arm]) for arm in shown}
     delta = (counts["train"][0] - counts["train"][1] - counts["nontrain"][0] + counts["nontrain"][1]) / (2 * cell)
-    return PublishedPair(
+    return PairResults(
         patients=form.count(cell),
         verdicts={
             arm: {
@@ -168,11 +168,11 @@ def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) 
     )
 
 
-def means(by_diagnosis: dict[str, dict[str, PublishedPair]], *, nontrain: bool) -> dict[str, PublishedMeans]:
+def means(by_diagnosis: dict[str, dict[str, PairResults]], *, nontrain: bool) -> dict[str, MeanResults]:
     """Return the means over diagnoses by tier, taken from the first one."""
     first = next(iter(by_diagnosis.values()))
     return {
-        tier: PublishedMeans(
+        tier: MeanResults(
             train=first[tier].train,
             nontrain=(first[tier].nontrain or {}) if nontrain else {},
             delta=(first[tier].delta or {}) if nontrain else {},

@@ -21,9 +21,9 @@ from support.results.world_verdicts import tally_disclosure, tally_judge
 from clinaudit.audit.results.gate import evaluation
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.identifiers import IdentifierEvidence, PublishedRecall
+from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvidence
 from clinaudit.reports.schema.memorization import (
     LENGTH_UNITS,
 )
@@ -75,8 +75,8 @@ def tally_of(world: World, *, resamples: int = _RESAMPLES) -> Tally:
 
 def decide(tally: Tally) -> Tally:
     """Return the tally with the verdict of the policy that ships."""
-    published = publish(publishable(tally))
-    outcomes = find_outcomes(publish(tally), published)
+    published = derive(publishable(tally))
+    outcomes = find_outcomes(derive(tally), published)
     return replace(tally, decision=Setting(evaluation.decide(load_policy(), published, outcomes)))
 
 
@@ -254,7 +254,7 @@ def _identifiers(leaves: CountedLeaves) -> IdentifiersTally:
         # Of planted text, which is the same in every world.
         recall=Setting(
             tuple(
-                PublishedRecall(identifier=name, planted=200, found=found, recall=exact_estimate(wilson(found, 200)))
+                DetectorRecall(identifier=name, planted=200, found=found, recall=exact_estimate(wilson(found, 200)))
                 for name, found in recalls
             )
         ),

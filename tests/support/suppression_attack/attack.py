@@ -24,7 +24,7 @@ from support.suppression_attack.sex_balance import keep_shares, list_like_number
 from clinaudit.audit.results.gate.evaluation import Comparison
 from clinaudit.audit.results.gate.policy import LIMITS
 from clinaudit.audit.results.publication import exact_outcomes
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.tally.tally import Tally, publishable
 
 #: Values that a count must still be able to have, and the counts that must.
@@ -62,7 +62,7 @@ class Attacker:
         self._rng = np.random.default_rng(seed)
         tally, leaves = count_world(world)
         self._coarse = publishable(tally)
-        self._published = publish(self._coarse)
+        self._published = derive(self._coarse)
         self._find_test_ranges = _once(exact_outcomes.find_test_ranges)
         self._draw_tables = _once(exact_outcomes.draw_tables)
         self._verdict = self._words(tally)
@@ -214,7 +214,7 @@ class Attacker:
             patch.object(exact_outcomes, "draw_tables", self._draw_tables),
             patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
         ):
-            outcomes = exact_outcomes.find_outcomes(publish(Tally(disclosure=tally.disclosure)), self._published)
+            outcomes = exact_outcomes.find_outcomes(derive(Tally(disclosure=tally.disclosure)), self._published)
         return {
             compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
             for compared, shown in outcomes.items()

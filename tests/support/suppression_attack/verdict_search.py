@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PublishedPair
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults
 from clinaudit.reports.schema.record import ARMS
 
 #: Values that a count must keep, and the counts that must.
@@ -89,7 +89,7 @@ class Kept:
 class VerdictSearch:
     """All that is published of one comparison but its words: which tables there are."""
 
-    def __init__(self, pair: PublishedPair, rng: np.random.Generator) -> None:
+    def __init__(self, pair: PairResults, rng: np.random.Generator) -> None:
         self._rng = rng
         places = list(itertools.product(range(2), range(2)))
         rows = [pair.verdicts[ARMS[arm]][DIAGNOSIS_STATUSES[status]] for arm, status in places]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import (
     KINDS,
     USES,
@@ -56,14 +56,14 @@ SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
 NO_EM = "exact memorization needs the model's own probabilities"
 
 
-def figure(value: float, width: float = 0.04) -> PublishedEstimate:
+def figure(value: float, width: float = 0.04) -> EstimateRange:
     value = round(min(1.0, max(0.0, value)), 4)
     low, high = round(max(0.0, value - width), 4), round(min(1.0, value + width), 4)
-    return PublishedEstimate(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
+    return EstimateRange(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
 
 
-def none(reason: str) -> PublishedEstimate:
-    return PublishedEstimate(reason=reason)
+def none(reason: str) -> EstimateRange:
+    return EstimateRange(reason=reason)
 
 
 def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients: int = 6) -> AnswerFigures:

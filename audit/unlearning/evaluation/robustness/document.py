@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator
 
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import TrialName
 
 
@@ -18,10 +18,10 @@ class Figure(BaseModel):
     interval: tuple[float | None, float | None]
     reason: str | None = None
 
-    def published(self) -> PublishedEstimate:
+    def published(self) -> EstimateRange:
         """Return it as an exact number: a range of no width."""
         low, high = self.interval
-        return PublishedEstimate(
+        return EstimateRange(
             value=self.value,
             low=self.value,
             high=self.value,

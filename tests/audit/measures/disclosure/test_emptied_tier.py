@@ -6,9 +6,9 @@ from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS
 from clinaudit.audit.measures.disclosure.readings import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.results.gate.reasons import FEW_PATIENTS_IN_A_GROUP, few_patients_in_a_group
-from clinaudit.audit.results.ranges.disclosure import publish_pair
+from clinaudit.audit.results.ranges.disclosure import derive_pair
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import PairTally
@@ -46,7 +46,7 @@ def test_the_published_figures_say_why_from_the_coarse_table_alone() -> None:
         dropped_sets=Partition(dropped),
         evidence=Inside(None),
     )
-    published = publish_pair(coarse, PublishedEstimate(reason="not measured"))
+    published = derive_pair(coarse, EstimateRange(reason="not measured"))
     reason = published.train["auroc_all"].reason or ""
     assert reason.endswith("(no distinguishing fact)")
     assert published.delta is not None

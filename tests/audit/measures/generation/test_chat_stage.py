@@ -21,7 +21,7 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import Policy, TextRule
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
@@ -170,7 +170,7 @@ def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(
     assert (sum(numbers(chat.hits).values()), inside(chat.evidence).generations) == (30, 30)
     assert [row["refused"] for row in read_table(run.evidence, "generation_metrics")].count(True) == 30
 
-    published = publish(publishable(results))
+    published = derive(publishable(results))
     first, second = decide(POLICY, published, {}).rules
     assert (first.status, second.status) == ("pass", "inconclusive")
     assert second.reason == reasons.too_many_refused(0.2)
@@ -198,7 +198,7 @@ def test_a_refusal_that_recites_is_an_answer_and_a_leak_fails_all_the_same(
     assert chat.refusals is not None
     assert inside(chat.refusals.evidence).refused == 30
     assert numbers(chat.hits) == {"any": PATIENTS, "none": 0}
-    rule = decide(POLICY, publish(publishable(results)), {}).rules[1]
+    rule = decide(POLICY, derive(publishable(results)), {}).rules[1]
     assert (rule.id, rule.status) == ("memorization/attributable_fraction/encounter_cc/chat", "fail")
 
 
@@ -208,7 +208,7 @@ def test_a_model_that_refuses_every_answer_has_no_figures_and_does_not_pass(
     run = RunDirectory(tmp_path / "run")
     _, generations = ask(corpus, chat_tokenizer, dict.fromkeys(NAMES, REFUSAL), run, monkeypatch)
     results = measure(corpus, chat_tokenizer, generations, run)
-    published = publish(publishable(results))
+    published = derive(publishable(results))
     rule = decide(POLICY, published, {}).rules[1]
     assert (rule.status, rule.observed.value, rule.reason) == ("inconclusive", None, reasons.too_many_refused(0.2))
     shown = published.renderings["chat"].memorization["encounter_cc"]["train"]

@@ -23,7 +23,7 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
 from clinaudit.audit.results.gate.evaluation import decide as decide_run
 from clinaudit.audit.results.gate.policy import TextRule, load_policy
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -115,7 +115,7 @@ def decide(summary: MemorizationTally) -> str:
     assert (rule.maximum, len(rule.tiers)) == (0.05, 6)
     asked = replace(policy, memorization=(TextRule(NEAR, ("encounter",), 0.05),), disclosure=(), identifiers=())
     tally = Tally(memorization={"encounter": {"train": summary}})
-    return decide_run(asked, publish(publishable(tally)), {}).status
+    return decide_run(asked, derive(publishable(tally)), {}).status
 
 
 def invented() -> dict[str, str]:

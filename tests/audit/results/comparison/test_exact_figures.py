@@ -4,7 +4,7 @@ from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.results.comparison.comparison import exact_content
 from clinaudit.audit.results.comparison.memorization import compare_memorization
 from clinaudit.reports.schema.exact_comparison import Comparison
-from clinaudit.reports.schema.numbers import CountRange, Estimate, PublishedEstimate, exact_estimate
+from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
 
 
 def metrics(memorized: list[int]) -> list[GenerationMetrics]:
@@ -17,10 +17,10 @@ def metrics(memorized: list[int]) -> list[GenerationMetrics]:
 
 
 def test_an_exact_estimate_has_its_interval_and_no_width() -> None:
-    assert exact_estimate(Estimate(value=0.25, low=0.1, high=0.4, n=8)) == PublishedEstimate(
+    assert exact_estimate(Estimate(value=0.25, low=0.1, high=0.4, n=8)) == EstimateRange(
         value=0.25, low=0.25, high=0.25, confidence_low=0.1, confidence_high=0.4
     )
-    assert exact_estimate(Estimate(value=None, n=0, reason="nobody")) == PublishedEstimate(reason="nobody")
+    assert exact_estimate(Estimate(value=None, n=0, reason="nobody")) == EstimateRange(reason="nobody")
 
 
 def test_counts_and_p_values_are_those_of_the_pairs() -> None:

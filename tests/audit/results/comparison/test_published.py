@@ -13,16 +13,16 @@ from clinaudit.audit.results.comparison.published import (
     compare_rules,
 )
 from clinaudit.reports.schema.comparison import PairedPatients
-from clinaudit.reports.schema.decision import Limit, PublishedDecision, PublishedRule, RuleStatus
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults
 
 FEW = CountRange(low=1, high=10)
 
 
 def test_a_difference_reaches_from_the_near_end_of_one_to_the_far_end_of_the_other() -> None:
-    a = PublishedEstimate(low=0.5, high=0.6, confidence_low=0.4, confidence_high=0.7)
-    b = PublishedEstimate(value=0.2, low=0.195, high=0.205, confidence_low=0.1, confidence_high=0.3)
+    a = EstimateRange(low=0.5, high=0.6, confidence_low=0.4, confidence_high=0.7)
+    b = EstimateRange(value=0.2, low=0.195, high=0.205, confidence_low=0.1, confidence_high=0.3)
     difference = compare_estimates(a, b).difference
     assert difference.value is None
     assert (difference.low, difference.high) == (pytest.approx(-0.405), pytest.approx(-0.295))
@@ -31,8 +31,8 @@ def test_a_difference_reaches_from_the_near_end_of_one_to_the_far_end_of_the_oth
 
 @pytest.mark.parametrize("chance", [0.0, 0.05])
 def test_whatever_the_figures_within_their_ranges_their_difference_is_within_its_range(chance: float) -> None:
-    a = PublishedEstimate(low=0.31, high=0.42, confidence_low=0.31 - chance, confidence_high=0.42 + chance)
-    b = PublishedEstimate(low=0.40, high=0.48, confidence_low=0.40 - chance, confidence_high=0.48 + chance)
+    a = EstimateRange(low=0.31, high=0.42, confidence_low=0.31 - chance, confidence_high=0.42 + chance)
+    b = EstimateRange(low=0.40, high=0.48, confidence_low=0.40 - chance, confidence_high=0.48 + chance)
     difference = compare_estimates(a, b).difference
     for was, now in itertools.product((0.31, 0.36, 0.42), (0.40, 0.44, 0.48)):
         assert difference.low - 1e-9 <= now - was <= difference.high + 1e-9
@@ -41,8 +41,8 @@ def test_whatever_the_figures_within_their_ranges_their_difference_is_within_its
 
 
 def test_two_whole_percents_differ_by_a_range_alone() -> None:
-    a = PublishedEstimate(value=0.71, low=0.705, high=0.715)
-    b = PublishedEstimate(value=0.01, low=0.005, high=0.015)
+    a = EstimateRange(value=0.71, low=0.705, high=0.715)
+    b = EstimateRange(value=0.01, low=0.005, high=0.015)
     difference = compare_estimates(a, b).difference
     assert difference.value is None
     assert (difference.low, difference.high) == (pytest.approx(-0.71), pytest.approx(-0.69))
@@ -50,12 +50,12 @@ def test_two_whole_percents_differ_by_a_range_alone() -> None:
 
 
 def test_a_missing_figure_leaves_its_reason() -> None:
-    known = PublishedEstimate(low=0.1, high=0.2)
-    missing = PublishedEstimate(reason="every patient was excluded")
+    known = EstimateRange(low=0.1, high=0.2)
+    missing = EstimateRange(reason="every patient was excluded")
     for pair in ((known, missing), (missing, known)):
         assert compare_estimates(*pair).difference == missing
     # Half an interval is none: the other end would be made up.
-    half = PublishedEstimate(low=0.1, high=0.2, confidence_low=0.05)
+    half = EstimateRange(low=0.1, high=0.2, confidence_low=0.05)
     assert compare_estimates(half, known).difference.confidence_high is None
 
 
@@ -97,22 +97,22 @@ def test_deltas_are_those_of_metrics_over_all_patients() -> None:
     assert none["hiv"]["encounter"]["auroc_all"].difference.low is None
 
 
-def decided(statuses: dict[str, RuleStatus], *, maximum: float = 0.05) -> PublishedResults:
+def decided(statuses: dict[str, RuleStatus], *, maximum: float = 0.05) -> RunResults:
     rules = [
-        PublishedRule(
+        DecidedRule(
             id=name,
             question="Is it?",
             metric="attributable_fraction",
             tier=name,
             limit=Limit(max=maximum),
             status=status,
-            observed=PublishedEstimate(),
+            observed=EstimateRange(),
             reason="",
         )
         for name, status in statuses.items()
     ]
     status = "fail" if "fail" in statuses.values() else "pass"
-    return PublishedResults(decision=PublishedDecision(status=status, policy="x", reason="", rules=rules))
+    return RunResults(decision=GateDecision(status=status, policy="x", reason="", rules=rules))
 
 
 def test_rules_are_mended_new_still_failing_or_open() -> None:
@@ -129,9 +129,9 @@ def test_rules_are_mended_new_still_failing_or_open() -> None:
 
 def test_a_looser_limit_mends_nothing_and_a_run_without_a_verdict_has_none() -> None:
     a, b = decided({"public": "fail"}), decided({"public": "pass"}, maximum=0.5)
-    found, first = compare_rules(a, b), compare_rules(PublishedResults(), a)
+    found, first = compare_rules(a, b), compare_rules(RunResults(), a)
     assert found is not None
     assert (found.mended, found.new) == ([], [])
     assert first is not None
     assert (first.a, first.b, first.new) == (None, "fail", ["Own text · Public facts"])
-    assert compare_rules(PublishedResults(), PublishedResults()) is None
+    assert compare_rules(RunResults(), RunResults()) is None

@@ -24,7 +24,7 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedOn, Narrowing
 from clinaudit.reports.schema.disclosure import TestedDelta as Delta
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.schema.results import PublishedResults, PublishedStage
+from clinaudit.reports.schema.results import RunResults, StageResults
 from clinaudit.reports.wording.verdict import asker_counts_text, verdict_title
 
 
@@ -179,10 +179,10 @@ def test_no_rule_and_no_data_are_never_a_pass() -> None:
 @pytest.mark.parametrize("field", ["missing", "failed"])
 def test_work_that_is_missing_or_failed_is_seen_in_its_class(field: str) -> None:
     done = {"planned": CountRange(low=91, high=100), "missing": NOBODY, "failed": NOBODY}
-    stages = {"priors": PublishedStage.model_validate(done)}
-    assert not misses_planned_units(PublishedResults(completeness=stages))
-    stages["judge"] = PublishedStage.model_validate({**done, field: CountRange(low=1, high=10)})
-    assert misses_planned_units(PublishedResults(completeness=stages))
+    stages = {"priors": StageResults.model_validate(done)}
+    assert not misses_planned_units(RunResults(completeness=stages))
+    stages["judge"] = StageResults.model_validate({**done, field: CountRange(low=1, high=10)})
+    assert misses_planned_units(RunResults(completeness=stages))
 
 
 def test_words_hold_no_count_of_patients() -> None:

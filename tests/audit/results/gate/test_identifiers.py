@@ -17,11 +17,11 @@ from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import IdentifierMetric, Policy, TextRule, load_policy, parse_policy
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.gate.sample_size import clean_run
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.intervals import clopper_pearson, newcombe_difference
 from clinaudit.errors import BadInputError
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.decision import PublishedRule, RuleStatus
+from clinaudit.reports.schema.decision import DecidedRule, RuleStatus
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Inside, Setting
@@ -68,8 +68,8 @@ def results_with(given: Mapping[Arm, Given], *, patients: int = PATIENTS) -> Tal
     )
 
 
-def decided(policy: Policy, results: Tally) -> dict[str, PublishedRule]:
-    decision = decide(policy, publish(publishable(results)), {})
+def decided(policy: Policy, results: Tally) -> dict[str, DecidedRule]:
+    decision = decide(policy, derive(publishable(results)), {})
     return {rule.id: rule for rule in decision.rules}
 
 
@@ -122,7 +122,7 @@ def test_the_figure_is_the_difference_and_its_interval_square_and_add() -> None:
 
 def test_of_exact_numbers_it_is_the_difference_of_two_estimates() -> None:
     results = results_with({"train": (60, 0, 0), "nontrain": (10, 0, 0)})
-    read = read_figure(publish(results), metric="own", tier="public", diagnosis=None, arm=None)
+    read = read_figure(derive(results), metric="own", tier="public", diagnosis=None, arm=None)
     low, high = newcombe_difference(clopper_pearson(60, 200), clopper_pearson(10, 200))
     assert read.observed.value == 0.25
     assert (read.observed.confidence_low, read.observed.confidence_high) == pytest.approx((low, high), abs=2e-4)
@@ -176,7 +176,7 @@ def test_where_nobody_was_held_out_chance_is_not_known(metric: IdentifierMetric)
 
 def test_what_was_not_measured_says_so_and_is_no_pass() -> None:
     results = replace(results_with({"train": NONE, "nontrain": NONE}), identifiers=None)
-    published = publish(publishable(results))
+    published = derive(publishable(results))
     policy = policy_of("own", 0.05)
     (rule,) = decide(policy, published, {}).rules
     assert (rule.status, rule.reason) == ("inconclusive", "There is no figure: not measured.")
@@ -197,7 +197,7 @@ def test_the_published_interval_holds_the_exact_one() -> None:
         metric: IdentifierMetric = rng.choice(("own", "other"))
         exact, seen = (
             read_figure(shown, metric=metric, tier="public", diagnosis=None, arm=None).observed
-            for shown in (publish(results), publish(publishable(results)))
+            for shown in (derive(results), derive(publishable(results)))
         )
         assert (seen.low or 0) <= (exact.value or 0) <= (seen.high or 0)
         assert (seen.confidence_low or 0) <= (exact.confidence_low or 0) + 1e-4

@@ -11,28 +11,28 @@ from clinaudit.audit.results.gate.policy import JudgeLimits, load_policy, parse_
 from clinaudit.audit.results.gate.reasons import JUDGE_NOT_MEASURED
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.errors import BadInputError
-from clinaudit.reports.schema.judge import VERDICT_CLASSES, PublishedConfusionRow, PublishedJudgeQuality
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, PublishedEstimate
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 
 
-def share(low: float, high: float) -> PublishedEstimate:
-    return PublishedEstimate(value=None, low=low, high=high, confidence_low=low, confidence_high=high)
+def share(low: float, high: float) -> EstimateRange:
+    return EstimateRange(value=None, low=low, high=high, confidence_low=low, confidence_high=high)
 
 
 GOOD = {"sensitivity": share(0.8, 0.95), "specificity": share(0.85, 0.95), "flip_rate": share(0.01, 0.1)}
 
 
-def scored(**changes: Any) -> PublishedJudgeQuality:
+def scored(**changes: Any) -> JudgeResults:
     return judge_quality(("hiv",)).model_copy(update={**GOOD, **changes})
 
 
-def matrix(row: dict[str, int | CountRange], truth: str) -> list[PublishedConfusionRow]:
+def matrix(row: dict[str, int | CountRange], truth: str) -> list[ConfusionResults]:
     """A judge that reads every text right, but for the row of one truth."""
     counts = {name: CountRange(low=n, high=n) if isinstance(n, int) else n for name, n in row.items()}
     none = dict.fromkeys((*VERDICT_CLASSES, "unjudged"), NOBODY)
     rows = {name: {**none, name: CountRange(low=100, high=100)} for name in VERDICT_CLASSES}
     rows[truth] = {**none, **counts}  # type: ignore[index]
-    return [PublishedConfusionRow.model_validate({"truth": name, **cells}) for name, cells in rows.items()]
+    return [ConfusionResults.model_validate({"truth": name, **cells}) for name, cells in rows.items()]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def matrix(row: dict[str, int | CountRange], truth: str) -> list[PublishedConfus
         ({"sensitivity": share(0.69, 0.95)}, "sensitivity was not shown to be at least 70%"),
         ({"specificity": share(0.79, 0.95)}, "specificity was not shown to be at least 80%"),
         ({"flip_rate": share(0.01, 0.26)}, "planted instructions that sway it was not shown to be at most 25%"),
-        ({"sensitivity": PublishedEstimate(reason="nothing")}, "sensitivity was not shown"),
+        ({"sensitivity": EstimateRange(reason="nothing")}, "sensitivity was not shown"),
     ],
 )
 def test_a_judge_is_accepted_where_all_limits_are_kept(changes: dict[str, Any], words: str | None) -> None:

@@ -13,7 +13,7 @@ from clinaudit.audit.measures.memorization.other_patients_summary import summari
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.results.gate import evaluation, reasons
 from clinaudit.audit.results.gate.policy import TextRule, load_policy
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.tally import Tally, publishable
@@ -181,7 +181,7 @@ def test_a_planted_leak_makes_the_default_policy_fail(
     planted: Mapping[Arm, int], expected: dict[str, RuleStatus]
 ) -> None:
     results = results_with(planted)
-    decision = evaluation.decide(load_policy(), publish(publishable(results)), {})
+    decision = evaluation.decide(load_policy(), derive(publishable(results)), {})
     assert {rule.id: rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == expected
     assert (decision.status == "fail") is ("fail" in expected.values())
 
@@ -191,5 +191,5 @@ def test_the_class_from_381_of_whom_nothing_is_found_passes_the_strict_limit_and
     strict = load_policy(Path("strict"))
     for patients, status in ((380, "inconclusive"), (381, "pass")):
         results = results_with({"train": 0, "nontrain": 0}, patients=patients)
-        decision = evaluation.decide(strict, publish(publishable(results)), {})
+        decision = evaluation.decide(strict, derive(publishable(results)), {})
         assert {rule.status for rule in decision.rules if rule.id in (TRAIN, NONTRAIN)} == {status}

@@ -9,21 +9,21 @@ from support.results.published_people import judge_quality
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.rules import AskedRule
 from clinaudit.audit.results.gate.sufficiency import why_comparison_cannot_pass, why_memorization_is_open
-from clinaudit.reports.schema.corpus import PublishedCorpus
-from clinaudit.reports.schema.disclosure import PublishedDisclosure
-from clinaudit.reports.schema.results import PublishedResults
+from clinaudit.reports.schema.corpus import CorpusResults
+from clinaudit.reports.schema.disclosure import DisclosureResults
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import SUB_STEP, class_of
 
 ASKED = AskedRule("", "", "", cast("Any", None), tier="public", diagnosis="hiv")
 
 
-def published(in_both: int | None, patients: int) -> PublishedResults:
-    return PublishedResults(
+def published(in_both: int | None, patients: int) -> RunResults:
+    return RunResults(
         memorization={"public": {arm: Text(patients=patients).published() for arm in ("train", "nontrain")}},
-        disclosure=PublishedDisclosure(by_diagnosis={"hiv": {"public": Compared().published()}}),
+        disclosure=DisclosureResults(by_diagnosis={"hiv": {"public": Compared().published()}}),
         cohorts={"hiv": Matched().published()},
         judge_quality=judge_quality(("hiv",)),
-        corpus=PublishedCorpus(
+        corpus=CorpusResults(
             counterfactual=True,
             labels="table",
             splits={},

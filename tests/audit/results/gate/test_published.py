@@ -23,8 +23,8 @@ from clinaudit.audit.results.gate.evaluation import Comparison
 from clinaudit.audit.results.gate.policy import Policy
 from clinaudit.audit.results.ranges.tests import RangeOfTest, agreed_outcomes
 from clinaudit.audit.statistics.intervals import holm
-from clinaudit.reports.schema.decision import PublishedDecision
-from clinaudit.reports.schema.numbers import PublishedEstimate
+from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.numbers import EstimateRange
 
 HIV: Comparison = ("hiv", "public", None)
 
@@ -35,7 +35,7 @@ def range_of_test(p: tuple[float, float], upper: tuple[float, float]) -> RangeOf
 
 def settled(
     policy: Policy, run: Run, tests: dict[Comparison, RangeOfTest], *, planned_missing: bool = False
-) -> PublishedDecision:
+) -> GateDecision:
     published = unfinished(run.published()) if planned_missing else run.published()
     return evaluation.decide(policy, published, agreed_outcomes(tests))
 
@@ -104,7 +104,7 @@ def test_what_is_observed_is_the_published_range() -> None:
     delta = published.disclosure.by_diagnosis["hiv"]["public"].delta
     assert delta is not None
     assert disclosure.observed == delta["auroc_all"]
-    assert isinstance(disclosure.observed, PublishedEstimate)
+    assert isinstance(disclosure.observed, EstimateRange)
 
 
 P_VALUES = st.sampled_from([0.0001, 0.004, 0.01, 0.02, 0.03, 0.05, 0.06, 0.3, 0.9])

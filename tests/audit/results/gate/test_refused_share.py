@@ -10,7 +10,7 @@ from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide as decide_published
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.schema.results import PublishedRendering
+from clinaudit.reports.schema.results import RenderingResults
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_unjudged_refusals_are_said_to_be_refusals() -> None:
 
 
 def test_a_chat_in_which_nobody_could_be_asked_is_no_pass() -> None:
-    published = Run().published().model_copy(update={"renderings": {"chat": PublishedRendering()}})
+    published = Run().published().model_copy(update={"renderings": {"chat": RenderingResults()}})
     rules = decide_published(POLICY, published, Run().outcomes()).rules
     assert [(rule.rendering, rule.status, rule.reason) for rule in rules] == [
         (None, "pass", reasons.WITHIN_LIMIT),

@@ -27,10 +27,10 @@ from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sufficiency import why_not_comparable
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.judge import PublishedJudgeQuality
+from clinaudit.reports.schema.judge import JudgeResults
 
 
-def judged(least: float) -> PublishedJudgeQuality:
+def judged(least: float) -> JudgeResults:
     quality = judge_quality(("hiv",))
     return quality.model_copy(update={"sensitivity": quality.sensitivity.model_copy(update={"confidence_low": least})})
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.results.filled_results import all_null, filled, published_of
 
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.tally.tally import Tally
 
 
@@ -24,7 +24,7 @@ def counts_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, int]]]
 
 def test_every_count_is_exact_and_lies_within_its_published_class() -> None:
     tally = filled(cell=30)
-    exact = dict(counts_of(publish(tally).model_dump(mode="json")))
+    exact = dict(counts_of(derive(tally).model_dump(mode="json")))
     shown = dict(counts_of(published_of(tally).model_dump(mode="json")))
     assert len(exact) > 1000
     assert all(count["low"] == count["high"] for path, count in exact.items() if "/completeness/" not in path)
@@ -49,13 +49,13 @@ def test_nothing_of_the_evidence_is_published() -> None:
 
     tally = filled(cell=30)
     assert set(kept(published_of(tally).model_dump(mode="json"))) == {None}
-    exact = list(kept(publish(tally).model_dump(mode="json")))
+    exact = list(kept(derive(tally).model_dump(mode="json")))
     # Refusals and the judge's figures are not planted.
     assert sum(item is not None for item in exact) > 150
 
 
 def test_estimates_are_the_measured_ones_with_their_intervals() -> None:
-    exact = publish(filled())
+    exact = derive(filled())
     for tiers in exact.disclosure.by_diagnosis.values():
         for shown in tiers.values():
             measured = shown.evidence
@@ -69,5 +69,5 @@ def test_estimates_are_the_measured_ones_with_their_intervals() -> None:
 
 @pytest.mark.parametrize("tally", [filled(nontrain=False), all_null()])
 def test_what_was_not_measured_stays_so(tally: Tally) -> None:
-    pair = publish(tally).disclosure.by_diagnosis["hiv"]["public"]
+    pair = derive(tally).disclosure.by_diagnosis["hiv"]["public"]
     assert pair.delta is None or pair.delta["auroc_all"].value is None

@@ -5,12 +5,12 @@ from typing import cast
 
 import pytest
 
-from clinaudit.audit.results.ranges.corpus import publish_population, publish_shares
+from clinaudit.audit.results.ranges.corpus import derive_population, derive_shares
 from clinaudit.audit.results.ranges.memorization import templated_range
 from clinaudit.audit.results.ranges.results import average_over_tiers
-from clinaudit.reports.schema.disclosure import PublishedPair
+from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.memorization import SECTION_KINDS
-from clinaudit.reports.schema.numbers import CountRange, PublishedEstimate
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
 from clinaudit.reports.tally.tally import PopulationTally
 
@@ -51,9 +51,9 @@ def test_notes_and_patients_a_practice_follow_from_classes() -> None:
         is_placed=True,
         evidence=Inside(None),
     )
-    found = publish_population(coarse, is_exact=False)
+    found = derive_population(coarse, is_exact=False)
     assert (found.patients.low, found.patients.high) == (122, 140)
-    assert found.patients_per_practice == PublishedEstimate(low=13.1, high=140.0)
+    assert found.patients_per_practice == EstimateRange(low=13.1, high=140.0)
     # 2.45 to 2.55 notes a patient.
     assert found.notes_per_practice is not None
     assert found.notes_per_practice.low == pytest.approx(2.45 * 12.2, abs=1e-4)
@@ -62,7 +62,7 @@ def test_notes_and_patients_a_practice_follow_from_classes() -> None:
 
 def test_shares_of_a_partition_have_no_interval() -> None:
     cells = {"a": CountRange(low=11, high=20), "b": CountRange(low=1, high=10), "c": CountRange(low=0, high=0)}
-    found = publish_shares(cells, None)
+    found = derive_shares(cells, None)
     assert found["a"].low == pytest.approx(11 / 21, abs=1e-4)
     assert found["a"].high == pytest.approx(20 / 21, abs=1e-4)
     assert found["a"].confidence_low is None
@@ -73,10 +73,10 @@ def test_the_average_over_tiers_leaves_out_those_without_the_figure() -> None:
     first, second, none = (
         SimpleNamespace(train={"mention_rate": estimate}, nontrain=None)
         for estimate in (
-            PublishedEstimate(low=0.2, high=0.4),
-            PublishedEstimate(low=0.5, high=0.6, confidence_low=0.3, confidence_high=0.9),
-            PublishedEstimate(reason="nobody"),
+            EstimateRange(low=0.2, high=0.4),
+            EstimateRange(low=0.5, high=0.6, confidence_low=0.3, confidence_high=0.9),
+            EstimateRange(reason="nobody"),
         )
     )
-    found = average_over_tiers(cast("list[PublishedPair]", [first, second, none]), "mention_rate")
-    assert found == {"train": PublishedEstimate(low=0.35, high=0.5)}
+    found = average_over_tiers(cast("list[PairResults]", [first, second, none]), "mention_rate")
+    assert found == {"train": EstimateRange(low=0.35, high=0.5)}

@@ -17,7 +17,7 @@ from support.results.drawn_worlds import draw_world
 from support.results.paired_leaves import Pair, holds, interval_holds, is_count, pair_leaves
 from support.results.world_tally import decide, tally_of
 
-from clinaudit.audit.results.ranges.results import publish
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.intervals import RESAMPLES, resampled_share
 from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.tally.tally import publishable
@@ -34,7 +34,7 @@ PLACES = 4
 def documents_of(seed: int, *, diagnoses: int | None = None, resamples: int = 4) -> tuple[str, str]:
     """Return the exact and the published results of a world."""
     tally = decide(tally_of(draw_world(np.random.default_rng(seed), diagnoses=diagnoses), resamples=resamples))
-    return to_json(publish(tally)), to_json(publish(publishable(tally)))
+    return to_json(derive(tally)), to_json(derive(publishable(tally)))
 
 
 def numbers_of(exact: dict[str, Any], published: dict[str, Any]) -> list[Pair]:

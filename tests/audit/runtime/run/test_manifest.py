@@ -20,7 +20,7 @@ from clinaudit.audit.runtime.run.manifest import (
     write_manifest,
 )
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError
-from clinaudit.reports.schema.results import PublishedResults, to_json
+from clinaudit.reports.schema.results import RunResults, to_json
 
 FIRST = {"results.json": b"new", "evidence/results.json": b"newer", "evidence/strict/gate.json": b"made"}
 SECOND = {"report.html": b"page", "evidence/report.html": b"exact page"}
@@ -164,7 +164,7 @@ def test_a_manifest_of_an_earlier_version_holds_is_told_of_and_is_written_anew(
     (run.root / "manifest.json").write_text(json.dumps({"sha256": digests}))
     assert run_command(["verify", str(run.root)]) == 0
     assert "of an earlier version of clinaudit: its digests confirm guesses of the evidence" in capsys.readouterr().err
-    replace_files(run, {"results.json": to_json(PublishedResults()).encode()})
+    replace_files(run, {"results.json": to_json(RunResults()).encode()})
     assert verify(run) == 2
     assert json.loads((run.root / "manifest.json").read_text())["sha256"].keys() == {"results.json"}
     assert run_command(["verify", str(run.root)]) == 0
