@@ -25,8 +25,8 @@ from measuring import AnonymousPeak, in_child, median_seconds, processor
 
 from clinaudit.audit.measures.memorization.matching import find_matches
 from clinaudit.audit.measures.memorization.near_verbatim import find_near_matches
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.specificity.patient_count import PART_BYTES, count_patients
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"

@@ -7,7 +7,7 @@ from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.results.gate.policy import locate_policy
-from clinaudit.audit.results.publication.identity import kept_identity
+from clinaudit.audit.results.publication.published_files import kept_identity
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.run.directory import RunDirectory

@@ -63,7 +63,7 @@ def audit_and_say(settings: AuditSettings) -> int:
     from clinaudit.audit.commands.summary import say_summary
     from clinaudit.audit.pipeline import run_audit
     from clinaudit.audit.results.gate.rules import EXIT_STATUS
-    from clinaudit.audit.results.publication.identity import kept_identity
+    from clinaudit.audit.results.publication.published_files import kept_identity
     from clinaudit.audit.runtime.run.directory import RunDirectory
     from clinaudit.reports.wording.escaped_text import shell_word
 

@@ -38,13 +38,13 @@ def report(
       clinaudit report run/ --model-card
       clinaudit report run/ --exact
     """
-    from clinaudit.audit.results.publication.identity import kept_identity
     from clinaudit.audit.results.publication.published_files import (
         MODEL_CARD,
         PDF,
         REPORT,
         SUMMARY,
         has_evidence,
+        kept_identity,
         render_again,
         rendered_files,
     )

@@ -50,8 +50,7 @@ from clinaudit.reports.tables.run import completeness_table, provenance_table, t
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import others_fail
-from clinaudit.reports.wording.drift import drift_sentence
-from clinaudit.reports.wording.refusals import refusal_sentences
+from clinaudit.reports.wording.trust import drift_sentence, refusal_sentences
 
 
 @dataclass(frozen=True, slots=True)

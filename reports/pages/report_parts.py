@@ -24,8 +24,7 @@ from clinaudit.reports.wording.captions import (
     stated_sentences,
 )
 from clinaudit.reports.wording.identifiers import DEFINITION, identifier_sentences
-from clinaudit.reports.wording.refusals import refusal_sentences
-from clinaudit.reports.wording.trust import LIMITS, balance_sentence, judge_quality_sentences
+from clinaudit.reports.wording.trust import LIMITS, balance_sentence, judge_quality_sentences, refusal_sentences
 
 
 def repeated_text_part(content: ReportContent) -> dict[str, object]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.token_sequences import TokenSequences, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import TokenSequences, concatenate_sequences
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.memorization.token_sequences import TokenSequences
+from clinaudit.audit.measures.memorization.patient_text import TokenSequences
 from clinaudit.templates.spans import Span
 
 Places = npt.NDArray[np.int64]

@@ -1,6 +1,6 @@
 """One patient's own notes as n-gram matching takes them: token ids, text, and each note as its template reads it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.runtime.model.token_cache import TokenCache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
@@ -17,6 +16,31 @@ from clinaudit.templates.note import NoteReader, NoteText
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.sections import normalize_newlines
 from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenSequences:
+    """Some sequences of token ids, in order."""
+
+    #: All ids, shape (tokens,).
+    ids: npt.NDArray[np.uint32]
+    #: Offsets: where each sequence begins and the last one ends, shape (sequences + 1,).
+    starts: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, index: int) -> npt.NDArray[np.uint32]:
+        return self.ids[self.starts[index] : self.starts[index + 1]]
+
+
+def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uint32]]) -> TokenSequences:
+    """Return sequences of ids (0 to 2^32 - 1) concatenated in one array."""
+    arrays = [np.asarray(sequence, dtype=np.uint32) for sequence in sequences]
+    starts = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(array) for array in arrays], out=starts[1:])
+    ids = np.concatenate(arrays) if arrays else np.zeros(0, dtype=np.uint32)
+    return TokenSequences(ids, starts)
 
 
 class NoteTokens(Protocol):

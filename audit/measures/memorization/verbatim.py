@@ -19,7 +19,7 @@ from clinaudit.audit.measures.memorization.matching import (
     read_prompt,
 )
 from clinaudit.audit.measures.memorization.near_passages import NearPassages
-from clinaudit.audit.measures.memorization.patient_text import PatientText
+from clinaudit.audit.measures.memorization.patient_text import PatientText, concatenate_sequences
 from clinaudit.audit.measures.memorization.source_attribution import (
     AttributedRegion,
     Piece,
@@ -29,7 +29,6 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 )
 from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
 from clinaudit.audit.runtime.cluster.shards import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

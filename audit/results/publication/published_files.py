@@ -19,9 +19,22 @@ from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_
 from clinaudit.reports.pages.pdf import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.identity import Identity, read_identity
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import RunResults, from_json, to_json
 from clinaudit.reports.tally.tally import Tally, publishable
+
+
+def kept_identity(run: RunDirectory) -> Identity:
+    """Return the identity in a run's `run.json`; an empty one where there is none to read."""
+    if not (run.root / RUN_RECORD).is_file():
+        return Identity()
+    try:
+        return read_identity(read_record(run))
+    except IntegrityError:
+        # The audit that runs now replaces the damaged file; `report` has verified it.
+        return Identity()
+
 
 RESULTS = "results.json"
 RUN_RECORD = "run.json"

@@ -11,7 +11,7 @@ from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.table1_marks import BOLD, is_bold
+from clinaudit.reports.wording.names import BOLD, is_bold
 
 PREVALENCE, MENTION_RATE = "training prevalence", "average mention rate over tiers"
 _MEAN = "mean"

@@ -17,7 +17,7 @@ from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import to_json
 from clinaudit.reports.tally.tally import Tally
-from clinaudit.reports.wording.table1_marks import BOLD, is_bold
+from clinaudit.reports.wording.names import BOLD, is_bold
 
 Rows = list[dict[str, str]]
 #: Both arms; made once, since drawing every range takes a while.

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.sections import normalize_newlines
 

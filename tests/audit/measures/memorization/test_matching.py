@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches, merge_overlapping_matches
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 
 
 def begins_by_definition(generated: list[int], notes: list[list[int]], n: int) -> list[bool]:

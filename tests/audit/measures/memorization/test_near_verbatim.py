@@ -15,7 +15,7 @@ from clinaudit.audit.measures.memorization.near_verbatim import (
     find_near_matches,
     seed_length,
 )
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.templates.spans import Span
 
 Region = tuple[int, int, int, int]

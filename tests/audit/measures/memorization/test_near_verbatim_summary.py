@@ -9,8 +9,8 @@ from clinaudit.audit.measures.memorization.near_verbatim_summary import (
     measure_near_verbatim,
     summarize_near_verbatim,
 )
+from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
-from clinaudit.audit.measures.memorization.token_sequences import concatenate_sequences
 from clinaudit.reports.schema.memorization import LengthSummary
 from clinaudit.reports.tally.leaves import Fraction
 from clinaudit.templates.spans import Span
