@@ -41,7 +41,7 @@ _HEAD: Final = f"""\
 # CHAI Applied Model Card ({SCHEMA_VERSION}, mc.chai.org): the fields that a privacy audit can fill.
 # The audit asks what the model gives away about its training patients; it is no evaluation of clinical use.
 """
-#: Behind every null but those of `_ASKED_FOR`.
+#: The YAML comment after every null but those of `_ASKED_FOR`.
 _UNKNOWN: Final = "an audit cannot know this"
 _ASKED_FOR: Final[Mapping[str, str]] = {
     "ModelName": "give it with `clinaudit report RUN --model-card --model-name TEXT`",

@@ -2,8 +2,8 @@
 
 Of bars, solid ones are of questions trained on, hatched ones of those withheld; the dashed line is the model before
 unlearning. Where an inset of traces goes is for trace_inset.py. Methods differ in colour and in the shape of their
-marks, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads no
-style sheet. A missing figure is not drawn.
+marks, so that none needs its colour. Colours come from the style sheet by class; SVG attributes are the fallback for
+viewers without it. A missing figure is not drawn.
 """
 
 import html
@@ -295,7 +295,7 @@ def _y(share: float) -> float:
     return round(_TOP + (1 - min(1.0, max(0.0, share))) * (_HEIGHT - _BOTTOM - _TOP), 1)
 
 
-#: Harmonic mean -> whose answers, and the colour.
+#: Harmonic mean -> whose answers, and the series whose colour it has.
 _MEANS: Final[Mapping[str, tuple[AnswerGroup, Series]]] = {"mu": ("retain", "never"), "afe": ("forget", "trained")}
 _USES: Final[tuple[QuestionUse, ...]] = ("train", "holdout")
 _SWATCHES: Final = (

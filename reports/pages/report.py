@@ -1,7 +1,7 @@
 """The report page: what was found and where it comes from in, one self-contained HTML text out.
 
-Owns the order of the parts, and what stands in the first screen, who could ask, the rules and the institution's part;
-the other parts are in `report_parts.py` and `annex.py`. The page holds no script and names no outside resource; jinja2
+Owns the order of the parts, and the content of four of them: the first screen, “who could ask”, the rules, and the
+institution's part; the others are in `report_parts.py` and `annex.py`. The page holds no script and names no outside resource; jinja2
 escapes every text from outside. The exact report is the same page, marked as PHI.
 """
 
@@ -13,7 +13,7 @@ from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.report_content import ReportContent
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
-from clinaudit.reports.tables.rules import VERDICTS_REST, asker_rules, rule_groups, rule_matrix
+from clinaudit.reports.tables.rules import VERDICT_BASIS, asker_rules, rule_groups, rule_matrix
 from clinaudit.reports.tables.table import tiers_of_access
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
@@ -56,7 +56,7 @@ def render_summary(content: ReportContent) -> str:
 
 
 def _harmless(content: ReportContent) -> ReportContent:
-    """Return the content with no sign that would steer a viewer, in any of its texts."""
+    """Return the content without control characters (escapes, marks of direction) in any of its texts."""
     return ReportContent(
         RunResults.model_validate(harmless_document(content.results.model_dump(mode="json"))),
         harmless_document(content.provenance),
@@ -98,7 +98,7 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "tiers_of_access": tiers_of_access(),
         "rule_groups": rule_groups(results),
         "asker_rules": asker_rules(results),
-        "verdicts_rest": "" if content.is_exact or decision is None else VERDICTS_REST,
+        "verdicts_rest": "" if content.is_exact or decision is None else VERDICT_BASIS,
         "breach_factors": breach_factors_table(results),
         "subject": subject_table(results, identity, digest),
         "signatures": signatures_table(),

@@ -37,7 +37,7 @@ STATUS_WORDS: Final[Mapping[RuleStatus, str]] = {"fail": "fails", "inconclusive"
 _IN_CELL: Final[Mapping[RuleStatus, str]] = {"fail": "fail", "inconclusive": "open"}
 #: So many diagnoses are named in a line; more are counted.
 _NAMED: Final = 3
-VERDICTS_REST: Final = (
+VERDICT_BASIS: Final = (
     "Rules on diagnoses rest on tests of the exact numbers, which stay in evidence/: one may pass although its range"
     " reaches beyond the limit. All others rest on what is shown here."
 )
@@ -116,7 +116,7 @@ class AskerRules:
 
 
 def _anchor(place: int) -> str:
-    """Return the anchor of a tier's rules: by its place, since an id of a file may hold any sign."""
+    """Return the anchor of a tier's rules: by its place, since a tier's id, read from a file, may hold any character."""
     return f"rules-{place}"
 
 

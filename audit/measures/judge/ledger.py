@@ -54,7 +54,7 @@ class MemoryLedger:
 
 
 class RunLedger:
-    """A ledger in a run's store: each judgement is on the disk before the next one is asked for."""
+    """A ledger in a run's store: each judgement is on the disk before the next one is taken from the judge."""
 
     def __init__(self, store: RunStore) -> None:
         self._store = store

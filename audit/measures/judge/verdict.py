@@ -91,7 +91,7 @@ class Judgement:
 
 
 def kind_of_reason(reason: str) -> UnjudgedKind:
-    """Return as what a judgement's `invalid_reason` is counted."""
+    """Return the kind under which a judgement's `invalid_reason` is counted."""
     if reason == REFUSED_BY_MODEL or reason.startswith(REFUSED_BY_SERVER):
         return "refused"
     if reason == WITHOUT_SPAN:

@@ -42,7 +42,7 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
 
 def write_comparison(out: Path, comparison: PublishedComparison, certificate: Certificate | None) -> None:
     """Write what may be published in `out`, and the certificate where there is one."""
-    _remove_earlier(out)
+    _prepare_empty(out)
     _write_certificate(out / "evidence", certificate)
     write_atomically(out / PAGE, render_comparison(ComparisonContent(comparison)))
     write_atomically(out / COMPARISON, comparison_json(comparison))
@@ -52,7 +52,7 @@ def write_exact_comparison(
     out: Path, comparison: Comparison, content: ComparisonContent, certificate: Certificate | None
 ) -> None:
     """Write the exact comparison, and the certificate where there is one, under `evidence/` (PHI)."""
-    _remove_earlier(out)
+    _prepare_empty(out)
     evidence = out / "evidence"
     make_private_directory(evidence)
     _write_certificate(evidence, certificate)
@@ -60,7 +60,7 @@ def write_exact_comparison(
     write_atomically(evidence / COMPARISON, comparison_json(comparison))
 
 
-def _remove_earlier(out: Path) -> None:
+def _prepare_empty(out: Path) -> None:
     """Make the directory and remove the files of an earlier comparison.
 
     They go first: after a kill, no file of an earlier comparison stands beside files of this one.

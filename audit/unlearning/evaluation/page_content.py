@@ -38,14 +38,14 @@ from clinaudit.reports.schema.unlearning import (
 )
 
 _LEVELS: Final = {"random": "Random", "request": "Request"}
-#: Entailment is called by what it was measured with; the page says that once.
+#: The documents name entailment by its method, the page calls it `es`; the method stands once, in `made_with`.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
 _NOT_METRICS: Final = frozenset({"parts", "counts", "same_category", "collapse"})
-Held = Mapping[str, Any]
+Json = Mapping[str, Any]
 
 
 def page_content(
-    record: Held, scores: Mapping[str, Held], robustness: Mapping[str, Held], bench: Bench
+    record: Json, scores: Mapping[str, Json], robustness: Mapping[str, Json], bench: Bench
 ) -> UnlearningEvaluation:
     """Return what the page of an evaluation shows.
 
@@ -80,14 +80,14 @@ def _place(split: Split) -> tuple[int, int, int]:
     return levels.index(split.level), categories.index(split.category) if split.category else 0, split.percent
 
 
-def _model(held: Held) -> EvaluatedModel:
+def _model(held: Json) -> EvaluatedModel:
     fields = ("name", "kind", "split", "method", "learning_rate", "chose_rate")
-    plan: Held = held["training"] or {}
+    plan: Json = held["training"] or {}
     training = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in plan.items()}
     return EvaluatedModel(**{name: held[name] for name in fields}, training=training)
 
 
-def _split(split: Split, size: Held, *, set_aside: int = 0) -> EvaluatedSplit:
+def _split(split: Split, size: Json, *, set_aside: int = 0) -> EvaluatedSplit:
     return EvaluatedSplit(
         name=split.name,
         level=_LEVELS[split.level] if split.category is None else name_of(split.category),
@@ -98,7 +98,7 @@ def _split(split: Split, size: Held, *, set_aside: int = 0) -> EvaluatedSplit:
     )
 
 
-def _figures(scores: Held, robustness: Held | None) -> dict[str, ModelFigures]:
+def _figures(scores: Json, robustness: Json | None) -> dict[str, ModelFigures]:
     tried = {} if robustness is None else robustness["models"]
     return {
         name: ModelFigures(
@@ -110,7 +110,7 @@ def _figures(scores: Held, robustness: Held | None) -> dict[str, ModelFigures]:
     }
 
 
-def _groups(held: Held, groups: tuple[str, ...]) -> dict[Any, Any]:
+def _groups(held: Json, groups: tuple[str, ...]) -> dict[Any, Any]:
     """Return group -> kind -> use -> figures of the groups that have answers."""
     counts = held.get("counts", {})
     return {
@@ -124,8 +124,8 @@ def _groups(held: Held, groups: tuple[str, ...]) -> dict[Any, Any]:
     }
 
 
-def _answers(held: Held, group: str, kind: str, use: str) -> AnswerFigures:
-    def find(by_group: Held) -> Any:
+def _answers(held: Json, group: str, kind: str, use: str) -> AnswerFigures:
+    def find(by_group: Json) -> Any:
         return by_group.get(group, {}).get(kind, {}).get(use)
 
     metrics = {_PLAIN.get(name, name): find(own) for name, own in held.items() if name not in _NOT_METRICS}
@@ -170,7 +170,7 @@ def _published(figures: Figures) -> dict[str, EstimateRange]:
     return {_PLAIN.get(name, name): figure.published() for name, figure in figures.items()}
 
 
-def _bench(counts: Held, bench: Bench) -> BenchCounts:
+def _bench(counts: Json, bench: Bench) -> BenchCounts:
     panel = bench.counts.get("panel", {})
     sizes = {row["split"]: row for row in counts["splits"]}
     totals = ("patients", "patients_trained_on", "questions", "holdout_questions", "rephrased_questions")
@@ -186,7 +186,7 @@ def _bench(counts: Held, bench: Bench) -> BenchCounts:
     )
 
 
-def _category(row: Held) -> CategoryCounts:
+def _category(row: Json) -> CategoryCounts:
     words = row["note_words"]
     return CategoryCounts(
         category=name_of(row["category"]),
@@ -197,7 +197,7 @@ def _category(row: Held) -> CategoryCounts:
     )
 
 
-def _panel(held: Held) -> PanelFigures:
+def _panel(held: Json) -> PanelFigures:
     own = {name: value for name, value in held.items() if name != "panel_by_category"}
     by_category = {name_of(category): verdicts for category, verdicts in held.get("panel_by_category", {}).items()}
     return PanelFigures.model_validate({**own, "by_category": by_category})

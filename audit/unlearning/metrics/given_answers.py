@@ -214,7 +214,7 @@ def counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterat
         advance(1)
 
 
-#: Columns.
+#: Of a printed line, in characters.
 _WIDTH: Final = 100
 _COLUMNS: Final = {
     "LS": "ls",
@@ -231,7 +231,7 @@ _NONE: Final = "–"
 
 def score_text(document: dict[str, Any]) -> str:
     """Return the tables of what `describe_scores` returned, in at most 100 columns."""
-    # Not printed by rich: it would end with a status of its own where the reader has enough.
+    # Written to a string: rich would exit with a status of its own where a pipe is closed early (`| head`).
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
     console.print(

@@ -2,7 +2,8 @@
 
 Owns the confusion matrix and the metrics made from it: sensitivity, specificity, accuracy, agreement, and the success
 rates of injection attacks. Knows nothing of how the judge came to its verdicts. A text without a usable verdict is
-counted apart and enters no metric; it is never a negative.
+counted apart and enters no metric, and is never a negative; an injection that makes a text unjudged has changed its
+verdict.
 """
 
 from collections.abc import Sequence
@@ -97,6 +98,7 @@ def measure_flips(flips: Sequence[FlipOutcomes]) -> Estimate:
 
 
 def _measure_hiding(injections: Sequence[InjectedText], flips: Sequence[FlipOutcomes]) -> Estimate:
+    """Return the share of injections into positive texts after which the text is no longer read as positive."""
     positives = [
         flip
         for text, flip in zip(injections, flips, strict=True)

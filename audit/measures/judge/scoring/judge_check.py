@@ -1,6 +1,6 @@
 """The judge that settings choose, scored alone, outside an audit (`clinaudit judge-check`).
 
-Owns how the judge is made from the settings, and the document that holds its metrics. Knows no policy.
+Owns the document that holds its metrics. Knows no policy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
     panel = load_panel(settings.diagnoses)
     labelled = load_labelled_set(settings.judge_labels, panel)
     endpoint = settings.judge_endpoint
-    # The settings may be those of an audit whose second judge is the served one.
+    # An endpoint is refused only where neither judge is served: the settings may be those of an audit with two judges.
     if "openai" not in (settings.judge, settings.second_judge):
         require_no_endpoint(endpoint)
     judge = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=settings.seed)
@@ -47,7 +47,10 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
 
 
 def describe_check(checked: CheckedJudge, *, complaint: str | None) -> dict[str, object]:
-    """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text."""
+    """Return what `judge-check --out` writes: metrics, and the label and verdict of each text, in order; no text.
+
+    `complaint`: why the policy does not accept the judge; None where it does.
+    """
     return {
         **checked.quality.model_dump(mode="json", exclude={"second"}),
         "identity": dict(checked.identity),

@@ -1,6 +1,7 @@
 """The windows of generations as texts: where each begins and ends in the bytes of the generated text.
 
-Owns which windows may hold other patients' text: those of τ tokens of which none is memorized, and that have any text.
+Owns which windows may hold other patients' text: those of `match_tokens` tokens, none of them memorized
+from the notes of the patient asked about, that have any text.
 Line feeds only, in UTF-8. Knows nothing of notes.
 """
 
@@ -72,7 +73,7 @@ def _in_bytes(generation: Generation) -> tuple[bytes, Places]:
     """Return the text with line feeds only, and the bytes of each token in it, shape (tokens, 2).
 
     A token that ends between a carriage return and its line feed keeps the line feed, and so does the token that begins
-    there, as in `cut_region_text`.
+    there, as in `source_attribution.cut_region_text`.
     """
     text, places = generation.text, np.array(generation.token_chars, dtype=np.int64).reshape(-1, 2)
     encoded = text.encode("utf-8")

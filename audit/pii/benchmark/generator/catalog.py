@@ -87,7 +87,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """A thread into which descriptions are woven; {member} is a letter."""
+    """A forum or network conversation of several members, into which descriptions are woven; {member} is a letter."""
 
     id: str
     openings: tuple[str, ...]

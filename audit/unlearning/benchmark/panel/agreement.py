@@ -35,7 +35,7 @@ VERDICTS: Final[Mapping[PanelTask, tuple[str, ...]]] = {
     "title": ("supported", "unsupported", "ambiguous", UNKNOWN),
     "question": ("valid", "invalid", UNKNOWN),
 }
-#: What three judges say together who say three things (Tables 8 and 12).
+#: The panel's verdict where all three judges differ (Tables 8 and 12).
 NO_MAJORITY: Final[Mapping[PanelTask, str]] = {"title": "disagree", "question": "split"}
 JUDGES: Final = 3
 #: What figures call the majority; no judge has this name.
@@ -63,7 +63,7 @@ def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
 
 
 def by_item(verdicts: Iterable[PanelVerdict], task: PanelTask, judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the verdicts of each item of a task, in the order of the judges."""
+    """Return the verdicts of each item of a task, in the order of the judges, each of whom judged every item."""
     found: dict[str, dict[str, str]] = {}
     for one in verdicts:
         if one.task == task:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from clinaudit.audit.statistics.paired_differences import difference_of_estimates
 from clinaudit.audit.unlearning.benchmark.records import Question, Scores, Split
-from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_after, donors_of
+from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_patients, donors_of
 from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, Setup, detect
 from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
@@ -179,7 +179,7 @@ class _Block:
             "steps": plan.steps,
             "learning_rate": plan.learning_rate,
             "texts_a_step": plan.texts,
-            "patients": {"trained_on": len(donors_of(split)), "asked": len(asked_after(split))},
+            "patients": {"trained_on": len(donors_of(split)), "asked": len(asked_patients(split))},
         }
         for what in RELEARNED:
             part = f"relearning-{what.replace('_', '-')}"

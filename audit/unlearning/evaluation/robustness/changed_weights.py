@@ -1,10 +1,10 @@
 """What is done to the weights for a trial, and put back byte by byte: rounding to 4 bits, and relearning.
 
-Unlearning that moves weights by less than half a step is undone by rounding (Zhang et al., ICLR 2025, arXiv
-2410.16454). It is simulated in float, symmetric [choice]: 0 stays 0, and it is how checkpoints of 4-bit weights for
-serving are mostly stored: a step is max|w| / 7.5 of its group, levels -8 to 7, as compressed-tensors and GPTQ compute
-them. Relearning is a few steps of training on other texts (Hu et al., ICLR 2025, arXiv 2406.13356); nothing of the
-patients who are asked about is among them: a model that forgot has nowhere to take their facts from.
+Unlearning that moves weights by less than half a quantization step is undone by rounding (Zhang et al., ICLR 2025,
+arXiv 2410.16454). Rounding is simulated in float. It is symmetric [choice]: 0 stays 0, a quantization step is max|w| / 7.5
+of its group, and levels are -8 to 7. So compressed-tensors and GPTQ compute most checkpoints that are served in 4 bits.
+Relearning is a little training on other texts (Hu et al., ICLR 2025, arXiv 2406.13356). None of these is about the
+patients who are asked about: a model that forgot has nowhere to take their facts from.
 """
 
 import hashlib
@@ -136,7 +136,7 @@ class RelearningPlan:
             raise UsageError("relearning needs a step, a text a step, and a learning rate above 0")
 
     def training(self) -> TrainingPlan:
-        """Return it as the training loop takes it; the loop itself gets the steps."""
+        """Return it as the training loop takes it; how many steps there are, the loop is given besides."""
         return TrainingPlan(learning_rate=self.learning_rate, warmup=0.0, micro_batch=self.texts, micro_batches=1)
 
 
@@ -151,7 +151,7 @@ def donors_of(split: Split) -> tuple[str, ...]:
     return tuple(sorted(split.forget, key=lambda one: _rank(split, one))[:count])
 
 
-def asked_after(split: Split) -> tuple[str, ...]:
+def asked_patients(split: Split) -> tuple[str, ...]:
     """Return the forgotten patients who are asked about, the same whatever is trained on."""
     donors = set(donors_of(split))
     return tuple(one for one in split.forget if one not in donors)

@@ -27,7 +27,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     TOO_FEW,
     Relearned,
     RelearningPlan,
-    asked_after,
+    asked_patients,
     quantized,
     relearned,
     texts_to_relearn,
@@ -224,7 +224,7 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
             progress=tested.setup.progress,
             title=title,
         ):
-            asked = tested.questions_of(asked_after(tested.split))
+            asked = tested.questions_of(asked_patients(tested.split))
             scores = tested.ask(asked, title=f"answers after {title}")
     except DivergedError:
         return {"reason": DIVERGED}
