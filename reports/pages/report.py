@@ -1,8 +1,8 @@
 """The report page: what was found and where it comes from in, one self-contained HTML text out.
 
 Owns the order of the parts, and the content of four of them: the first screen, “who could ask”, the rules, and the
-institution's part; the others are in `report_parts.py` and `annex.py`. The page holds no script and names no outside resource; jinja2
-escapes every text from outside. The exact report is the same page, marked as PHI.
+institution's part; the others are in `report_parts.py` and `annex.py`. The page holds no script and names no outside
+resource; jinja2 escapes every text from outside. The exact report is the same page, marked as PHI.
 """
 
 from clinaudit.reports.figures.first_screen import answer_bars, bar_arms

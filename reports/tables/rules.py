@@ -116,7 +116,7 @@ class AskerRules:
 
 
 def _anchor(place: int) -> str:
-    """Return the anchor of a tier's rules: by its place, since a tier's id, read from a file, may hold any character."""
+    """Return the anchor of a tier's rules: by its place: a tier's id, read from a file, may hold any character."""
     return f"rules-{place}"
 
 

@@ -138,8 +138,8 @@ def split_stitched_region(region: RegionText, notes: Sequence[str]) -> tuple[lis
 def _longest_prefix(region: RegionText, start: int, end: int, notes: Sequence[str]) -> int:
     """Return the end of the longest prefix that stands in some note (`start` where none does), by bisection.
 
-    Bisection is sound: where a note holds a text, it holds every prefix of it, and none begins later. So a note that lacks a prefix
-    is not searched again for a longer one, and the others are searched from where they held the shorter one.
+    Bisection is sound: where a note holds a text, it holds every prefix of it, and none begins later. So a note that
+    lacks a prefix is not searched again for a longer one, and the others are searched from where they held the shorter.
     """
     good, bad = start, end
     holders = dict.fromkeys(notes, 0)

@@ -71,7 +71,7 @@ def _write_page(run: RunDirectory, corpus_path: Path, *, template: Path | None, 
 
 
 def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, limit: int) -> EvidencePage:
-    """Return the `limit` generations that rank best by own text, others' text or identifiers, then by diagnoses stated."""
+    """Return the `limit` generations with most own text, others' text or identifiers, then most diagnoses stated."""
     tables = {name: _by_generation(run, name) for name in ("regions", "segments", "judgements")}
     # Runs of older versions did not look for these.
     for name in ("other_patients", "identifiers"):

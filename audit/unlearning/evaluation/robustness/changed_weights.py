@@ -1,8 +1,8 @@
 """What is done to the weights for a trial, and put back byte by byte: rounding to 4 bits, and relearning.
 
 Unlearning that moves weights by less than half a quantization step is undone by rounding (Zhang et al., ICLR 2025,
-arXiv 2410.16454). Rounding is simulated in float. It is symmetric [choice]: 0 stays 0, a quantization step is max|w| / 7.5
-of its group, and levels are -8 to 7. So compressed-tensors and GPTQ compute most checkpoints that are served in 4 bits.
+arXiv 2410.16454). Rounding is simulated in float. It is symmetric [choice]: 0 stays 0, a quantization step is
+max|w| / 7.5 of its group, and levels are -8 to 7, as compressed-tensors and GPTQ compute most checkpoints of 4 bits.
 Relearning is a little training on other texts (Hu et al., ICLR 2025, arXiv 2406.13356). None of these is about the
 patients who are asked about: a model that forgot has nowhere to take their facts from.
 """

@@ -17,7 +17,7 @@ from clinaudit.audit.unlearning.evaluation.asked_model import AskedModel
 from clinaudit.audit.unlearning.evaluation.robustness import changed_weights
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     RelearningPlan,
-    asked_after,
+    asked_patients,
     donors_of,
     linear_weights,
     quantized,
@@ -200,8 +200,8 @@ def test_who_is_trained_on_is_never_asked(forgotten: int, donors: int) -> None:
     split = Split("random", None, 10, ids, ())
     chosen = donors_of(split)
     assert len(chosen) == donors
-    assert set(chosen) | set(asked_after(split)) == set(ids)
-    assert not set(chosen) & set(asked_after(split))
+    assert set(chosen) | set(asked_patients(split)) == set(ids)
+    assert not set(chosen) & set(asked_patients(split))
     # Their order in the split chooses nobody.
     assert set(donors_of(replace(split, forget=ids[::-1]))) == set(chosen)
 
@@ -238,7 +238,7 @@ def test_a_question_is_learned_as_it_is_asked(model: AskedModel) -> None:
     (text,) = texts_to_relearn("questions_1", model, BENCH, SPLIT, QUICK, form="paper")
     (question,) = questions_to_relearn(BENCH.questions, SPLIT, 1)
     assert text == answered_question(question, model.prompts, "paper")
-    assert question.patient_id not in asked_after(SPLIT)
+    assert question.patient_id not in asked_patients(SPLIT)
 
 
 @pytest.mark.parametrize("plan", [{"steps": 0}, {"texts": 0}, {"learning_rate": 0.0}, {"learning_rate": float("nan")}])
