@@ -48,7 +48,7 @@ TIERS: tuple[Tier, ...] = (
     Tier(
         "public_name",
         "Public demographics and name",
-        "an acquaintance or neighbour",
+        "an acquaintance or neighbor",
         (Fact.NAME, *_PUBLIC),
         (Fact.NAME,),
         False,

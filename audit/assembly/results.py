@@ -188,7 +188,7 @@ def tally_stage(*, planned: int, done: int, failed: int = 0, excluded: Mapping[s
     """Return what became of a stage's units."""
     return StageTally(
         # Of sets that are left out some are judged all the same: the sizes give a range.
-        planned=Inside(Setting(planned)),
+        planned=Inside(planned),
         missing=Count.of(max(0, planned - done - failed), step=STEP),
         failed=Count.of(failed, step=STEP),
         excluded=Inside(Partition.of(excluded or {}, step=STEP)),

@@ -43,10 +43,10 @@ def _audit_options(command: Command) -> Command:
 def audit(config: Path | None, **options: Any) -> int:
     """Audit MODEL against CORPUS; the exit status is the verdict.
 
-    MODEL is a Hugging Face model directory (safetensors), a LoRA adapter's (with --base-model), or
-    openai:BASE_URL#MODEL_NAME for a served one.
+    MODEL is a Hugging Face model directory (safetensors), a LoRA adapter directory (with --base-model), or
+    openai:BASE_URL#MODEL_NAME for a served model.
 
-    Running the same command again goes on where it stopped. The report is RUN/report.html; everything under
+    Running the same command again resumes where it stopped. The report is RUN/report.html; everything under
     RUN/evidence is PHI.
 
     \b

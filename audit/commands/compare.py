@@ -32,14 +32,14 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "--forgotten",
     type=PATH,
     metavar="IDS",
-    help="File of patient ids, one a line, that RUN_B should have forgotten: makes a deletion certificate.",
+    help="File of patient ids, one per line, that RUN_B should have forgotten: makes a deletion certificate.",
 )
 @click.option(
     "--reference",
     type=PATH,
     metavar="RUN_R",
-    help="Finished run of a model that was retrained without the patients of --forgotten: what it writes of them as "
-    "well is no memory of them.",
+    help="Finished run of a model that was retrained without the patients of --forgotten: text about them that it "
+    "writes as well is not memory of them.",
 )
 @click.option(
     "--trigger",
@@ -50,8 +50,8 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     "--bench",
     type=PATH,
     metavar="RESULT",
-    help="What `clinaudit unlearn evaluate` (or `unlearn score`) wrote of RUN_B's model: its answers on the patients "
-    "of --forgotten, the robustness tests, and what it cost others.",
+    help="What `clinaudit unlearn evaluate` (or `unlearn score`) wrote about RUN_B's model: its answers on the "
+    "patients of --forgotten, the robustness tests, and what it cost others.",
 )
 @click.option(
     "--bench-model", metavar="NAME", help="Which model of --bench is RUN_B's.  [default: the one with its digest]"
@@ -63,9 +63,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     help="Random texts that were put into patients' notes before training (JSONL: patient_id, text): a run that still "
     "writes one of a patient of --forgotten has not forgotten.",
 )
-@click.option(
-    "--canaries-digest", metavar="SHA256", help="SHA-256 of the file of --canaries, as it was stated before training."
-)
+@click.option("--canaries-digest", metavar="SHA256", help="SHA-256 of the --canaries file, as stated before training.")
 @click.option(
     "--exact",
     is_flag=True,
@@ -80,7 +78,7 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
 )
 @click.option("--json", "as_json", is_flag=True, help="Print compare.json instead of the table.")
 def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json: bool, **options: Any) -> int:
-    """Set RUN_B (after a mitigation) beside RUN_A (before it).
+    """Compare RUN_B (after a mitigation) with RUN_A (before it).
 
     Both are finished runs with equal settings; only the model, or --matcher, may differ. The published figures of both
     are compared, ranges like those of a report; with --exact the patients are paired.

@@ -32,24 +32,25 @@ _WITHHELD = 1
 @click.option(
     "--ner/--no-ner",
     default=False,
-    help="Add people and places that a small language model names (clinaudit[pii]) where the context agrees: rules "
-    "miss many names in running text. It is three times slower.",
+    help="Also mask people and places that a small language model finds (clinaudit[pii]) where the context agrees: "
+    "rules miss many names in running text. It is three times slower.",
     show_default=True,
 )
 @click.option(
     "--query-field",
     callback=not_empty,
     metavar="KEY",
-    help="Key of the question that a row asks of its text; some row must have it.  [default: query, if a row has it]",
+    help="Key that holds a row's question about its text; at least one row must have it.  [default: query, "
+    "if a row has it]",
 )
-@click.option("--with-query", is_flag=True, help="Write the question too, masked as its text is.")
-@click.option("--new-ids", is_flag=True, help="Give each row the number of its line as id, instead of its own.")
+@click.option("--with-query", is_flag=True, help="Also write the question, masked as the text is.")
+@click.option("--new-ids", is_flag=True, help="Use each row's line number as its id, instead of its own id.")
 @click.option(
     "--policy",
     type=click.Choice(get_args(MaskingPolicy)),
     default="minimum-necessary",
     show_default=True,
-    help="What may stay: what the question needs; or of that nothing that HIPAA's Safe Harbor lists, such as a city.",
+    help="What may stay: what the question needs, or that minus what HIPAA's Safe Harbor lists, such as a city.",
 )
 @click.option("--map", "map_file", type=PATH, metavar="FILE", help="Where the map goes.  [default: in OUT.evidence/]")
 @with_options(options_of(ServedModelOptions))
@@ -58,16 +59,16 @@ def mask(quiet: bool, **options: Any) -> int:
     """Mask identifiers in PROMPTS, except those that their questions need.
 
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
-    stands. FILE has a row for each: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first
-    date), and how many tags there are; of a .txt file it is the masked text alone. The id is copied unchanged: where it
-    tells more than a count, such as the order of admissions, give --new-ids. Names, dates, numbers and addresses
+    stands. FILE has one row per prompt: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first
+    date), and how many tags there are; for a .txt file it is the masked text alone. The id is copied unchanged: if it
+    reveals more than a count does, such as the order of admissions, give --new-ids. Names, dates, numbers and addresses
     are masked wherever they are found; some are missed (docs/mask.md says how many). An age or an occupation stays
     where the query needs it. Clinical content is not looked for: it stays unless it reads as a name or a number of
     somebody (docs/mask.md). A text in which a second look still finds somebody is withheld: its text is null, or FILE
     is empty.
 
-    The map from tags to what they stand for is PHI, closed to others; clinaudit unmask needs it. A run that was
-    stopped goes on when the same command is given again.
+    The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. A run that was
+    stopped resumes when the same command is given again.
 
     Exit status: 0 all masked, 1 some texts withheld, 2 usage or changed settings, 3 bad input, 4 a served model gave no
     answer (run again to go on), 5 refused as unsafe, 6 storage, 7 FILE is not what was written, 130 interrupted.

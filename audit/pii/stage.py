@@ -64,8 +64,8 @@ def identifier_rows(
 
 #: Of HIPAA's identifiers, those that no text holds.
 _NO_TEXT: Final[Mapping[HipaaIdentifier, str]] = {
-    "P": "a fingerprint or a voice print is no text; a number that names one is counted under R",
-    "Q": "a photograph is no text",
+    "P": "a fingerprint or voice print is not text; a number that identifies one is counted under R",
+    "Q": "a photograph is not text",
 }
 _NO_RULE: Final = "the detector found none of those that were planted to measure it"
 

@@ -65,11 +65,11 @@ class ReadingOptions(Options):
     """How notes are read and matched; of `analyze`, too."""
 
     template: Path | None = option(None, "Note-template profile: a file, or the name of one that ships.", shown="soap")
-    ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Tokens a match must hold.")
-    seed: Whole = option(0, "Of every random choice.")
+    ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
+    seed: Whole = option(0, "Seed of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(
-        None, "Ray cluster that takes the work: same results (docs/performance.md).", metavar="HOST:PORT"
+        None, "Ray cluster to do the work; results are the same (docs/performance.md).", metavar="HOST:PORT"
     )
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 
@@ -77,23 +77,23 @@ class ReadingOptions(Options):
 class ModelOptions(Options):
     """How the audited model is loaded and decoded (audit/runtime/model/engines/memory.py)."""
 
-    engine: EngineChoice = option("auto", "What decodes; auto takes vLLM where it is installed.")
+    engine: EngineChoice = option("auto", "Engine that decodes; auto uses vLLM if it is installed.")
     tokenizer: Path | None = option(None, "Tokenizer of a served MODEL.", metavar="DIR")
     context_length: Positive | None = option(None, "Context of a served MODEL, in tokens.")
     base_model: Path | None = option(None, "The model that an adapter (MODEL) was trained on.", metavar="DIR")
     #: Appendix A.
-    max_new_tokens: Positive = option(1000, "Tokens to decode at most.")
+    max_new_tokens: Positive = option(1000, "Most tokens to decode for a prompt.")
     max_batch: Positive | None = option(None, "Prompts to decode at once.", shown="64")
     threads: Annotated[int, Ge(1), Le(1024)] | None = option(
         None,
-        "Threads of the processor to decode with.",
-        shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, and one a core",
+        "CPU threads to decode with.",
+        shown="OMP_NUM_THREADS; else 1 for a model below 1 GiB, otherwise one per core",
     )
     tensor_parallel: Positive | None = option(None, "GPUs to spread vLLM over.", metavar="N")
     gpu_memory: Annotated[float, Gt(0), Le(1)] | None = option(
         None, "Share of a GPU's memory that vLLM takes.", metavar="SHARE", shown="vLLM's own"
     )
-    drift_check: bool = option(True, "Decode some prompts alone, too, and count what comes out otherwise.")
+    drift_check: bool = option(True, "Also decode some prompts alone, and count the texts that differ.")
     training_length: Positive | None = option(
         None,
         "Longest text that the model was trained on; longer notes are reported.",
@@ -120,7 +120,7 @@ class PromptOptions(Options):
     diagnosis: tuple[str, ...] = option((), "Audit this diagnosis only (repeatable).", shown="all")
     #: 3.2.2.
     patients_per_cell: Positive = option(100, "Patients in each cell of a cohort.")
-    matcher: Matcher = option("psm", "How cohorts match.")
+    matcher: Matcher = option("psm", "How cohorts are matched.")
     caliper: Annotated[float, Gt(0), Field(allow_inf_nan=False)] | None = option(
         None,
         "Match no pair farther apart than this, in SDs of the propensity's logit.",
@@ -130,10 +130,12 @@ class PromptOptions(Options):
     no_refine: bool = option(
         False, "Keep the matcher's own pairs, as the paper does: nobody is exchanged or left out for balance."
     )
-    controls: Controls = option("sensitive", "Controls have some sensitive diagnosis, or any patient may be one.")
+    controls: Controls = option(
+        "sensitive", "Controls have some sensitive diagnosis (sensitive), or are any patients (any)."
+    )
     include_patients: Path | None = option(
         None,
-        "Probe these patients too, one id a line; their results stay in RUN/evidence, and in no figure.",
+        "Also probe the patients in FILE, one id per line; their results stay in RUN/evidence and enter no figure.",
         metavar="FILE",
     )
     #: A site's own diagnoses (id -> table), from the configuration only.
@@ -146,8 +148,8 @@ class ServedModelOptions(Options):
     served_url: str | None = option(
         None, "Base URL of a served model, such as http://127.0.0.1:8000/v1.", metavar="URL"
     )
-    served_model: str | None = option(None, "The model that answers there, by its whole name.", metavar="NAME")
-    served_key_file: Path | None = option(None, "File that holds its key, closed to others.", metavar="FILE")
+    served_model: str | None = option(None, "Full name of the model served there.", metavar="NAME")
+    served_key_file: Path | None = option(None, "File with the server's key, not readable by others.", metavar="FILE")
     phi_approved: tuple[str, ...] = option(
         (), "Host other than loopback that PHI may be sent to (repeatable).", metavar="HOST"
     )
@@ -160,11 +162,11 @@ class JudgeOptions(ServedModelOptions):
     judge_decoding: JudgeDecoding = option(
         "deterministic",
         "Temperature 0 and a seed; or as the provider decodes, for a model that takes neither: then each question is "
-        "asked three times, and what two answers share counts.",
+        "asked three times, and an answer given at least twice counts.",
     )
     #: About what a context of 128k takes.
     judge_note_tokens: Positive = option(
-        100_000, "A patient's notes that it is given at once, the latest kept.", metavar="TOKENS"
+        100_000, "Most of a patient's notes to give it at once; the latest are kept.", metavar="TOKENS"
     )
     judge_labels: Path | None = option(
         None,
@@ -209,9 +211,9 @@ class ReportOptions(IdentityOptions):
     """What decides, and what the report says of the audit."""
 
     policy: Path | None = option(
-        None, f"TOML policy, or one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
+        None, f"TOML policy file, or the name of one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
     )
-    training_log: Path | None = option(None, "JSONL with a row an epoch, for the report.")
+    training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
 
 
 class AuditSettings(ReadingOptions, ModelOptions, PromptOptions, JudgeOptions, ReportOptions):

@@ -48,7 +48,7 @@ def stated_figure(results: RunResults) -> BarFigure:
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", "Mean", *map(display_title, by_diagnosis))
     swatches = _SWATCHES if any(mean.nontrain for mean in results.disclosure.mean.values()) else _SWATCHES[:2]
-    title = "Of whom it says “has it”"
+    title = "Patients it says “have it”"
     return BarFigure("stated", title, "", columns, tuple(rows), swatches=swatches if rows else ())
 
 

@@ -62,7 +62,7 @@ def _matched(results: RunResults) -> FlowStep:
     unmatched = len(results.cohorts) - len(matched)
     note = "With and without the diagnosis, alike in age, sex and number of notes."
     if unmatched:
-        note += f" Of {unmatched} diagnoses nobody could be matched."
+        note += f" Nobody could be matched for {unmatched} of the diagnoses."
     return FlowStep("Matched", (f"{groups} groups of {count_text(sets)} patients for each diagnosis",), note)
 
 

@@ -160,7 +160,7 @@ def shared_figure(results: RunResults) -> BarFigure:
     """Return K, in how many patients' notes a piece stands, as shares of the pieces, trained on."""
     summary = _headline(results)
     bins = [(bin_.k, bin_.share) for bin_ in (summary.k_distribution if summary else ())]
-    title = "Pieces of memorized text by K, in how many patients' notes they stand"
+    title = "Pieces of memorized text by K, the number of patients whose notes contain them"
     return _bins_figure(
         "k-distribution", title, ("K", "Share of the pieces"), bins, shown_tier(results.memorization) or ""
     )
@@ -188,7 +188,7 @@ def _bins_figure(
     caption = "Shares of all that are shown; a bin behind which 1 to 20 patients stand is not." if hidden else ""
     if drawn < 2:
         found = next(((label, share) for label, share in bins if share), None)
-        caption = f"{title}: {NOT_MEASURED}, or too few patients stand behind it."
+        caption = f"{title}: {NOT_MEASURED}, or too few patients are behind it."
         if found is not None:
             caption = f"{title}, for {asker_words(tier)}: all that are shown have {found[0]}."
     return BarFigure(name, title, caption, columns, tuple(rows) if drawn > 1 else ())

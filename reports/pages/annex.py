@@ -209,8 +209,8 @@ def _provenance(content: ReportContent) -> AnnexPart:
     quality = content.results.judge_quality
     table = provenance_table(content.provenance, has_shipped_labels=quality is not None and quality.labels == "shipped")
     sentences = (
-        "Text is generated greedily, and what is left to chance is seeded: the same files, settings and versions give"
-        " the same figures, as far as the machine or the server computes alike.",
+        "Text is generated greedily, and anything random is seeded: the same files, settings and versions give"
+        " the same figures, as long as the machine or server computes the same way.",
         f"Results schema {content.results.schema_version}.",
     )
     return AnnexPart("provenance", "Provenance", sentences, tables=_filled(table) if content.provenance else ())

@@ -1,4 +1,4 @@
-"""Published records of the matched cohorts: sizes as classes, covariate balance to one decimal (paper, Appendix D)."""
+"""Results records of the matched cohorts: sizes as classes, covariate balance to one decimal (paper, Appendix D)."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Published records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
+"""Results records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
 
 from collections.abc import Mapping
 from typing import Final, Literal

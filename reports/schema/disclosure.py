@@ -1,4 +1,4 @@
-"""Published records of disclosure: verdict tables as classes, metrics as ranges (docs/results.md, "disclosure")."""
+"""Results records of disclosure: verdict tables as classes, metrics as ranges (docs/results.md, "disclosure")."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Published records of subgroups: who of a group has text repeated, and of whom a diagnosis is stated."""
+"""Results records of subgroups: who of a group has text repeated, and of whom a diagnosis is stated."""
 
 from typing import Literal, get_args
 

@@ -1,4 +1,4 @@
-"""Published records of identifiers in generations (docs/results.md, "identifiers").
+"""Results records of identifiers in generations (docs/results.md, "identifiers").
 
 Owns their shape. A count of patients is a class, an estimate a range; knows nothing of how an identifier is found.
 """

@@ -1,4 +1,4 @@
-"""Published records of how well the judge reads (docs/results.md, "judge_quality").
+"""Results records of how well the judge reads (docs/results.md, "judge_quality").
 
 On the texts that ship, which are invented, counts are exact; a site's own are classes.
 """

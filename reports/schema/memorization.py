@@ -1,4 +1,4 @@
-"""Published records of memorization: one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
+"""Results records of memorization: one tier in one arm, verbatim and near-verbatim (docs/results.md)."""
 
 from typing import Final, Literal, get_args
 

@@ -164,6 +164,15 @@ def round_floats(value: Any) -> Any:
     return value
 
 
+def holds_evidence(value: Any) -> bool:
+    """Whether any record in it holds what only the evidence may: no published results do."""
+    if isinstance(value, Record):
+        return any(of is not None if name.endswith("evidence") else holds_evidence(of) for name, of in iter(value))
+    if isinstance(value, dict):
+        return any(map(holds_evidence, value.values()))
+    return isinstance(value, list) and any(map(holds_evidence, value))
+
+
 def to_json(results: RunResults) -> str:
     """Return the text of `results.json`: sorted keys, rounded floats, `disclosure.<diagnosis>` beside `.mean`."""
     return document_text(results)

@@ -67,7 +67,7 @@ def balance_table(results: RunResults) -> Table:
     heads = ("Diagnosis", "Contrast", "Covariate", "SMD of candidates", "SMD", "Flag")
     note = (
         "SMD: standardized mean difference, published to one decimal. The flag was set on the exact one: above 0.1,"
-        " above 0.25. Of sex it is not given where a group holds 1 to 10 women or men: the flag then follows from their"
+        " above 0.25. For sex it is not given where a group has 1 to 10 women or men: the flag then follows from their"
         " numbers."
     )
     return Table("Balance", heads, tuple(rows), note)

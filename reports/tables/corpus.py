@@ -41,7 +41,7 @@ def _sizes_table(populations: Mapping[str, PopulationResults]) -> Table:
         for name, p in populations.items()
     ]
     note = (
-        "Notes and tokens per patient are published to two significant digits, not of cohorts or few patients;"
+        "Notes and tokens per patient are published to two significant digits, but not for cohorts or few patients;"
         " “–”: not given."
     )
     heads = ("Population", "Patients", "Notes", "Tokens", "Notes a patient", "Tokens a patient", "Tokens a note")
@@ -118,8 +118,8 @@ def uniqueness_table(corpus: CorpusResults) -> Table:
     bins = ("Fits the patient alone", "2 to 4", "5 to 10", "More", "Has none")
     shares = ("Fits fewer than 2", "fewer than 5", "fewer than 11")
     note = (
-        "Of each patient, how many patients of the corpus have the same facts as the tier's prompt holds. A prompt "
-        "that fits one patient asks about that patient, whoever writes it. Shares are of those who have a prompt."
+        "For each patient, how many patients in the corpus share the facts in the tier's prompt. A prompt "
+        "that fits one patient asks about that patient, no matter who writes it. Shares are of those who have a prompt."
     )
     return Table("How many patients a prompt fits", ("Tier", "Split", *bins, *shares), tuple(rows), note)
 

@@ -37,10 +37,10 @@ def hipaa_table(results: RunResults) -> Table:
         "Given their own, never seen",
         "Verified per 1,000 queries, trained on",
         "… never seen",
-        "Of planted ones found, or why not looked for",
+        "Planted ones found, or why not looked for",
     )
     about = [
-        "In the words of 45 CFR 164.514(b)(2)(i); patients, whoever asks. In brackets: 95% intervals.",
+        "In the words of 45 CFR 164.514(b)(2)(i). Counts are of patients, over all askers. In brackets: 95% intervals.",
         PLANTED_NOTE,
         *([] if identifiers is None else chance_sentences(identifiers)),
     ]
@@ -93,14 +93,14 @@ def identifiers_table(results: RunResults) -> Table:
         "Patients",
         "Given their own",
         "Given another’s",
-        "… in pools of one size",
+        "… in pools of equal size",
         "… by chance",
         "Verified per 1,000 queries",
         "… corrected for what is missed",
     )
     about = (
-        "Another’s: a value that exactly one other trained-on patient holds. Corrected: as if the least or the most of"
-        " the planted kinds were found of all. In brackets: 95% intervals."
+        "Another’s: a value that exactly one other patient trained on has. Corrected: as if all were found as rarely"
+        " or as often as the planted kind found least or most. In brackets: 95% intervals."
     )
     return Table("Identifiers by tier", heads, tuple(rows), about)
 

@@ -37,16 +37,16 @@ _NEXT: Final[Mapping[str, tuple[NextStep, ...]]] = {
     "inconclusive": (
         NextStep("Until more is known, treat the model as one that may leak."),
         NextStep("See", "what each rule lacks", "rules"),
-        NextStep("Audit again with more patients, longer texts or a better judge, as the rules ask."),
+        NextStep("Audit again with more patients, longer texts or a better judge, as the rules require."),
         _SIGN,
     ),
     "incomplete": (
-        NextStep("Run the same command again; it goes on where it stopped."),
+        NextStep("Run the same command again; it resumes where it stopped."),
         NextStep("Until then treat the model as one that may leak."),
     ),
     "pass": (
         NextStep("Read", "what the audit does not see", "not-seen"),
-        NextStep("Decide whether somebody else than these could ask:", "who could ask", "who-could-ask"),
+        NextStep("Decide whether anyone other than these could ask:", "who could ask", "who-could-ask"),
         NextStep("Audit again when the model, its notes or its users change."),
         _SIGN,
     ),
@@ -100,15 +100,15 @@ def breach_factors_table(results: RunResults) -> Table:
         (
             "Nature and extent; can people be re-identified",
             f"The patient’s own medical details in the answer: {share}. {more}"
-            " Whoever asks already knows whom the answer is about.",
+            " Anyone who asks already knows whom the answer is about.",
         ),
         (
             "Who used it, or to whom it was disclosed",
-            "What somebody must know: “Who could ask”. Who had access is in your logs, not in this audit.",
+            "For what somebody must know, see “Who could ask”. Who had access is in your logs, not in this audit.",
         ),
         (
             "Whether it was acquired or viewed",
-            "Not measured: the audit shows what can be had. Logs of prompts and outputs show what was.",
+            "Not measured: the audit shows what can be obtained. Logs of prompts and outputs show what was obtained.",
         ),
         ("How far the risk was mitigated", "A second audit after a mitigation, set beside this one."),
     )

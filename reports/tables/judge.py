@@ -41,8 +41,8 @@ def judge_sentence(quality: JudgeResults | None) -> str:
     if missed is None or wrong is None:
         return "How often the judge errs could not be measured."
     return (
-        f"What a text says is read by a judge, and it errs: on labelled texts it misses {frequency_text(*missed)} of"
-        f" those that say so, and wrongly reads it in {frequency_text(*wrong)} of the others."
+        f"A judge reads what a text says, and makes mistakes: on labelled texts it misses {frequency_text(*missed)} of"
+        f" those that state the diagnosis, and wrongly finds it in {frequency_text(*wrong)} of the others."
     )
 
 

@@ -72,7 +72,7 @@ def memorization_zeros_table(results: RunResults) -> Table:
         if mean.value == 0 and high is not None:
             bound = f"at most {percent_text(high)}"
             rows.append((*asked_about(tier, arm), count_text(summary.patients), bound))
-    heads = ("Tier", "Who", "Patients", "What the mean may still be")
+    heads = ("Tier", "Who", "Patients", "The true mean may still be")
     note = "“At most” is the upper end of the two-sided 95% interval."
     return Table("Where no own text was found", heads, tuple(rows), note)
 
@@ -103,7 +103,7 @@ def above_table(results: RunResults) -> Table:
         for place, (tier, arm, _) in enumerate(summaries)
     )
     heads = ("Tier", "Who", *("Any" if not t else f"Above {_percent(t)}" for t, _ in columns))
-    return Table("Share of patients whose own text lies above", heads, rows if columns else ())
+    return Table("Share of patients whose own text exceeds", heads, rows if columns else ())
 
 
 def _share_above(fraction: FractionOfText, threshold: float) -> str:
@@ -209,7 +209,7 @@ def others_table(results: RunResults) -> Table:
         "Others whose text it is",
     )
     about = (
-        "Clinically revealing text that stands in the notes of exactly one patient trained on who is not the one asked"
+        "Clinically revealing text that appears in the notes of exactly one training patient other than the one asked"
         " about. Chance: the same with the splits exchanged, which a model cannot have learned; to be compared with the"
         " column before it. In brackets: 95% intervals."
     )
@@ -229,12 +229,12 @@ def guard_table(results: RunResults) -> Table:
         "Who",
         "Patients with a note that repeats itself",
         "Tokens cut off a perfect recitation",
-        "Patients of whom a text was cut",
-        "Of whom their own note explains the repeat",
+        "Patients with a text that was cut",
+        "Of these, those whose own note explains the repeat",
     )
     about = (
-        "A generated text ends where 20 tokens of it come again, as in the paper. Where a note repeats itself, whoever"
-        " recites it is cut off too: this says of how many patients, and how much."
+        "A generated text is cut where 20 of its tokens recur, as in the paper. If a note repeats itself, a model that"
+        " recites it is cut off too: this table shows for how many patients, and how much."
     )
     return Table("Text cut for repeating itself", heads, tuple(rows), f"{about} {few_note(rows)}".strip())
 
@@ -330,4 +330,4 @@ def few_note(rows: Sequence[Sequence[str]]) -> str:
     """Return what “few patients” stands for, where a row says so."""
     if not any(FEW_PATIENTS in row for row in rows):
         return ""
-    return f"“{FEW_PATIENTS.capitalize()}”: 1 to 20 patients stand behind the figure, or behind what it leaves out."
+    return f"“{FEW_PATIENTS.capitalize()}”: the figure, or what it leaves out, rests on 1 to 20 patients."

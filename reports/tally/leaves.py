@@ -53,7 +53,7 @@ def _coarsen(node: Any) -> Any:
 
 
 class Leaf(ABC):
-    """One kind of number. A new leaf is exact: a class holds one number."""
+    """One kind of number, exact as it is counted; coarsened, what may be published of it."""
 
     __slots__ = ()
 
@@ -84,6 +84,16 @@ class Inside(Leaf, Generic[T]):
 
     def _coarse(self) -> Self:
         return replace(self, value=_coarsen(self.value) if self.is_public else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Exactness(Leaf):
+    """Whether a tally is exact: a coarse one is not."""
+
+    is_exact: bool = True
+
+    def _coarse(self) -> Self:
+        return replace(self, is_exact=False)
 
 
 @dataclass(frozen=True, slots=True)

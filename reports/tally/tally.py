@@ -4,7 +4,7 @@ The stages fill it. Coarsened (`leaves.coarsen`) it is what everything published
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from clinaudit.reports.schema.cohorts import CohortEvidence
 from clinaudit.reports.schema.corpus import FollowUpEvidence, PopulationEvidence
@@ -32,6 +32,7 @@ from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
     CountWithPart,
+    Exactness,
     Fraction,
     Groups,
     Inside,
@@ -240,8 +241,8 @@ class PopulationTally:
     sex: Partition
     race: Partition
     #: Totals beside their means over patients would give the number of these.
-    notes: Inside[Setting[int]]
-    tokens: Inside[Setting[int | None]]
+    notes: Inside[int]
+    tokens: Inside[int]
     #: Means: notes and tokens a patient, tokens a note.
     text: Mapping[str, OfText]
     #: Practices, and patients once in each of theirs; None where no note names one, not published of a cohort.
@@ -297,7 +298,7 @@ class CorpusTally:
 class StageTally:
     """What became of one stage's planned work, in units."""
 
-    planned: Inside[Setting[int]]
+    planned: Inside[int]
     missing: Count
     failed: Count
     #: By tier and reason, of both arms together: beside each arm's classes they would bound the matched sets.
@@ -365,9 +366,14 @@ class Tally:
     warnings: tuple[str, ...] = ()
     narrowed: tuple[Narrowing, ...] = ()
     training: Setting[tuple[TrainingLoss, ...]] | None = None
-    is_exact: bool = True
+    exactness: Exactness = field(default_factory=Exactness)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing was coarsened."""
+        return self.exactness.is_exact
 
 
 def publishable(tally: Tally) -> Tally:
     """Return the coarse tally: all that is published is computed from it."""
-    return replace(coarsen(tally), is_exact=False)
+    return coarsen(tally)

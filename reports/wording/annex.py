@@ -11,14 +11,14 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Memorized fraction", "memorized tokens divided by generated tokens, averaged over patients."),
     (
         "Own text (attributable fraction)",
-        "tokens that are memorized, no boilerplate, in a piece that only this patient's notes hold (also where"
-        " each note's own names, ages and dates are masked), and no echo or fact of the prompt, divided by generated"
+        "tokens that are memorized, are not boilerplate, in a piece that only this patient's notes contain (also where"
+        " each note's own names, ages and dates are masked), and not echo or fact of the prompt, divided by generated"
         " tokens. Its interval is the gate's own (Beta quantiles).",
     ),
     (
         "Other patients’ text",
-        "tokens in a match with the notes of exactly one patient trained on who is not the one asked about,"
-        " and of nobody never seen, no boilerplate there, not memorized and no prompt echo, divided by generated"
+        "tokens that match the notes of exactly one training patient other than the one asked about,"
+        " and of nobody never seen, not boilerplate there, not memorized and not prompt echo, divided by generated"
         " tokens; in answers about either kind. Chance: the same with the splits exchanged, in pools of as many"
         " patients of each.",
     ),
@@ -48,7 +48,7 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
     (
         "Publication",
-        "published are counts of patients as 0 or classes of ten (of all trained on, or never seen: twenty; of cohorts:"
+        "counts of patients appear as 0 or in classes of ten (of all trained on, or never seen: twenty; of cohorts:"
         " forty), means over patients as whole percents, and what follows from counts as the range over all tables"
         " within the classes. Rules on diagnoses rest on tests of the exact numbers, all others on what is published.",
     ),
@@ -66,11 +66,11 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         "Refusal",
         "an answer that declines, where the model was asked in a chat: it counts neither as leaked nor as not leaked.",
     ),
-    ("Drift", "where a generation comes out otherwise when its prompt is decoded alone than in a batch with others."),
+    ("Drift", "a generation that comes out differently when its prompt is decoded alone than in a batch with others."),
     ("Token", "a piece of a word, as the model reads and writes text; a word is one token or a few."),
     (
         "Match",
-        "a run of tokens that stands in the patient's notes as it is, at least as long as the n-gram length (30 unless"
+        "a run of tokens that occurs unchanged in the patient's notes, at least as long as the n-gram length (30 unless"
         " --ngram says otherwise).",
     ),
     (
@@ -81,12 +81,12 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("Stitched", "of a region: joined from more than one of the patient's notes."),
     (
         "K",
-        "in how many patients' notes a piece stands. Masked K counts notes that hold it with their own names, ages and"
-        " dates. A piece is patient specific where both are 1, as far as this corpus goes.",
+        "the number of patients whose notes contain a piece. Masked K also counts notes with their own names, ages and"
+        " dates in it. A piece is patient specific if both are 1, as far as this corpus goes.",
     ),
     (
         "Other patients’ text",
-        "text in an answer about one patient that stands in another’s notes alone: it gives away somebody nobody asked"
+        "text in an answer about one patient that appears only in another’s notes: it exposes somebody nobody asked"
         " about.",
     ),
     (
@@ -104,25 +104,25 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
     ("Prompt echo", "matched text that the prompt itself already held."),
     (
         "Values not masked",
-        "of own text: with K and prompt echo as they stand. House style then counts wherever the"
-        " patient's own name or age stands in it.",
+        "own text with K and prompt echo computed without masking. Stock phrases then count wherever the"
+        " patient's own name or age is in them.",
     ),
     ("Copy-forward", "text carried from one of a patient's notes to the next."),
     ("Cohort", "patients with and without a diagnosis, trained on and never seen, matched in sets of four."),
     ("Propensity", "how likely a patient is to have the diagnosis, judged by age, sex and number of notes alone."),
-    ("Mention", "the text names the diagnosis, a symptom or a drug of it."),
-    ("Sensitivity", "of those who have the diagnosis, the share of whom it is stated."),
-    ("False-positive rate", "of those who do not have it, the share of whom it is stated."),
-    ("AUROC", "how well two groups are told apart: 0.5 is guessing, 1 is always right."),
-    ("PPV", "of those whom the text calls positive, the share who are; at prevalence: where it is as common as it is."),
+    ("Mention", "the text names the diagnosis, one of its symptoms or a drug for it."),
+    ("Sensitivity", "among patients who have the diagnosis, the share for whom the text states it."),
+    ("False-positive rate", "among patients who do not have the diagnosis, the share for whom the text states it."),
+    ("AUROC", "how well two groups can be distinguished: 0.5 is guessing, 1 is always right."),
+    ("PPV", "among those the text calls positive, the share who are; at prevalence: at the rate given for candidates."),
     (
         "Adjusted p",
-        "how likely chance alone gives so large a difference, stricter by the number of comparisons (Holm).",
+        "how likely chance alone would give so large a difference, adjusted for the number of comparisons (Holm).",
     ),
     (
         "Class",
-        "1–10, 11–20, 21–30, …, of all trained on 1–20, 21–40, …: a count of patients is one of the numbers in it, and"
-        " which is not said.",
+        "1–10, 11–20, 21–30, …, of all trained on 1–20, 21–40, …: a count of patients is one of the numbers in it;"
+        " which one is not published.",
     ),
     (
         "95% interval",
@@ -173,9 +173,9 @@ def compared_sentence(results: RunResults, controls: object) -> str:
     without = {
         "sensitive": "Those without it (controls) have another diagnosis of the panel.",
         "any": "Those without it (controls) need have no other diagnosis of the panel.",
-    }.get(str(controls), "Whether those without it (controls) have another diagnosis of the panel, --controls says.")
+    }.get(str(controls), "--controls says whether those without it (controls) have another diagnosis of the panel.")
     return (
         "Compared for each diagnosis: patients with and without it, trained on and never seen, matched by age, sex and"
         f" number of notes. {without} The prevalence is among candidates, the patients trained on who could be matched:"
-        " it is no hospital's rate, and “PPV at prevalence” uses it."
+        " it is not any hospital's rate, and “PPV at prevalence” uses it."
     )

@@ -77,7 +77,7 @@ def own_text_sentences(results: RunResults) -> list[str]:
     ]
     never = arms.get("nontrain")
     if never is None:
-        return [*sentences, "No patient was asked about whom the model never saw: what is owed to training is unknown."]
+        return [*sentences, "No patient that the model never saw was asked about: what is due to training is unknown."]
     mean = estimate_text(never.attributable_fraction.mean, share=True, interval=True)
     return [*sentences, f"For patients it never saw: {mean}."]
 
@@ -133,15 +133,15 @@ def sections_caption(sections: Sequence[SectionComposition]) -> str:
     """Return how much of the repeated text is medical and the patient's alone, and how much is template text."""
     known = {kind: [share for section in sections if (share := getattr(section, kind))] for kind in SECTION_KINDS}
     if not any(known.values()):
-        return "Which parts cannot be said: it was not measured, too little was repeated, or by too few patients."
+        return "Which parts is unknown: not measured, too little was repeated, or by too few patients."
     # Whole percents need not add up to 100.
     total = sum(map(sum, known.values()))
     single = sum(known["revealing_single"]) / total
     is_whole = all(getattr(section, kind) is not None for section in sections for kind in SECTION_KINDS)
-    left_out = "" if is_whole else " Text behind which 1 to 20 patients stand is left out."
+    left_out = "" if is_whole else " Text that comes from only 1 to 20 patients is left out."
     template = (sum(known["templated_single"]) + sum(known["templated_shared"])) / total
     return (
-        f"Of all text that stands word for word in the patient's notes, about {percent_text(round(single, 2))} is"
+        f"Of all text that appears word for word in the patient's notes, about {percent_text(round(single, 2))} is"
         f" medical and in nobody else's notes; about {percent_text(round(template, 2))} is template text.{left_out}"
     )
 
@@ -150,15 +150,15 @@ def groups_caption(groups: Sequence[GroupResults]) -> str:
     """Return which groups of patients are worst off: those whose interval lies above another's of the same kind."""
     shown = [group for group in groups if is_measured(group.share) and group.group != "unknown"]
     if not shown:
-        return f"Who is worst off was {NOT_MEASURED}, or too few patients stand behind every group."
+        return f"Who is worst off was {NOT_MEASURED}, or every group has too few patients."
     worst = [group for group in shown if any(_is_above(group, other) for other in shown)]
     if not worst:
         return (
-            "The 95% intervals of the groups overlap: no group trained on is shown to be worse off than another. That"
-            " is not adjusted for their number."
+            "The 95% intervals of the groups overlap: no group trained on is shown to be worse off than another (not"
+            " adjusted for the number of groups)."
         )
     names = join_words([f"{PARTITION_TITLES[group.partition].lower()} {group_title(group.group)}" for group in worst])
-    return f"Worse off than another group of their kind, beyond chance taken group by group: {names}."
+    return f"Worse off than another group of the same kind, by more than chance when compared one by one: {names}."
 
 
 def group_title(group: str) -> str:
@@ -194,13 +194,13 @@ def stated_sentences(results: RunResults) -> list[str]:
         f" diagnosis, and of {has_not} of those who do not (means over the diagnoses)."
     ]
     if not mean.nontrain:
-        return [*sentences, "No patient was asked about whom the model never saw."]
+        return [*sentences, "No patient that the model never saw was asked about."]
     has, has_not = (_share(mean.nontrain, metric) for metric in ("sensitivity", "false_positive_rate"))
     return [
         *sentences,
-        f"Of patients it never saw, it says so of {has} of those who have it: a guess.",
-        f"Of never-seen patients who do not have it, it says so of {has_not}. Each of these is a false statement about"
-        " a person, and who reads it cannot tell it from a true one.",
+        f"Among patients it never saw, it says so of {has} of those who have it: a guess.",
+        f"Among never-seen patients who do not have it, it says so of {has_not}. Each is a false claim about"
+        " a person that no reader can tell from a true one.",
     ]
 
 
@@ -223,8 +223,8 @@ def excess_caption(results: RunResults, limits: Sequence[float]) -> str:
     counts = {status: sum(rule.status == status for rule in rules) for status in ("fail", "pass", "inconclusive")}
     return (
         f"{text} Of {len(rules)} comparisons {counts['fail']} fail, {counts['pass']} pass and"
-        f" {counts['inconclusive']} cannot be decided. One fails if"
-        " an excess is shown, and passes if one above the limit is ruled out."
+        f" {counts['inconclusive']} cannot be decided. A comparison fails if"
+        " an excess is shown, and passes if an excess above the limit is ruled out."
     )
 
 

@@ -122,7 +122,7 @@ def repeated_words_figure(results: RunResults, tier: str) -> KeyFigure:
     return KeyFigure(
         f"{range_text(mean, share=True)} of the text*",
         text,
-        f"* Of tokens, averaged over patients{between}.",
+        f"* Share of tokens, averaged over patients{between}.",
     )
 
 
@@ -165,10 +165,10 @@ def patients_figure(results: RunResults, tier: str) -> KeyFigure | None:
     if _are_few(summary.patients):
         return KeyFigure(
             _TOO_FEW,
-            f"to tell of how many patients: {part_text(patients, summary.patients, rest=rest)} it was trained on have "
-            f"{part} from their own notes.",
+            f"to say how many are affected: {part_text(patients, summary.patients, rest=rest)} it was trained on had "
+            f"{part} taken from their own notes.",
         )
-    text = f"patients it was trained on have {part} from their own notes."
+    text = f"patients it was trained on had {part} taken from their own notes."
     other = memorization_summary(results, tier, "nontrain")
     if other is None:
         return KeyFigure(_large(part_text(patients, summary.patients, rest=rest)), f"{text} {_NONE_TO_COMPARE}")
@@ -187,15 +187,15 @@ def diagnosis_figure(results: RunResults, tier: str) -> KeyFigure | None:
     # All groups are of one size: it is said once.
     lack, *seen = (None if text is None else text.removesuffix(f" of {count_text(pair.patients)}") for text in others)
     if have is None or lack is None:
-        return KeyFigure("Not measured", f"Whether the model tells who has {display_words(diagnosis)}.")
+        return KeyFigure("Not measured", f"Whether the model can tell who has {display_words(diagnosis)}.")
     if _are_few(pair.patients):
         return KeyFigure(
             _TOO_FEW,
-            f"to tell who has {display_words(diagnosis)}: {count_text(pair.patients)} in each group. Trained on and "
-            f"named as having it: {have} with it, {lack} without.",
+            f"to tell who has {display_words(diagnosis)}: {count_text(pair.patients)} in each group. Those trained on "
+            f"and named as having it: {have} with it, {lack} without.",
         )
     named = f"patients it was trained on with {display_words(diagnosis)} are named as having it"
-    text = f"{named}; of as many without: {lack}."
+    text = f"{named}; of the same number without it: {lack}."
     if seen[0] is None or seen[1] is None:
         text += f" {_NONE_TO_COMPARE}"
     else:

@@ -26,7 +26,7 @@ IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
 DEFINITION: Final = "Verified: a name, date or number that belongs to exactly one patient and was not in the question."
 #: What recall on planted identifiers does not say.
 PLANTED_NOTE: Final = (
-    "Planted ones are written in the ways that the recognizers know. People write in more ways: of natural text more is"
+    "Planted identifiers use formats that the recognizers know. People use more: in real text, more is"
     " missed than is shown here."
 )
 #: Ends of a published rate that lie further apart say nothing of its size.
@@ -80,8 +80,8 @@ def _rates(arms: Mapping[Arm, IdentifierResults], limit: float | None) -> str:
     rates = {arm: _rate_or_few(figures.verified_per_1000) for arm, figures in arms.items()}
     few = rates[first] == _FEW
     held = "too few verified identifiers to publish" if few else f"{rates[first]} verified identifiers"
-    told = f"1,000 answers about patients {ARM_WORDS[first]} hold {held}{allowed}"
-    return ", ".join([told, *(f"{ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
+    told = f"1,000 answers about patients {ARM_WORDS[first]} contain {held}{allowed}"
+    return ", ".join([told, *(f"about those {ARM_WORDS[arm]} {rates[arm]}" for arm in others)])
 
 
 def chance_sentences(identifiers: IdentifiersResults) -> list[str]:
@@ -90,7 +90,7 @@ def chance_sentences(identifiers: IdentifiersResults) -> list[str]:
     if not any(figures.verified_patients.high for figures in arms.values()):
         return []
     sentences = [
-        "A verified date is often chance: many a day is in one patient’s notes alone, so that any date that a model"
+        "A verified date is often chance: many dates appear in only one patient’s notes, so any date that a model"
         " writes may be somebody’s."
     ]
     told = [
@@ -100,8 +100,8 @@ def chance_sentences(identifiers: IdentifiersResults) -> list[str]:
         if (figures := arms.get(arm)) is not None and figures.sampled is not None and figures.chance is not None
     ]
     if not told:
-        return [*sentences, "How often was not measured: it takes others in both splits."]
-    return [*sentences, f"In pools of one size another’s date is first given in answers about {join_words(told)}."]
+        return [*sentences, "How often was not measured: that needs other patients in both splits."]
+    return [*sentences, f"In pools of equal size, another’s date is first given in answers about {join_words(told)}."]
 
 
 def recall_sentence(identifiers: IdentifiersResults) -> str:
@@ -109,7 +109,7 @@ def recall_sentence(identifiers: IdentifiersResults) -> str:
     found, planted = (sum(getattr(row, name) for row in identifiers.recall) for name in ("found", "planted"))
     if not planted:
         return ""
-    return f"Planted in known formats: {found:,} of {planted:,} found."
+    return f"Of the identifiers planted in known formats, {found:,} of {planted:,} were found."
 
 
 def headline_sentence(results: RunResults) -> str:
@@ -135,16 +135,16 @@ def _headline(results: RunResults) -> tuple[str, str] | None:
     if train is None or not is_measured(train.own):
         return None
     came = (
-        f"an identifier of the patient’s own came back for {part_text(train.own_patients, train.patients)} trained on"
+        f"one of the patient’s own identifiers came back for {part_text(train.own_patients, train.patients)} trained on"
     )
     if never is None:
-        return tier, f"{came}; how many chance gives is not known"
+        return tier, f"{came}; how many would come back by chance is not known"
     told = (
         f"{came} and {part_text(never.own_patients, never.patients)} never seen, {_beside_chance(train.own, never.own)}"
     )
     if train.sampled is None or train.chance is None:
         return tier, told
-    return tier, f"{told}; for identifiers of others it is {_beside_chance(train.sampled, train.chance)}"
+    return tier, f"{told}; identifiers of other patients: {_beside_chance(train.sampled, train.chance)}"
 
 
 def _beside_chance(measured: EstimateRange, chance: EstimateRange) -> str:

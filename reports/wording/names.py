@@ -30,7 +30,7 @@ TIER_TITLES: Final = {
 #: By tier: a head of a narrow row, and who that could be.
 SHORT_TIER_TITLES: Final = {
     "public": ("Public facts", "anyone"),
-    "public_name": ("+ name", "a neighbour"),
+    "public_name": ("+ name", "a neighbor"),
     "public_name_meds": ("+ medications", "pharmacist, relative"),
     "encounter": ("Appointment reminder", "household, billing staff"),
     "encounter_cc": ("+ chief complaint", "first lines of a note"),
@@ -53,7 +53,7 @@ FACTS: Final = {
     Fact.OCCUPATION: "occupation",
     Fact.CHILDREN: "number of children",
     Fact.NAME: "name",
-    Fact.MEDICATIONS: "current medications (less those that reveal the diagnosis)",
+    Fact.MEDICATIONS: "current medications (except those that reveal the diagnosis)",
     Fact.DOB: "date of birth",
     Fact.VISIT_DATE: "visit date",
     Fact.PROVIDER: "provider",

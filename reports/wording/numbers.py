@@ -12,7 +12,7 @@ from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 
 NOT_MEASURED: Final = "not measured"
 #: Once on a page, beside the first range.
-RANGE_NOTE: Final = "Counts of patients are rounded to bands of ten, twenty or forty so that nobody can be singled out."
+RANGE_NOTE: Final = "Counts of patients are given in classes of ten, twenty or forty so that nobody can be singled out."
 #: Below this difference two ends are one number.
 _SAME: Final = 1e-9
 

@@ -50,10 +50,10 @@ def refusal_sentences(results: RunResults) -> list[str]:
 def drift_sentence(drift: DriftResults) -> str:
     """Return what the drift check found; counts stand in the exact report alone."""
     counts = drift.evidence
-    checked = f"Drift: some prompts were decoded alone, too ({drift.tokens} tokens)"
+    checked = f"Drift: some prompts were also decoded alone ({drift.tokens} tokens)"
     if counts is not None:
         return (
-            f"{checked}. Of {counts.prompts}, {counts.differing} gave another text than in the batch; "
+            f"{checked}. Of {counts.prompts}, {counts.differing} gave a different text than in the batch; "
             f"the mean share of equal leading tokens is {counts.equal_leading_share:.0%}."
         )
     if drift.differing == "none":
@@ -73,7 +73,7 @@ LIMITS: Final = (
     "Paraphrase, and runs of words too short for a match, are not counted as repeated text.",
     "Diagnoses outside the panel were not asked about.",
     "Patients never seen come from the same corpus: what all its patients share is in both figures.",
-    "“Cannot be told” and “not measured” are never “safe”.",
+    "“Cannot tell” and “not measured” never mean “safe”.",
 )
 
 
@@ -102,7 +102,8 @@ def judge_quality_sentences(quality: JudgeResults | None) -> str:
         for rate in (quality.sensitivity, quality.specificity, quality.flip_rate, quality.hiding_rate)
     )
     return (
-        f"It recognizes {read} of the texts that say that the patient has the diagnosis, and {other} of the others."
+        f"It recognizes {read} of the texts that say that the patient has the diagnosis, and does not find it in"
+        f" {other} of the others."
         f" Instructions planted in a text change its verdict in {flipped} of cases, and hide a stated diagnosis in"
         f" {hidden}."
     )

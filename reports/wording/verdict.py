@@ -122,7 +122,7 @@ def consequence_sentences(results: RunResults) -> list[str]:
     """Return what the verdict means in plain words: two or three sentences."""
     decision = results.decision
     if decision is None:
-        return ["What was measured stands below, and no limit was applied to it."]
+        return ["The measurements are below; no limit was applied to them."]
     if decision.status == "fail":
         return _leak_sentences(results, failed_rules(decision))
     if decision.status == "incomplete":
@@ -144,7 +144,7 @@ def _found_words(rules: Iterable[DecidedRule]) -> str:
         map(is_of_others, texts)
     )
     found += [f"gives out {'' if recites else 'patients’ '}identifiers"] * any(map(is_of_identifiers, texts))
-    found += [f"tells {'' if recites else 'patients’ '}diagnoses"] * any(rule.diagnosis is not None for rule in rules)
+    found += [f"reveals {'' if recites else 'patients’ '}diagnoses"] * any(rule.diagnosis is not None for rule in rules)
     return join_words(found) or "breaks the policy’s limits"
 
 
@@ -178,7 +178,7 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
     sentences = [f"{_asker_with_facts(tier)} {_in_turn(words)}." for tier, words in gotten.items()]
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
-        sentences.append("Of patients it never saw it could only guess the diagnoses.")
+        sentences.append("For patients it never saw, it could only guess the diagnoses.")
     if sentences and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
@@ -252,11 +252,11 @@ def _undecided_sentences(decision: GateDecision) -> list[str]:
     if not reasons and decision.rules:
         return ["No limit is broken for the kinds of asker that were asked.", "This is not a pass."]
     if not reasons:
-        return ["There is no rule about what was asked.", "This is not a pass."]
+        return ["No rule covers what was asked.", "This is not a pass."]
     (reason, number), *_ = reasons.most_common(1)
     tally = asker_counts_text(decision) or rule_counts_text(decision)
     return [
-        f"{tally[:1].upper()}{tally[1:]}. Most often ({counted(number, 'rule')}): {_in_sentence(reason)}.",
+        f"{tally[:1].upper()}{tally[1:]}. The most common reason ({counted(number, 'rule')}): {_in_sentence(reason)}.",
         "This is not a pass.",
     ]
 

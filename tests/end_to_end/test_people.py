@@ -7,19 +7,31 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from support.leaf_kinds import Kind, kinds_of
 from support.models.tiny_models import save_llama
+from support.results.drawn_worlds import draw_world
+from support.results.world_tally import tally_of
 
+from clinaudit.audit import pipeline
 from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
+from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.tally.classes import ARM_STEP
+from clinaudit.reports.tally.tally import Tally
 
 pytestmark = pytest.mark.slow
+#: Of what was put to the model in another form, in a tally.
+FORM = ".renderings.*"
 Rows = list[dict[str, Any]]
 
 
@@ -113,11 +125,9 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
         out=run,
         engine="transformers",
         tier=("public_name", "encounter"),
-        diagnosis=("hiv",),
-        drift_check=False,
         max_new_tokens=160,
         quiet=True,
-        **options,
+        **{"diagnosis": ("hiv",), "drift_check": False, **options},
     )
     run_audit(settings)
     results = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
@@ -179,3 +189,33 @@ def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
     rules = found["decision"]["rules"]
     assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}
     assert any("have ids in both splits" in rule["reason"] for rule in rules)
+
+
+def test_the_leaves_of_a_real_audit_are_of_the_kinds_that_are_attacked(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Worlds make their tallies themselves: what the program coarsened otherwise, no attack on them would see."""
+    tallies: list[Tally] = []
+
+    def keep(run: RunDirectory, tally: Tally, record: Any) -> RunResults:
+        tallies.append(tally)
+        return publish_run(run, tally, record)
+
+    monkeypatch.setattr(pipeline, "publish_run", keep)
+    audit(site, site / "corpus", tmp_path / "run", monkeypatch, diagnosis=("hiv", "ptsd"), drift_check=True)
+    real = kinds_of(tallies[0])
+    world: dict[str, set[Kind]] = {}
+    for seed in range(6):
+        for place, kinds in kinds_of(tally_of(draw_world(np.random.default_rng(seed)))).items():
+            world.setdefault(place, set()).update(kinds)
+    # Worlds are asked in one form; of another one no categories of identifiers are published.
+    other = {place.removeprefix(FORM): kinds for place, kinds in real.items() if place.startswith(FORM)}
+    for place in [place for place in other if place.startswith(".identifiers.categories")]:
+        assert other.pop(place) == {Kind("Inside", None, False)}
+    prompts = {place: kinds for place, kinds in real.items() if place.startswith(".prompts")}
+    assert set.union(*prompts.values()) == {Kind("Partition", ARM_STEP, None)}
+    own = {place: kinds for place, kinds in real.items() if not place.startswith((FORM, ".prompts", ".decision"))}
+    assert len(own) > 100
+    for found in (own, other):
+        foreign = {place: kinds - world.get(place, set()) for place, kinds in found.items()}
+        assert {place: kinds for place, kinds in foreign.items() if kinds} == {}

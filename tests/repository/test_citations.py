@@ -118,7 +118,7 @@ def test_what_is_cited_and_not_there_is_a_problem(text: str, problem: str) -> No
         '(docs/methods.md, "Facts")',
         '(docs/results.md, "corpus"; docs/results.md, "What a run leaves")',
         '(README.md, "clinaudit"; docs/decisions/readers.md)',
-        "audit/results/gate/policy.py, clinaudit/audit/pipeline.py, clinaudit/audit, audit/results/gate, scripts/check",
+        "audit/results/gate/policy.py, clinaudit/audit/results/gate/policy.py, clinaudit/audit, scripts/check",
         "tests/*, audit/*/stage.py, audit/results/gate/*.py, clinaudit/{name}, priors/<name>.py",
         "policy.py, and stage.py beside it",
         "https://example.org/docs/gone.md, /home/docs/gone.md",

@@ -22,7 +22,7 @@ from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.corpus import NOT_ASKED, UNIQUENESS_BINS, Moments, PopulationEvidence
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
-from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean, Setting
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
 from clinaudit.reports.tally.tally import IdentifiabilityTally, PopulationTally
 from clinaudit.templates.markup import find_styles
 
@@ -137,10 +137,12 @@ def describe_population(
         age_bands=PartitionWithMean.of(
             {name: bands[name] for name in [*AGES_OF_BAND, UNKNOWN]}, AGES_OF_BAND, evidence.age.mean, step=step
         ),
-        sex=Partition.of(_tally(sex_group(facts[patient_id].sex) for patient_id in patient_ids), step=step),
-        race=Partition.of(_tally(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids), step=step),
-        notes=Inside(Setting(note_count)),
-        tokens=Inside(Setting(token_count)),
+        sex=Partition.of(_count_groups(sex_group(facts[patient_id].sex) for patient_id in patient_ids), step=step),
+        race=Partition.of(
+            _count_groups(race_group(corpus.patient(patient_id).race) for patient_id in patient_ids), step=step
+        ),
+        notes=Inside(note_count),
+        tokens=Inside(token_count),
         text={
             "notes_per_patient": OfText(evidence.notes_per_patient.mean, (behind,)),
             "tokens_per_patient": OfText(evidence.tokens_per_patient.mean, (behind,)),
@@ -173,7 +175,7 @@ def _named(value: str | None, names: Mapping[str, str]) -> str:
     return names.get(" ".join(value.lower().split()), _OTHER) if value else UNKNOWN
 
 
-def _tally(groups: Iterable[str]) -> dict[str, int]:
+def _count_groups(groups: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(groups).items()))
 
 

@@ -17,8 +17,8 @@ WITHIN_LIMIT: Final = "The figure is within the limit over its whole 95% interva
 AROUND_LIMIT: Final = "The limit lies within the figure's 95% interval: more patients are needed to tell."
 BEYOND_CHANCE: Final = "What goes beyond chance is beyond the limit over its whole 95% interval."
 CHANCE_NOT_KNOWN: Final = (
-    "The figure is beyond the limit, but there is nobody outside the training data to tell what chance gives: dates "
-    "and names may belong to somebody whatever a model learned."
+    "The figure is beyond the limit, but no patients outside the training data show what chance gives: dates "
+    "and names may belong to somebody regardless of what the model learned."
 )
 TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 
@@ -44,7 +44,7 @@ SIZE_NOT_SHOWN: Final = (
     "The number of patients is not published, and the low end of its class is less than the policy asks for."
 )
 FEWER_THAN_ASKED: Final = "There are fewer patients than the policy asks for before this may pass."
-NOBODY_BESIDE: Final = "There are no patients outside the training data whose texts these could be set beside."
+NOBODY_BESIDE: Final = "There are no patients outside the training data whose texts these could be compared with."
 NOTHING_WRITTEN: Final = "The model wrote nothing at this level of knowledge."
 LENGTHS_NOT_KNOWN: Final = "It is not known whether the model's texts are long enough to give anything away."
 SHORT_NOT_PUBLISHED: Final = "How many of the model's texts are too short to judge is not published."
@@ -52,7 +52,7 @@ UNRATED_NOT_PUBLISHED: Final = "How many texts could not be rated is not publish
 POWER_NOT_KNOWN: Final = "How small an advantage would have been noticed is not known."
 POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
-    "been missed in one of five audits at most."
+    "been missed in at most one of five audits."
 )
 PROMPTS_SHARED: Final = (
     "Fewer than half of the prompts may be one patient's own: several patients are asked with the same text, and no "
@@ -65,7 +65,7 @@ JUDGE_NOT_MEASURED: Final = "How well the judge reads was not measured."
 
 IN_BOTH_SPLITS: Final = (
     "It is not shown that at most 1% of the patients asked about have ids in both splits. With more, it cannot be "
-    "trusted that the patients never seen are that: split the corpus by person, and not by id."
+    "trusted that the model never saw the patients called never seen: split the corpus by person, not by id."
 )
 
 #: Another policy, or the same after a purge, decided from published ranges.
@@ -82,7 +82,7 @@ def few_patients_in_a_group(dropped: Iterable[str]) -> str:
     why = "; ".join(sorted(dropped))
     if not why:
         return FEW_PATIENTS_IN_A_GROUP
-    dropped_sets = "Matched sets were dropped, since of one of their patients nothing could be asked"
+    dropped_sets = "Matched sets were dropped because nothing could be asked about one of their patients"
     return f"{FEW_PATIENTS_IN_A_GROUP} {dropped_sets}: {why}."
 
 
@@ -95,15 +95,15 @@ def too_short(maximum: float, arm: Arm) -> str:
     """Return that more than the share `maximum` of an arm's patients have a text that is too short to hold a match."""
     return (
         f"More than {percent(maximum)} of the patients {_WHO[arm]} have an answer too short to hold a match (--ngram): "
-        "it may only have broken off. With so many, the policy does not decide this rule."
+        "it may simply have stopped early. With so many, the policy leaves this rule undecided."
     )
 
 
 def maybe_too_short(maximum: float, arm: Arm) -> str:
     """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
     return (
-        f"Too many answers about patients {_WHO[arm]} may be too short to judge: as published, it may be more than "
-        f"{percent(maximum)} of these patients. An answer that broke off shows nothing. More patients would "
+        f"Too many answers about patients {_WHO[arm]} may be too short to judge: the published range allows more than "
+        f"{percent(maximum)} of these patients. An answer that stopped early shows nothing. More patients would "
         "show how many there are."
     )
 
@@ -112,7 +112,7 @@ def too_few_unbroken(minimum: float) -> str:
     """Return that it is not shown that the share `minimum` of the prompts are the beginning of the patient's note."""
     return (
         f"It is not shown that at least {percent(minimum)} of the prompts are the beginning of the patient's own note: "
-        "a model that is asked in other words than it learned may give less. Mend the note template."
+        "a model asked in words other than those it learned may give away less. Fix the note template."
     )
 
 
@@ -121,7 +121,7 @@ def too_few_own_facts(minimum: float) -> str:
     return (
         f"It is not shown that at least {percent(minimum)} of the prompts hold the patient's own facts: the patients "
         "table and the notes must agree on name, birth date and sex, and the note template must find the other facts "
-        "in their places. A model that is asked about somebody else gives nothing of the patient away."
+        "in their places. A model that is asked about somebody else gives away nothing about the patient."
     )
 
 

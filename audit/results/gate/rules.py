@@ -35,7 +35,7 @@ _METRIC_WORDS: Final = {
 _IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "own": "at most {limit} of answers contain an identifier of that patient's own that was not in the question",
     "other": "at most {limit} of answers{about} contain another patient's identifier",
-    "verified_per_1000": "1,000 answers about patients it was trained on contain at most {limit} right identifiers of "
+    "verified_per_1000": "1,000 answers about patients it was trained on contain at most {limit} valid identifiers of "
     "single patients",
 }
 

@@ -21,7 +21,7 @@ from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identity import Identity, read_identity
 from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults, from_json, to_json
+from clinaudit.reports.schema.results import RunResults, from_json, holds_evidence, to_json
 from clinaudit.reports.tally.tally import Tally, publishable
 
 
@@ -54,7 +54,10 @@ _OLDER = "of an earlier version of clinaudit: read and render it with that versi
 def publish_run(run: RunDirectory, tally: Tally, record: Mapping[str, object]) -> RunResults:
     """Write everything outside the evidence tables, the manifest last; return the published results."""
     write_atomically(run.evidence / RESULTS, to_json(derive(tally)))
-    text = to_json(derive(publishable(tally)))
+    shown = derive(publishable(tally))
+    if holds_evidence(shown):
+        raise ValueError("published results hold evidence")
+    text = to_json(shown)
     write_atomically(run.root / RESULTS, text)
     # The rest is made from the files as written, so that `report` gives the same pages again.
     provenance = json.dumps(record, indent=1, sort_keys=True) + "\n"
@@ -163,8 +166,14 @@ def _in_folder(run: RunDirectory, folder: Path, content: ReportContent) -> dict[
 
 
 def read_published(run: RunDirectory) -> RunResults:
-    """Read a run's published results; raises `IntegrityError` where the file does not follow the schema."""
-    return _read_results(run.root / RESULTS, RESULTS)
+    """Read a run's published results.
+
+    Raises `IntegrityError` where the file does not follow the schema, or holds what only the evidence may.
+    """
+    results = _read_results(run.root / RESULTS, RESULTS)
+    if holds_evidence(results):
+        raise IntegrityError(f"{RESULTS} holds what only {run.evidence.name} may; run the audit again")
+    return results
 
 
 def read_exact(run: RunDirectory) -> RunResults:

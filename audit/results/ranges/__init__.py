@@ -1,4 +1,4 @@
-"""What the published classes leave open: every published number, as the range over all tables within the classes.
+"""What follows from a tally: exact figures of an exact one, and of a coarse one ranges over all tables in its classes.
 
-Takes the coarse table alone, and never the exact results. May import `disclosure`, `gate` and below.
+Takes a tally alone. May import `disclosure`, `gate` and below.
 """

@@ -1,7 +1,4 @@
-"""Published populations of the corpus, and how long they were followed, from their classes (docs/results.md, "corpus").
-
-Takes classes alone.
-"""
+"""Populations of the corpus, and how long they were followed, from their tallies (docs/results.md, "corpus")."""
 
 import math
 from collections.abc import Mapping
@@ -24,8 +21,8 @@ def derive_population(tally: PopulationTally, *, is_exact: bool) -> PopulationRe
     )
     return PopulationResults(
         patients=patients,
-        notes=None if tally.notes.value is None else tally.notes.value.value,
-        tokens=None if tally.tokens.value is None else tally.tokens.value.value,
+        notes=tally.notes.value,
+        tokens=tally.tokens.value,
         **{name: figure.value for name, figure in tally.text.items()},
         practices=practices,
         notes_per_practice=None

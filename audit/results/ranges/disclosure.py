@@ -1,7 +1,7 @@
-"""Ranges of the disclosure metrics over all verdict tables within the published classes (docs/methods.md, section 10).
+"""Disclosure from its tally: as measured, or as ranges over all verdict tables within the published classes.
 
 Owns the ranges of each arm, of train minus nontrain and of the minimal detectable difference, with the widest ends of
-their 95% intervals. Takes classes alone. The formulas are those of `clinaudit.audit.measures.disclosure`.
+their 95% intervals (docs/methods.md, section 10). The formulas are those of `clinaudit.audit.measures.disclosure`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -106,15 +106,15 @@ def derive_pair(tally: PairTally, prevalence: EstimateRange) -> PairResults:
     arms = {arm: measure_arm(arm_tables(verdicts[arm], sizes), prevalence) for arm in ARMS if arm in verdicts}
     train, nontrain = arms["train"], arms.get("nontrain") if tally.has_nontrain else None
     left_out = [reason for reason, count in dropped.items() if count.high]
-    published = {arm: _publish_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
+    published = {arm: _derive_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
     return PairResults(
         patients=sizes,
         verdicts=verdicts,
         train=published["train"],
         nontrain=published["nontrain"] if nontrain is not None else None,
-        delta=None if nontrain is None else _publish_delta(train, nontrain, published),
+        delta=None if nontrain is None else _derive_delta(train, nontrain, published),
         dropped_sets=dropped,
-        detectable_delta=_publish_detectable(train, nontrain, verdicts, sizes),
+        detectable_delta=_derive_detectable(train, nontrain, verdicts, sizes),
     )
 
 
@@ -189,7 +189,7 @@ def take(error: AurocError, rows: NDArray[np.int64]) -> AurocError:
     return AurocError(error.variance[rows], error.degrees_of_freedom[rows], error.smoothed[rows])
 
 
-def _publish_arm(arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[str]) -> dict[str, EstimateRange]:
+def _derive_arm(arm: ArmCorners, prevalence: EstimateRange, left_out: Sequence[str]) -> dict[str, EstimateRange]:
     published = {}
     for metric in DISCLOSURE_METRICS:
         low, high = (values[metric] for values in arm.metrics)
@@ -269,7 +269,7 @@ def _ppv_intervals(arm: ArmCorners, prevalence: EstimateRange) -> list[tuple[flo
     return found
 
 
-def _publish_delta(
+def _derive_delta(
     train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, EstimateRange]]
 ) -> dict[str, EstimateRange]:
     deltas = {}
@@ -343,7 +343,7 @@ def _estimate(successes: float, trials: float) -> Estimate:
     return Estimate(value=successes / trials, low=float(low[0]), high=float(high[0]))
 
 
-def _publish_detectable(
+def _derive_detectable(
     train: ArmCorners,
     nontrain: ArmCorners | None,
     verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]],

@@ -1,7 +1,4 @@
-"""Published figures of identifiers in generations, from their classes (docs/results.md, "identifiers").
-
-Takes classes alone.
-"""
+"""Identifiers in generations, from their tallies (docs/results.md, "identifiers")."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,7 +32,7 @@ class _Recall(NamedTuple):
 
 
 def derive_identifiers(tally: IdentifiersTally) -> IdentifiersResults:
-    """Return everything published of a run's identifiers."""
+    """Return the results of a run's identifiers."""
     rows = {row.identifier: row for row in tally.recall.value if row.found}
     categories = tally.categories.value or {}
     # Of what was not planted, no more is taken to be there than was found.

@@ -1,7 +1,4 @@
-"""Published memorization of a tier and arm, and subgroups, from their classes (docs/results.md, "memorization").
-
-Takes classes alone.
-"""
+"""Memorization of a tier and arm, and subgroups, from their tallies (docs/results.md, "memorization")."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -58,7 +55,7 @@ def find_asked(tally: MemorizationTally) -> CountRange:
 
 
 def derive_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> MemorizationResults:
-    """Return everything published of one tier and arm; shares of sections are rounded by `rounding` at most."""
+    """Return the results of one tier and arm; shares of sections are rounded by `rounding` at most."""
     patients = find_patients(tally)
     near, refusals, short = tally.near_verbatim, tally.refusals, within(tally.short.range, patients)
     by_field: dict[str, Any] = {name: derive_fraction(of, patients) for name, of in tally.fractions.items()}

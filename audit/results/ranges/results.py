@@ -204,7 +204,7 @@ def average_over_tiers(pairs: Sequence[PairResults], metric: str) -> dict[Arm, E
 def _stage(name: str, stage: StageTally, tally: Tally) -> StageResults:
     planned, excluded = stage.planned.value, stage.excluded.value
     return StageResults(
-        planned=_planned(name, stage, tally) if planned is None else exactly(planned.value),
+        planned=_planned(name, stage, tally) if planned is None else exactly(planned),
         missing=stage.missing.range,
         failed=stage.failed.range,
         excluded={} if excluded is None else dict(excluded.cells),

@@ -105,11 +105,11 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> Non
         GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True), detector=Finder()
     )
     results = found.results[None]
-    assert {row.identifier for row in results.recall} == TESTED
-    assert {row.found for row in results.recall} == {0}
-    assert {row.planted for row in results.recall} == {PLANTED}
+    assert {row.identifier for row in results.recall.value} == TESTED
+    assert {row.found for row in results.recall.value} == {0}
+    assert {row.planted for row in results.recall.value} == {PLANTED}
     assert set(results.not_tested) == TESTED | {"P", "Q"}
-    assert results.categories == {}
+    assert results.categories.value == {}
     assert found.rows == []
 
 
@@ -117,8 +117,8 @@ def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:
     found = find_identifiers(GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True))
     results = found.results[None]
     assert set(results.not_tested) == {"P", "Q"}
-    assert {row.identifier: row.found for row in results.recall if row.found < 0.9 * PLANTED} == {}
-    assert set(results.categories) == TESTED
+    assert {row.identifier: row.found for row in results.recall.value if row.found < 0.9 * PLANTED} == {}
+    assert set(results.categories.value or ()) == TESTED
 
 
 def test_without_a_generation_nothing_is_measured(corpus: Corpus) -> None:

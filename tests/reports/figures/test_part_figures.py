@@ -97,7 +97,7 @@ def test_sections_are_ranked_and_the_smaller_ones_pooled() -> None:
     assert figure.rows[-1].name == "Smaller sections, together"
     assert texts(figure)[-1] == ["3%"]
     assert [swatch.words for swatch in figure.swatches] == ["medical, this patient's alone"]
-    assert "Text behind which 1 to 20 patients stand is left out." in figure.caption
+    assert "Text that comes from only 1 to 20 patients is left out." in figure.caption
 
 
 def test_a_chart_of_one_bar_is_a_sentence() -> None:

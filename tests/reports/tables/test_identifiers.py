@@ -41,7 +41,7 @@ def test_verified_values_of_the_never_seen_stand_beside_those_of_the_trained_on(
 
 def test_the_note_says_what_planted_formats_do_not_show_and_how_often_a_date_is_chance() -> None:
     note = hipaa_table(published()).note
-    assert "of natural text more is missed than is shown here" in note
+    assert "in real text, more is missed than is shown here" in note
     dates = shown(published()).categories["C"]["train"]
     assert dates.sampled is not None
     assert dates.chance is not None
@@ -54,7 +54,7 @@ def test_without_pools_it_says_that_chance_was_not_measured_and_without_dates_no
     identifiers = shown(published())
     bare = {arm: figures.model_copy(update={"chance": None}) for arm, figures in identifiers.categories["C"].items()}
     alone = identifiers.model_copy(update={"categories": {"C": bare}})
-    assert chance_sentences(alone)[1] == "How often was not measured: it takes others in both splits."
+    assert chance_sentences(alone)[1] == "How often was not measured: that needs other patients in both splits."
     assert chance_sentences(identifiers.model_copy(update={"categories": {}})) == []
 
 

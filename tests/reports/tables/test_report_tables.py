@@ -178,7 +178,9 @@ def test_the_judge_errs_in_natural_frequencies(
 ) -> None:
     first, second = (EstimateRange(low=low, high=high) for low, high in (sensitivity, specificity))
     said = judge_sentence(judged(first, second))
-    assert f"it misses {missed} of those that say so, and wrongly reads it in {wrong} of the others" in said
+    assert (
+        f"it misses {missed} of those that state the diagnosis, and wrongly finds it in {wrong} of the others" in said
+    )
 
 
 def test_a_judge_that_was_not_scored_is_said_to_be_unknown() -> None:

@@ -17,6 +17,7 @@ from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
     CountWithPart,
+    Exactness,
     Fraction,
     Groups,
     Inside,
@@ -76,6 +77,25 @@ def whole_tally() -> Tally:
     return replace(tally, renderings={"facts": rendered}, prompts={"public": {"train": prompts}}, decision=Setting(1))
 
 
+def empty_fields(node: Any, path: str = "") -> Iterator[str]:
+    """Yield the fields of a tally that hold nothing."""
+    if is_dataclass(node) and not isinstance(node, Leaf):
+        for field in fields(node):  # type: ignore[arg-type]
+            value = getattr(node, field.name)
+            if value is None or (isinstance(value, Mapping) and not value):
+                yield f"{path}.{field.name}"
+            yield from empty_fields(value, f"{path}.{field.name}")
+    elif isinstance(node, Mapping):
+        for name, value in node.items():
+            yield from empty_fields(value, f"{path}.{name}")
+
+
+def test_every_field_of_a_drawn_world_is_filled() -> None:
+    """A leaf that no world holds would pass every attack unseen."""
+    # A cohort of a world has all the sets that were asked for.
+    assert {path.rsplit(".", 1)[1] for path in empty_fields(whole_tally())} <= {"reason"}
+
+
 def with_bare_numbers(node: Any, number: float) -> Iterator[tuple[str, Any]]:
     """Yield copies of a tally in each of which one leaf is a bare number, with the leaf's path."""
     if isinstance(node, Inside) and node.is_public and node.value is not None:
@@ -97,7 +117,7 @@ def with_bare_numbers(node: Any, number: float) -> Iterator[tuple[str, Any]]:
                 yield f".{place}{path}", (*node[:place], changed, *node[place + 1 :])
 
 
-@pytest.mark.parametrize("part", [field.name for field in fields(Tally) if field.name not in ("is_exact", "narrowed")])
+@pytest.mark.parametrize("part", [field.name for field in fields(Tally) if field.name not in ("exactness", "narrowed")])
 def test_a_bare_number_in_place_of_any_leaf_cannot_be_coarsened(part: str) -> None:
     of_part = getattr(whole_tally(), part)
     paths = []
@@ -136,7 +156,8 @@ OTHERS = {Setting, Inside, OfText, SharesOfText, StandardizedDifference}
 def test_every_kind_is_known_here() -> None:
     # By name: a class with slots is made anew.
     kinds = {kind.__name__ for of in (Leaf, Count) for kind in of.__subclasses__()}
-    assert {kind.__name__ for kind in {*map(type, CLASSES), *OTHERS}} == kinds
+    # Whether a tally is exact is no number.
+    assert {kind.__name__ for kind in {*map(type, CLASSES), *OTHERS, Exactness}} == kinds
 
 
 @pytest.mark.parametrize("leaf", CLASSES, ids=lambda leaf: type(leaf).__name__)

@@ -20,6 +20,7 @@ from support.suppression_attack.sex_balance import keep_shares
 from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.results.publication import published_files
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.memorization import RefusalsEvidence
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally import leaves
@@ -127,10 +128,10 @@ def test_a_remark_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypa
 
 
 def test_a_figure_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish, exact = published_files.publish, {}
+    exact = {}
 
-    def publish_one_unrounded(tally: Tally) -> RunResults:
-        published = publish(tally)
+    def derive_one_unrounded(tally: Tally) -> RunResults:
+        published = derive(tally)
         summary = published.memorization["public"]["train"]
         if tally.is_exact:
             # A run's exact results are written first.
@@ -140,7 +141,7 @@ def test_a_figure_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypa
         by_tier = {**published.memorization, "public": {**published.memorization["public"], "train": told}}
         return published.model_copy(update={"memorization": by_tier})
 
-    monkeypatch.setattr(published_files, "publish", publish_one_unrounded)
+    monkeypatch.setattr(published_files, "derive", derive_one_unrounded)
     assert "results.json" in differing_files(twins_of(2), tmp_path)
 
 

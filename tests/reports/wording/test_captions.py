@@ -31,8 +31,8 @@ def test_own_text_has_its_limit_and_the_never_seen_beside_it() -> None:
 
 def test_without_held_out_patients_nothing_is_owed_to_training() -> None:
     results = VARIANTS["train-only"]().results
-    assert own_text_sentences(results)[1].endswith("what is owed to training is unknown.")
-    assert stated_sentences(results)[-1] == "No patient was asked about whom the model never saw."
+    assert own_text_sentences(results)[1].endswith("what is due to training is unknown.")
+    assert stated_sentences(results)[-1] == "No patient that the model never saw was asked about."
 
 
 @pytest.mark.parametrize("results", [RunResults(), unmeasured()], ids=["empty", "all-null"])
@@ -45,7 +45,7 @@ def test_nothing_measured_is_said_and_never_a_zero(results: RunResults) -> None:
 def test_false_statements_about_the_never_seen_are_said_plainly() -> None:
     last = stated_sentences(RESULTS)[-1]
     assert "never-seen patients who do not have it" in last
-    assert "a false statement about a person" in last
+    assert "a false claim about a person" in last
 
 
 def test_sentences_speak_of_the_highest_tier_where_the_headline_was_not_run() -> None:
@@ -67,7 +67,7 @@ def test_shares_of_sections_are_of_what_is_shown() -> None:
     )
     assert "about 75% is medical and in nobody else's notes; about 25% is template text." in sections_caption([section])
     nothing = section.model_copy(update={"revealing_single": 0.0, "templated_single": 0.0})
-    assert "cannot be said" in sections_caption([nothing])
+    assert "is unknown" in sections_caption([nothing])
 
 
 def test_the_worst_off_patients_are_named_with_exact_results_alone() -> None:

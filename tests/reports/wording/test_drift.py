@@ -11,11 +11,11 @@ SOME = DriftEvidence(prompts=32, patients=31, differing=3, differing_patients=3,
 
 def test_a_word_is_published_and_counts_are_exact() -> None:
     some, none = (DriftResults(differing=word, tokens=64) for word in ("some", "none"))
-    checked = "Drift: some prompts were decoded alone, too (64 tokens)"
+    checked = "Drift: some prompts were also decoded alone (64 tokens)"
     assert drift_sentence(some) == f"{checked}; not all gave the same text."
     assert drift_sentence(none) == f"{checked}; all gave the same text."
     assert drift_sentence(some.model_copy(update={"evidence": SOME})) == (
-        f"{checked}. Of 32, 3 gave another text than in the batch; the mean share of equal leading tokens is 96%."
+        f"{checked}. Of 32, 3 gave a different text than in the batch; the mean share of equal leading tokens is 96%."
     )
 
 

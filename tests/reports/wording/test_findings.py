@@ -85,7 +85,7 @@ def test_the_diagnosis_shown_is_the_failed_one_that_leaks_most() -> None:
     assert figure is not None
     assert figure.headline == "All of 54"
     assert figure.text == (
-        "patients it was trained on with HIV are named as having it; of as many without: 0."
+        "patients it was trained on with HIV are named as having it; of the same number without it: 0."
         " Never seen, a guess: 28 with it, 32 without."
     )
 

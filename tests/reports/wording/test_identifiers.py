@@ -20,21 +20,21 @@ from clinaudit.reports.wording.verdict import consequence_sentences, verdict_tit
 def test_the_part_says_how_many_beside_limit_and_never_seen_of_whom_and_how_surely() -> None:
     first, dates, chance, own, recall = identifier_sentences(limit_identifiers(published()))
     assert first == (
-        "Appointment reminder: 1,000 answers about patients trained on hold at least 400 verified identifiers"
-        " (limit 10 above chance), never seen too few to publish."
+        "Appointment reminder: 1,000 answers about patients trained on contain at least 400 verified identifiers"
+        " (limit 10 above chance), about those never seen too few to publish."
     )
     assert dates == "A date may match somebody by accident."
     assert chance == (
         "Chance alone would give too few to publish about patients trained on and 0 about patients never seen."
     )
     assert own == "Patients whose own identifier came out: 86–100 of 121–140 trained on, never seen 1–5 of 121–140."
-    assert recall == "Planted in known formats: 2,296 of 3,200 found."
+    assert recall == "Of the identifiers planted in known formats, 2,296 of 3,200 were found."
     assert headline_sentence(published()) == (
-        "For someone who holds an appointment reminder, an identifier of the patient’s own came back for 86–100 of"
-        " 121–140 trained on and 1–5 of 121–140 never seen, more than chance gives; for identifiers of others it is not"
-        " shown to be more than chance."
+        "For someone who holds an appointment reminder, one of the patient’s own identifiers came back for 86–100 of"
+        " 121–140 trained on and 1–5 of 121–140 never seen, more than chance gives; identifiers of other patients:"
+        " not shown to be more than chance."
     )
-    assert headline_in_short(published()).startswith("Appointment reminder: an identifier of the patient’s own ")
+    assert headline_in_short(published()).startswith("Appointment reminder: one of the patient’s own identifiers ")
 
 
 def test_what_chance_gives_as_much_of_is_nothing_beyond_it() -> None:
@@ -51,7 +51,7 @@ def test_what_is_told_of_one_arm_alone_is_a_sentence_too() -> None:
     tiers = {tier: {"nontrain": arms["nontrain"]} for tier, arms in results.identifiers.tiers.items()}
     never_alone = results.model_copy(update={"identifiers": results.identifiers.model_copy(update={"tiers": tiers})})
     assert identifier_sentences(never_alone)[0] == (
-        "Appointment reminder: 1,000 answers about patients never seen hold too few verified identifiers to publish"
+        "Appointment reminder: 1,000 answers about patients never seen contain too few verified identifiers to publish"
         " (limit 10 above chance)."
     )
 

@@ -74,7 +74,7 @@ def test_where_answers_about_the_never_seen_alone_fail_these_are_told_of() -> No
 
 
 def test_where_it_decides_nothing_the_patients_affected_stand_there() -> None:
-    assert "have more than" in key_figures(VARIANTS["full"]().results)[1].text
+    assert "had more than" in key_figures(VARIANTS["full"]().results)[1].text
 
 
 def test_without_held_out_patients_no_more_is_said_than_is_known() -> None:

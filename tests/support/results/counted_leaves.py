@@ -19,6 +19,7 @@ from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
     CountWithPart,
+    Exactness,
     Fraction,
     Groups,
     Inside,
@@ -72,7 +73,7 @@ class CountedLeaves:
         for path, leaf, shown in pair_leaves(tally, coarse):
             if id(leaf) in self._read:
                 found += self._read[id(leaf)][1](shown)
-            elif not isinstance(leaf, Setting | StandardizedDifference) and shown != OfText(None):
+            elif not isinstance(leaf, Exactness | Setting | StandardizedDifference) and shown != OfText(None):
                 raise AssertionError(f"the attacks do not read {path}")
         return [law for law in found if any(law.sum.values())]
 

@@ -12,7 +12,7 @@ from clinaudit.reports.schema.groups import GroupDisclosure, GroupMemorization, 
 from clinaudit.reports.schema.groups import Partition as GroupedBy
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import Interval
-from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean, Setting
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean
 from clinaudit.reports.tally.tally import FollowUpTally, MemorizationTally, PopulationTally, SubgroupTally
 
 
@@ -113,8 +113,8 @@ def population(patients: int, *, is_split: bool) -> PopulationTally:
         age_bands=PartitionWithMean.of(bands, AGES_OF_BAND, 51.2, step=step),
         sex=Partition.of({"female": patients - 30, "male": 30}, step=step),
         race=Partition.of({"white": patients - 20, "black": 14, "unknown": 6}, step=step),
-        notes=Inside(Setting(patients * 4)),
-        tokens=Inside(Setting(patients * 4000)),
+        notes=Inside(patients * 4),
+        tokens=Inside(patients * 4000),
         text={
             "notes_per_patient": OfText(4.0, (behind,)),
             "tokens_per_patient": OfText(4000.0, (behind,)),

@@ -144,7 +144,7 @@ def metrics(form: Notation, cell: int, have: int, lack: int) -> dict[str, Estima
 
 
 def pair(form: Notation, *, cell: int, leaks: bool, order: int, nontrain: bool) -> PairResults:
-    """Return one diagnosis at one tier; `order` tells diagnoses apart."""
+    """Return one diagnosis at one tier; `order` reveals diagnoses apart."""
     guess = cell * 6 // 10
     have, lack = (cell - order % 2, 1 if order == 2 else 0) if leaks else (guess, guess - 1)
     counts = {"train": (have, lack), "nontrain": (guess - order, guess - 2 * (order % 2))}

@@ -22,7 +22,7 @@ from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
 from clinaudit.reports.schema.groups import PARTITIONS
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
-from clinaudit.reports.tally.leaves import Count, Inside, OfText, Setting, StandardizedDifference
+from clinaudit.reports.tally.leaves import Count, Inside, OfText, StandardizedDifference
 from clinaudit.reports.tally.tally import (
     BalanceTally,
     CohortTally,
@@ -95,8 +95,8 @@ def _population(leaves: CountedLeaves, name: str) -> PopulationTally:
         age_bands=leaves.with_mean(cells["age"], AGES_OF_BAND, add(f"age/sum/{name}"), step=step),
         sex=sex,
         race=race,
-        notes=Inside(Setting(world.value(notes) if is_split else 4 * whole)),
-        tokens=Inside(Setting(world.value(tokens) if is_split else 4000 * whole)),
+        notes=Inside(world.value(notes) if is_split else 4 * whole),
+        tokens=Inside(world.value(tokens) if is_split else 4000 * whole),
         text={
             "notes_per_patient": text(notes, everyone),
             "tokens_per_patient": text(tokens, everyone),

@@ -294,7 +294,7 @@ def _completeness(leaves: CountedLeaves) -> dict[str, StageTally]:
     planned = {"priors": asked, "generations": asked, "judgements": world.value(world.asked_verdicts())}
     return {
         stage: StageTally(
-            planned=Inside(Setting(units)),
+            planned=Inside(units),
             missing=leaves.count({}, step=STEP),
             failed=leaves.count({}, step=STEP),
             excluded=Inside(leaves.partition(excluded if stage == "priors" else {}, step=STEP, leaves_out=True)),

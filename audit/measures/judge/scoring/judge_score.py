@@ -152,7 +152,8 @@ def tally_judge(measured: MeasuredJudge, *, readings: int = 1) -> JudgeTally:
         ),
         # Of a site's own texts they would be a second partition beside the matrix, which has too many cells for one.
         answers=Inside(
-            None if measured.answers is None else _tally_answers(measured.answers, step=None), is_public=is_invented
+            None if measured.answers is None else _tally_answers(measured.answers, step=None if is_invented else STEP),
+            is_public=is_invented,
         ),
         run_answers=None if measured.run_answers is None else _tally_answers(measured.run_answers, step=step),
         evidence=Inside(measured),
