@@ -60,8 +60,9 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
             leak = (0.12, 0.13, 0.17, 0.24, 0.30, 0.33)[step] + (0.25 if order in (2, 5) and step > 2 else 0.0)
             dropped = 3 if diagnosis == "hiv" and tier == "encounter_cc_hpi" else 0
             n = cell - dropped
-            train = planted_table(n, round(leak * n), 12 if order % 2 else 4, ambiguous=order % 3)
-            other = planted_table(n, 13, 12, ambiguous=order % 2) if nontrain else None
+            guessed, wrongly = min(13, n - 2), min(12, n - 2)
+            train = planted_table(n, round(leak * n), wrongly if order % 2 else 4, ambiguous=order % 3)
+            other = planted_table(n, guessed, wrongly, ambiguous=order % 2) if nontrain else None
             tiers[tier] = pair_from(train, other, dropped)
         by_diagnosis[diagnosis] = tiers
     tally = Tally(
