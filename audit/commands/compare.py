@@ -100,7 +100,7 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
     from clinaudit.audit.unlearning.certificate.deletion_certificate import certify
     from clinaudit.priors.corpus.patient import read_patient_list
     from clinaudit.reports.pages.comparison import comparison_json
-    from clinaudit.reports.schema.comparison import EXIT_STATUS, ComparisonContent
+    from clinaudit.reports.schema.comparison import EXIT_STATUS
     from clinaudit.reports.terminal.comparison import comparison_text
 
     _require_options_that_fit(options)
@@ -126,16 +126,14 @@ def compare(run_a: Path, run_b: Path, *, out: Path | None, exact: bool, as_json:
         certified = certify(request, pair, read_evidence(pair, included=named) if pair.paired else None)
     certificate = None if certified is None else certified.certificate
     if exact and evidence is not None:
-        comparison, content = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)
+        comparison = compare_exactly(pair, evidence, forgetting=None if certified is None else certified.exact)
         if out is not None:
-            write_exact_comparison(out, comparison, content, certificate)
-        text = comparison_json(comparison) if as_json else comparison_text(content)
+            write_exact_comparison(out, comparison, certificate)
     else:
-        published = compare_runs(pair, evidence, forgetting=None if certified is None else certified.published)
+        comparison = compare_runs(pair, evidence, forgetting=None if certified is None else certified.published)
         if out is not None:
-            write_comparison(out, published, certificate)
-        text = comparison_json(published) if as_json else comparison_text(ComparisonContent(published))
-    say(text, nl=False)
+            write_comparison(out, comparison, certificate)
+    say(comparison_json(comparison) if as_json else comparison_text(comparison), nl=False)
     if out is not None and not as_json:
         page = out / "evidence" / "compare.html" if exact else out / "compare.html"
         say(f"comparison{' (PHI)' if exact else ''}: {page}")

@@ -21,7 +21,7 @@ from clinaudit.reports.figures.bars import (
     stacked_bar,
     tier_row,
 )
-from clinaudit.reports.schema.comparison import PublishedComparison
+from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.groups import PARTITIONS, GroupResults, Partition
 from clinaudit.reports.schema.memorization import SECTION_KINDS, MemorizationResults, SectionComposition
 from clinaudit.reports.schema.numbers import EstimateRange
@@ -107,7 +107,7 @@ def _mean(results: RunResults, tier: str, arm: Arm, metric: str) -> EstimateRang
     return mean
 
 
-def before_and_after_figure(comparison: PublishedComparison) -> BarFigure:
+def before_and_after_figure(comparison: Comparison) -> BarFigure:
     """Return own text of patients trained on, a row a tier, run A beside run B."""
     own = {
         tier: arms["train"].attributable_fraction for tier, arms in comparison.memorization.items() if "train" in arms

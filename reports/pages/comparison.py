@@ -8,7 +8,7 @@ import json
 
 from clinaudit.reports.figures.memorization import before_and_after_figure
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.schema.comparison import ComparisonContent, ExactComparison, PublishedComparison
+from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.schema.record import Record
 from clinaudit.reports.schema.results import round_floats
 from clinaudit.reports.tables.comparison import (
@@ -36,10 +36,9 @@ def comparison_json(comparison: Record) -> str:
     return escape_in_json(text) + "\n"
 
 
-def render_comparison(content: ComparisonContent) -> str:
-    """Return compare.html; with exact parts it is PHI, and says so on every screen and printed page."""
-    content = _harmless(content)
-    comparison = content.comparison
+def render_comparison(comparison: Comparison) -> str:
+    """Return compare.html; of exact figures it is PHI, and says so on every screen and printed page."""
+    comparison = Comparison.model_validate(harmless_document(comparison.model_dump(mode="json")))
     forgetting = comparison.forgetting
     return render_html(
         "comparison.html.j2",
@@ -53,7 +52,7 @@ def render_comparison(content: ComparisonContent) -> str:
             "verdicts": None if comparison.rules is None else verdicts_sentence(comparison.rules),
             "chart": before_and_after_figure(comparison),
             "memorization": memorization_tables(comparison, changed=True),
-            "changes": changes_table(content),
+            "changes": changes_table(comparison),
             "disclosure": disclosure_tables(comparison, changed=True),
             "unmeasured": [
                 *memorization_tables(comparison, changed=None),
@@ -73,11 +72,3 @@ def render_comparison(content: ComparisonContent) -> str:
             "health": None if forgetting is None else health_table(forgetting.health),
         },
     )
-
-
-def _harmless(content: ComparisonContent) -> ComparisonContent:
-    shown = PublishedComparison.model_validate(harmless_document(content.comparison.model_dump(mode="json")))
-    if content.exact is None:
-        return ComparisonContent(shown)
-    exact = ExactComparison.model_validate(harmless_document(content.exact.model_dump(mode="json")))
-    return ComparisonContent(shown, exact)

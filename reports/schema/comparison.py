@@ -1,16 +1,15 @@
-"""Published records of a comparison: what `compare.json` holds and its page is drawn from (docs/comparing-runs.md).
+"""Records of a comparison: what `compare.json` holds, published or exact (docs/comparing-runs.md).
 
-Owns their shape. Knows nothing of how a number was computed. A is the run before, B the one after. The exact comparison
-is drawn from the same records with ranges of no width, and has `ExactComparison` beside them.
+Owns their shape. Knows nothing of how a number was computed. A is the run before, B the one after. An exact comparison
+(PHI) has ranges of no width, and what only the evidence holds: numbers of pairs and p-values.
 """
 
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from pydantic import Field
 
 from clinaudit.reports.schema.decision import Status
-from clinaudit.reports.schema.numbers import Count, EstimateRange
+from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import Arm, Record
 
 #: What was read: both runs' results as published, or the evidence of both.
@@ -63,6 +62,15 @@ class ComparedEstimate(Record):
     a: EstimateRange
     b: EstimateRange
     difference: EstimateRange
+    #: Patients paired; in an exact comparison alone.
+    pairs: int | None = None
+
+
+def exact_change(a: Estimate, b: Estimate, difference: Estimate) -> ComparedEstimate:
+    """Return a metric of the evidence of both runs, and their paired difference: ranges of no width."""
+    return ComparedEstimate(
+        a=exact_estimate(a), b=exact_estimate(b), difference=exact_estimate(difference), pairs=difference.n
+    )
 
 
 class PairedPatients(Record):
@@ -75,9 +83,19 @@ class PairedPatients(Record):
     #: Patients of the arm with a generation in one run only.
     unpaired_a: Count
     unpaired_b: Count
+    #: Two-sided, exact: of the null hypothesis that as many patients came as went. In an exact comparison alone.
+    p_value: float | None = None
 
 
-class PublishedMemorizationChange(Record):
+class PairedMembers(Record):
+    """Members of a cohort who were judged in both runs, and in one only: in an exact comparison alone."""
+
+    pairs: int
+    unpaired_a: int
+    unpaired_b: int
+
+
+class ComparedMemorization(Record):
     """Verbatim memorization in both runs, at one tier in one arm."""
 
     memorized_fraction: ComparedEstimate
@@ -120,7 +138,7 @@ class LevelCounts(Record):
     within: Count
 
 
-class PublishedForgetting(Record):
+class Forgetting(Record):
     """The deletion certificate without names."""
 
     verdict: ForgettingVerdict
@@ -144,10 +162,10 @@ class PublishedForgetting(Record):
     collateral: dict[str, dict[str, Count]] = Field(default_factory=dict)
 
 
-class PublishedComparison(Record):
-    """Everything `compare.json` holds."""
+class Comparison(Record):
+    """Everything `compare.json` holds, and `evidence/compare.json`."""
 
-    schema_version: Literal["3.0"] = "3.0"
+    schema_version: Literal["4.0"] = "4.0"
     figures: FiguresRead
     #: One sentence: what changed, as far as these figures show it.
     conclusion: str = ""
@@ -158,23 +176,9 @@ class PublishedComparison(Record):
     differences: list[Difference]
     warnings: list[str]
     #: By tier and arm.
-    memorization: dict[str, dict[Arm, PublishedMemorizationChange]] = Field(default_factory=dict)
+    memorization: dict[str, dict[Arm, ComparedMemorization]] = Field(default_factory=dict)
     #: Diagnosis -> tier -> metric: trained on minus never seen.
     disclosure: dict[str, dict[str, dict[str, ComparedEstimate]]] = Field(default_factory=dict)
-    forgetting: PublishedForgetting | None = None
-
-
-class ExactComparison(Record):
-    """What only the exact comparison shows."""
-
-    #: By tier and arm: two-sided p-value of McNemar's exact test; none where nobody was paired.
-    p_values: dict[str, dict[Arm, float]] = Field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonContent:
-    """What a comparison's page and table are drawn from."""
-
-    comparison: PublishedComparison
-    #: None: for those who may not see PHI.
-    exact: ExactComparison | None = None
+    #: Diagnosis -> tier; empty in what is published.
+    paired_members: dict[str, dict[str, PairedMembers]] = Field(default_factory=dict)
+    forgetting: Forgetting | None = None

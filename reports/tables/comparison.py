@@ -1,6 +1,6 @@
 """Tables of a comparison of two runs, for its page and for the terminal alike.
 
-Owns what stands in which column. Works on published comparisons and, with ranges of no width, on exact ones.
+Owns what stands in which column. Works on published comparisons and on exact ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,14 +11,13 @@ from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,
     NOT_PUBLISHED,
     ComparedEstimate,
-    ComparisonContent,
+    ComparedMemorization,
+    Comparison,
     FigureVerdict,
+    Forgetting,
     ForgettingVerdict,
     HealthCheck,
     LevelCounts,
-    PublishedComparison,
-    PublishedForgetting,
-    PublishedMemorizationChange,
 )
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -58,7 +57,7 @@ _FULL: Final = {
 }
 
 
-def memorization_tables(comparison: PublishedComparison, *, changed: bool | None) -> list[Table]:
+def memorization_tables(comparison: Comparison, *, changed: bool | None) -> list[Table]:
     """Return a table for each metric of memorization: what has changed, has not as far as is shown, or is unknown."""
     tables = [
         Table(
@@ -71,7 +70,7 @@ def memorization_tables(comparison: PublishedComparison, *, changed: bool | None
     return [table for table in tables if table.rows]
 
 
-def _metric_rows(comparison: PublishedComparison, name: str, *, changed: bool | None) -> Iterator[tuple[str, ...]]:
+def _metric_rows(comparison: Comparison, name: str, *, changed: bool | None) -> Iterator[tuple[str, ...]]:
     for tier, arm, compared in list_arms(comparison):
         metric: ComparedEstimate | None = getattr(compared, name)
         if metric is not None and has_changed(metric) is changed:
@@ -85,7 +84,7 @@ def has_changed(metric: ComparedEstimate) -> bool | None:
     return shown_direction(metric.difference.confidence_low, metric.difference.confidence_high) != 0
 
 
-def list_arms(comparison: PublishedComparison) -> Iterator[tuple[str, Arm, PublishedMemorizationChange]]:
+def list_arms(comparison: Comparison) -> Iterator[tuple[str, Arm, ComparedMemorization]]:
     """Yield tier, arm and the compared memorization of each arm of each tier."""
     for tier, arms in comparison.memorization.items():
         for arm in ARMS:
@@ -101,22 +100,22 @@ def _cells(metric: ComparedEstimate, *, share: bool, signed: bool = False) -> tu
     )
 
 
-def changes_table(content: ComparisonContent) -> Table:
+def changes_table(comparison: Comparison) -> Table:
     """Return how many patients had a verbatim match in both runs, in one, or in neither (McNemar 1947)."""
+    is_exact = comparison.figures == "exact"
     rows = []
-    for tier, arm, compared in list_arms(content.comparison):
+    for tier, arm, compared in list_arms(comparison):
         patients = compared.patients
         if patients is None:
             continue
         cells = (patients.both, patients.a_only, patients.b_only, patients.neither)
         row = [*map(count_text, cells), f"{count_text(patients.unpaired_a)}, {count_text(patients.unpaired_b)}"]
-        if content.exact is not None:
-            p_value = content.exact.p_values.get(tier, {}).get(arm)
-            row.append(NOT_MEASURED if p_value is None else _p_value(p_value))
+        if is_exact:
+            row.append(NOT_MEASURED if patients.p_value is None else _p_value(patients.p_value))
         rows.append((*asked_about(tier, arm), *row))
     columns = ["Someone who knows", "Patients", "In both runs", "In A only", "In B only", "In neither"]
     columns.append("Asked about in A only, in B only")
-    if content.exact is not None:
+    if is_exact:
         columns.append("McNemar's p")
     return Table("Patients of whose notes anything was repeated, by run", tuple(columns), tuple(rows))
 
@@ -125,7 +124,7 @@ def _p_value(value: float) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def disclosure_tables(comparison: PublishedComparison, *, changed: bool | None) -> list[Table]:
+def disclosure_tables(comparison: Comparison, *, changed: bool | None) -> list[Table]:
     """Return trained on minus never seen in A, in B, and the difference, of the same three kinds."""
     rows = [
         (display_title(diagnosis), numbered_tier_title(tier), *_cells(metrics[DELTA], share=False, signed=True))
@@ -137,7 +136,7 @@ def disclosure_tables(comparison: PublishedComparison, *, changed: bool | None) 
     return [Table(f"{METRIC_TITLES[DELTA]}: trained on minus never seen", columns, tuple(rows))] if rows else []
 
 
-def settings_table(comparison: PublishedComparison) -> Table:
+def settings_table(comparison: Comparison) -> Table:
     """Return what differs between the runs' records."""
     rows = tuple(
         (one.name.capitalize() if one.name.isupper() else one.name, one.a, one.b) for one in comparison.differences
@@ -172,7 +171,7 @@ def _health_text(value: float | None, reason: str | None) -> str:
     return _DASH if reason == NOT_PUBLISHED else reason or NOT_MEASURED
 
 
-def forgetting_table(forgetting: PublishedForgetting) -> Table:
+def forgetting_table(forgetting: Forgetting) -> Table:
     """Return the certificate without names."""
     rows = [
         ("Named patients", count_text(forgetting.named)),
@@ -189,7 +188,7 @@ def forgetting_table(forgetting: PublishedForgetting) -> Table:
     return Table("Named patients, by verdict", ("Which", "Patients"), tuple(rows))
 
 
-def cost_table(forgetting: PublishedForgetting) -> Table:
+def cost_table(forgetting: Forgetting) -> Table:
     """Return how many retained patients lost by it, by whether they share a named patient's disease."""
     return Table(
         "Retained patients, by how answers on them changed",

@@ -4,48 +4,59 @@ The only module that reads exact comparison records and returns anything publish
 comparison is made of both runs' published results. p-values and paired intervals stay in the evidence.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from clinaudit.reports.schema.comparison import (
     NOT_PUBLISHED,
+    Forgetting,
     HealthCheck,
     LevelCounts,
     PairedPatients,
-    PublishedForgetting,
 )
-from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
-from clinaudit.reports.tally.classes import ARM_STEP, class_of, is_enough, two_digits
+from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of, is_enough, two_digits
 
 
-def coarsen_hits(hits: HitChanges) -> PairedPatients:
+def coarsen_hits(hits: PairedPatients) -> PairedPatients:
     """Return the four cells of who had a match in which run, and the unpaired, as classes of an arm's patients."""
     return PairedPatients(
-        **{name: class_of(getattr(hits, name), step=ARM_STEP) for name in PairedPatients.model_fields}
+        both=_class_of(hits.both, step=ARM_STEP),
+        a_only=_class_of(hits.a_only, step=ARM_STEP),
+        b_only=_class_of(hits.b_only, step=ARM_STEP),
+        neither=_class_of(hits.neither, step=ARM_STEP),
+        unpaired_a=_class_of(hits.unpaired_a, step=ARM_STEP),
+        unpaired_b=_class_of(hits.unpaired_b, step=ARM_STEP),
     )
 
 
-def coarsen_forgetting(forgetting: Forgetting, *, group_sizes: Mapping[str, int]) -> PublishedForgetting:
+def _class_of(count: CountRange, *, step: int = STEP) -> CountRange:
+    if count.low != count.high:
+        raise ValueError("a count that is a class already")
+    return class_of(count.low, step=step)
+
+
+def coarsen_forgetting(
+    forgetting: Forgetting, *, group_sizes: Mapping[str, int], run_reasons: Sequence[str] = ()
+) -> Forgetting:
     """Return the publishable part of a deletion certificate, without the share of the controls (a function of classes).
 
     Of 1 to 10 named patients nothing but the verdict over all is published: whoever asked for them to be forgotten may
     know how many they are, and a known total gives a small cell away. `group_sizes` are the patients that each health
-    check rests on.
+    check rests on; `run_reasons` those reasons that are true of the runs, whoever is named.
     """
-    is_few = not is_enough(forgetting.named)
-    patients = {} if is_few else {verdict: class_of(number) for verdict, number in forgetting.patients.items()}
-    above = forgetting.leaked_before
-    return PublishedForgetting(
+    is_few = not is_enough(forgetting.named.low)
+    patients = {} if is_few else {verdict: _class_of(number) for verdict, number in forgetting.patients.items()}
+    return Forgetting(
         verdict=forgetting.verdict,
-        named=class_of(forgetting.named) if is_few else _sum(patients.values()),
+        named=_class_of(forgetting.named) if is_few else _sum(patients.values()),
         patients=patients,
-        before=None if is_few else LevelCounts(above=class_of(above), within=class_of(forgetting.named - above)),
-        controls=_coarsen_controls(forgetting),
+        before=None if is_few else _coarsen_level(forgetting.before, step=STEP),
+        controls=_coarsen_level(forgetting.controls, step=ARM_STEP),
         controls_above_level=EstimateRange(reason=forgetting.controls_above_level.reason),
         collapsed=forgetting.collapsed,
         health=[_coarsen_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
         # A reason is shown where somebody has it: of few named patients that is a count.
-        reasons=list(forgetting.run_reasons if is_few else forgetting.reasons),
+        reasons=list(run_reasons if is_few else forgetting.reasons),
         beside=list(forgetting.beside),
         collateral={} if is_few else _coarsen_collateral(forgetting.collateral),
     )
@@ -55,18 +66,15 @@ def _sum(cells: Collection[CountRange]) -> CountRange:
     return CountRange(low=sum(cell.low for cell in cells), high=sum(cell.high for cell in cells))
 
 
-def _coarsen_controls(forgetting: Forgetting) -> LevelCounts | None:
-    if not forgetting.controls:
+def _coarsen_level(counts: LevelCounts | None, *, step: int) -> LevelCounts | None:
+    if counts is None:
         return None
-    return LevelCounts(
-        above=class_of(forgetting.controls_above, step=ARM_STEP),
-        within=class_of(forgetting.controls - forgetting.controls_above, step=ARM_STEP),
-    )
+    return LevelCounts(above=_class_of(counts.above, step=step), within=_class_of(counts.within, step=step))
 
 
-def _coarsen_collateral(collateral: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, CountRange]]:
+def _coarsen_collateral(collateral: Mapping[str, Mapping[str, CountRange]]) -> dict[str, dict[str, CountRange]]:
     return {
-        group: {name: class_of(count, step=ARM_STEP) for name, count in bins.items()}
+        group: {name: _class_of(count, step=ARM_STEP) for name, count in bins.items()}
         for group, bins in collateral.items()
     }
 

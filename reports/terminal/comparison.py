@@ -5,7 +5,7 @@ Owns what is shown of it on a terminal: the conclusion first, which figures were
 
 from typing import Final
 
-from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison, PublishedForgetting
+from clinaudit.reports.schema.comparison import Comparison, Forgetting
 from clinaudit.reports.tables.comparison import DELTA, VERDICTS, has_changed, list_arms
 from clinaudit.reports.terminal.layout import align_columns, wrap
 from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
@@ -27,9 +27,8 @@ _TEXT_METRICS: Final = MEMORIZATION_METRICS[:2]
 _INTERVALS: Final = "In round brackets: 95% intervals."
 
 
-def comparison_text(content: ComparisonContent) -> str:
+def comparison_text(comparison: Comparison) -> str:
     """Return the comparison in plain text, at most 100 columns wide; both verdicts and the conclusion come first."""
-    comparison = content.comparison
     read = FIGURES_READ[comparison.figures]
     if comparison.figures == "published":
         read += " --exact reads the evidence."
@@ -68,7 +67,7 @@ def _short_title(tier: str) -> str:
     return f"{tier_number(tier)} {SHORT_TIER_TITLES[tier][0]}" if tier in SHORT_TIER_TITLES else tier
 
 
-def _disclosure_summary(comparison: PublishedComparison) -> str:
+def _disclosure_summary(comparison: Comparison) -> str:
     title = f"Trained on minus never seen, B − A, at {tier_title(HEADLINE_TIER)}"
     rows = [["Diagnosis", METRIC_TITLES[DELTA]]]
     for diagnosis, tiers in comparison.disclosure.items():
@@ -80,7 +79,7 @@ def _disclosure_summary(comparison: PublishedComparison) -> str:
     return f"{title}\n{align_columns(rows)}"
 
 
-def _forgetting_summary(forgetting: PublishedForgetting) -> str:
+def _forgetting_summary(forgetting: Forgetting) -> str:
     word, sign = VERDICTS[forgetting.verdict]
     named = [f"{VERDICTS[verdict][0].lower()} {count_text(number)}" for verdict, number in forgetting.patients.items()]
     by_verdict = f": {', '.join(named)}" if named else ""

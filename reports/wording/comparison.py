@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.comparison import ComparedRules, FiguresRead, ForgettingVerdict, PublishedComparison
+from clinaudit.reports.schema.comparison import ComparedRules, Comparison, FiguresRead, ForgettingVerdict
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
     METRIC_TITLES,
@@ -52,14 +52,14 @@ def verdicts_sentence(rules: ComparedRules) -> str:
     )
 
 
-def conclusion_sentence(comparison: PublishedComparison) -> str:
+def conclusion_sentence(comparison: Comparison) -> str:
     """Return what changed, as far as the shown figures tell; the verdict on named patients first."""
     sentence = f"{_text_clause(comparison)}; {_diagnosis_clause(comparison)}."
     forgetting = comparison.forgetting
     return sentence if forgetting is None else f"{VERDICT_SENTENCES[forgetting.verdict]} {sentence}"
 
 
-def _text_clause(comparison: PublishedComparison) -> str:
+def _text_clause(comparison: Comparison) -> str:
     tiers = sorted(comparison.memorization, key=lambda tier: (tier != HEADLINE_TIER, _place(tier)))
     for tier in tiers:
         if "train" not in comparison.memorization[tier]:
@@ -91,7 +91,7 @@ def shown_direction(low: float | None, high: float | None) -> int:
     return 1 if low > 0 else -1 if high < 0 else 0
 
 
-def _diagnosis_clause(comparison: PublishedComparison) -> str:
+def _diagnosis_clause(comparison: Comparison) -> str:
     """Return which diagnoses became easier or harder to tell, at which tiers: those whose difference excludes 0."""
     signs = {
         diagnosis: {

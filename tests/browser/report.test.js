@@ -134,7 +134,7 @@ test("exact reports say on their first screen that they are PHI, published ones 
     const page = await open(browser, name, { viewport: DESKTOP });
     const said = await visibleText(page);
     assert.equal(said.includes("Contains PHI: exact figures; stays inside the institution"), isPhi(name), name);
-    assert.equal(said.includes("rounded to bands"), !isPhi(name), name);
+    assert.equal(said.includes("given in classes of ten"), !isPhi(name), name);
     await page.context().close();
   }
 });

@@ -21,8 +21,8 @@ from clinaudit.audit.statistics.paired_differences import (
     measure_auroc_change,
     paired_difference,
 )
+from clinaudit.reports.schema.comparison import ComparedEstimate, PairedMembers, exact_change
 from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
-from clinaudit.reports.schema.exact_comparison import ComparedDisclosure, ComparedMetric
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 
@@ -35,6 +35,8 @@ _NO_CLASSES = "not every group has a patient who was judged in both runs"
 _NO_HELD_OUT = "no patients never seen were judged in both runs: nothing can be attributed to training"
 #: A member's reading in A and in B.
 Pair = tuple[Reading, Reading]
+#: Who made pairs, and each metric: trained on minus never seen.
+Compared = tuple[PairedMembers, dict[str, ComparedEstimate]]
 
 
 def compare_disclosure(
@@ -42,7 +44,7 @@ def compare_disclosure(
     second: Mapping[str, Mapping[str, Sequence[Reading]]],
     *,
     seed: int,
-) -> dict[str, dict[str, ComparedDisclosure]]:
+) -> dict[str, dict[str, Compared]]:
     """Return the comparison by diagnosis and tier."""
     return {
         diagnosis: {
@@ -55,7 +57,7 @@ def compare_disclosure(
     }
 
 
-def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, seed: int) -> ComparedDisclosure:
+def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, seed: int) -> Compared:
     """Compare one (diagnosis, tier); a member whose arm or status differs between the runs makes no pair."""
     later = {reading.patient_id: reading for reading in second if reading.outcome != "unjudged"}
     pairs: list[Pair] = []
@@ -71,14 +73,13 @@ def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, see
     delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed))}
     for metric in SHARES:
         delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed))
-    return ComparedDisclosure(
-        pairs=len(pairs), unpaired_a=len(first) - len(pairs), unpaired_b=len(second) - len(pairs), delta=delta
-    )
+    members = PairedMembers(pairs=len(pairs), unpaired_a=len(first) - len(pairs), unpaired_b=len(second) - len(pairs))
+    return members, delta
 
 
-def _compare(metric: str, measured: Sequence[MeasuredPair], difference: Estimate) -> ComparedMetric:
+def _compare(metric: str, measured: Sequence[MeasuredPair], difference: Estimate) -> ComparedEstimate:
     a, b = (_delta(metric, of_run) for of_run in measured)
-    return ComparedMetric(a=a, b=b, difference=difference)
+    return exact_change(a, b, difference)
 
 
 def _delta(metric: str, measured: MeasuredPair) -> Estimate:

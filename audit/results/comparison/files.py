@@ -12,8 +12,7 @@ from clinaudit.errors import UsageError
 from clinaudit.reports.pages.certificate import certificate_json, render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate
-from clinaudit.reports.schema.comparison import ComparisonContent, PublishedComparison
-from clinaudit.reports.schema.exact_comparison import Comparison
+from clinaudit.reports.schema.comparison import Comparison
 
 COMPARISON: Final = "compare.json"
 PAGE: Final = "compare.html"
@@ -40,23 +39,21 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
         raise UsageError("--out holds a published comparison; name another directory for the exact one")
 
 
-def write_comparison(out: Path, comparison: PublishedComparison, certificate: Certificate | None) -> None:
+def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
     """Write what may be published in `out`, and the certificate where there is one."""
     _prepare_empty(out)
     _write_certificate(out / "evidence", certificate)
-    write_atomically(out / PAGE, render_comparison(ComparisonContent(comparison)))
+    write_atomically(out / PAGE, render_comparison(comparison))
     write_atomically(out / COMPARISON, comparison_json(comparison))
 
 
-def write_exact_comparison(
-    out: Path, comparison: Comparison, content: ComparisonContent, certificate: Certificate | None
-) -> None:
+def write_exact_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
     """Write the exact comparison, and the certificate where there is one, under `evidence/` (PHI)."""
     _prepare_empty(out)
     evidence = out / "evidence"
     make_private_directory(evidence)
     _write_certificate(evidence, certificate)
-    write_atomically(evidence / PAGE, render_comparison(content))
+    write_atomically(evidence / PAGE, render_comparison(comparison))
     write_atomically(evidence / COMPARISON, comparison_json(comparison))
 
 

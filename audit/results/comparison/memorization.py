@@ -18,8 +18,9 @@ from clinaudit.audit.statistics.paired_differences import (
     paired_difference,
 )
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.exact_comparison import ComparedMemorization, ComparedMetric, HitChanges
+from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, PairedPatients, exact_change
 from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.tally.classes import exactly
 
 #: Rows of one tier and arm by patient.
 ByPatient = Mapping[str, Sequence[GenerationMetrics]]
@@ -35,7 +36,7 @@ def compare_memorization(
 
 def count_hits(
     first: Iterable[GenerationMetrics], second: Iterable[GenerationMetrics]
-) -> dict[str, dict[Arm, HitChanges]]:
+) -> dict[str, dict[Arm, PairedPatients]]:
     """Return how many patients had a match in which run, at every tier and arm that both runs have."""
     return _at_every_tier(first, second, _count_hits)
 
@@ -84,12 +85,10 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
 
     def compare_metric(
         value: Callable[[GenerationMetrics], float], of_patient: Callable[[list[float]], float] = fmean
-    ) -> ComparedMetric:
+    ) -> ComparedEstimate:
         a, b = (as_values([of_patient([value(row) for row in pair[run]]) for pair in pairs]) for run in (0, 1))
-        return ComparedMetric(
-            a=mean_of_patients(a, seed=seed),
-            b=mean_of_patients(b, seed=seed),
-            difference=paired_difference(a, b, seed=seed),
+        return exact_change(
+            mean_of_patients(a, seed=seed), mean_of_patients(b, seed=seed), paired_difference(a, b, seed=seed)
         )
 
     def is_measured(tokens: Callable[[GenerationMetrics], int | None]) -> bool:
@@ -99,7 +98,7 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
         memorized_fraction=compare_metric(lambda row: _share(row.memorized_tokens, row)),
         attributable_fraction=compare_metric(lambda row: _share(row.attributable_tokens, row)),
         hit_patients_share=compare_metric(lambda row: float(row.memorized_tokens > 0), of_patient=max),
-        hits=_count_hits(before, after),
+        patients=_count_hits(before, after),
         other_patient_fraction=compare_metric(lambda row: _share(row.other_patient_tokens or 0, row))
         if is_measured(lambda row: row.other_patient_tokens)
         else None,
@@ -111,17 +110,17 @@ def _compare(before: ByPatient, after: ByPatient, *, seed: int) -> ComparedMemor
     )
 
 
-def _count_hits(before: ByPatient, after: ByPatient) -> HitChanges:
+def _count_hits(before: ByPatient, after: ByPatient) -> PairedPatients:
     pairs = _pair(before, after)
     hits = [tuple(any(row.memorized_tokens for row in rows) for rows in pair) for pair in pairs]
     a_only, b_only = hits.count((True, False)), hits.count((False, True))
-    return HitChanges(
-        both=hits.count((True, True)),
-        a_only=a_only,
-        b_only=b_only,
-        neither=hits.count((False, False)),
-        unpaired_a=len(before) - len(pairs),
-        unpaired_b=len(after) - len(pairs),
+    return PairedPatients(
+        both=exactly(hits.count((True, True))),
+        a_only=exactly(a_only),
+        b_only=exactly(b_only),
+        neither=exactly(hits.count((False, False))),
+        unpaired_a=exactly(len(before) - len(pairs)),
+        unpaired_b=exactly(len(after) - len(pairs)),
         p_value=mcnemar_p_value(a_only, b_only),
     )
 

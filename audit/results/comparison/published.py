@@ -11,9 +11,9 @@ from typing import Final
 from clinaudit.audit.results.comparison.disclosure import PAIRED_METRICS
 from clinaudit.reports.schema.comparison import (
     ComparedEstimate,
+    ComparedMemorization,
     ComparedRules,
     PairedPatients,
-    PublishedMemorizationChange,
 )
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.disclosure import PairResults
@@ -33,7 +33,7 @@ _NO_FIGURE: Final = "one of the runs has no such figure"
 
 def compare_published_memorization(
     a: RunResults, b: RunResults, pairs: Mapping[str, Mapping[Arm, PairedPatients]]
-) -> dict[str, dict[Arm, PublishedMemorizationChange]]:
+) -> dict[str, dict[Arm, ComparedMemorization]]:
     """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
     return {
         tier: {
@@ -97,8 +97,8 @@ def _name(rule: DecidedRule) -> str:
 
 def _compare_arm(
     a: MemorizationResults, b: MemorizationResults, patients: PairedPatients | None
-) -> PublishedMemorizationChange:
-    return PublishedMemorizationChange(
+) -> ComparedMemorization:
+    return ComparedMemorization(
         memorized_fraction=compare_estimates(a.memorized_fraction.mean, b.memorized_fraction.mean),
         attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
         hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),

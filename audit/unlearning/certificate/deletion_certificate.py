@@ -50,10 +50,10 @@ from clinaudit.reports.schema.certificate import (
     Trigger,
 )
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
-from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, HealthCheck, PublishedForgetting
-from clinaudit.reports.schema.exact_comparison import Forgetting
+from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, Forgetting, HealthCheck, LevelCounts
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.tally.classes import exactly
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting
 
 
@@ -146,7 +146,7 @@ class Certified:
 
     certificate: Certificate
     exact: Forgetting
-    published: PublishedForgetting
+    published: Forgetting
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,21 +318,23 @@ def _conclude(measured: _Measured, request: Request, pair: RunPair) -> Certified
     collateral = None if measured.blocks is None else measured.blocks.collateral
     exact = Forgetting(
         verdict=verdict,
-        named=len(patients),
-        patients={of: sum(patient.verdict == of for patient in patients) for of in FORGETTING_VERDICTS},
-        leaked_before=sum(patient.leaked_before for patient in patients),
-        controls=measured.controls,
-        controls_above=measured.controls_above,
-        controls_above_level=share,
+        named=exactly(len(patients)),
+        patients={of: exactly(sum(patient.verdict == of for patient in patients)) for of in FORGETTING_VERDICTS},
+        before=_of_level(sum(patient.leaked_before for patient in patients), len(patients)),
+        controls=_of_level(measured.controls_above, measured.controls) if measured.controls else None,
+        controls_above_level=exact_estimate(share),
         collapsed=collapsed,
         health=health,
         reasons=sorted(reasons),
-        run_reasons=sorted(reasons & OF_THE_RUNS),
         beside=request.beside,
-        collateral={one.group: one.bins for one in collateral or ()},
+        collateral={one.group: {name: exactly(count) for name, count in one.bins.items()} for one in collateral or ()},
     )
-    published = coarsen_forgetting(exact, group_sizes=measured.sizes)
+    published = coarsen_forgetting(exact, group_sizes=measured.sizes, run_reasons=sorted(reasons & OF_THE_RUNS))
     if published.controls is not None:
         shown = share_range(published.controls.above, published.controls.within)
         published = published.model_copy(update={"controls_above_level": shown})
     return Certified(certificate, exact, published)
+
+
+def _of_level(above: int, patients: int) -> LevelCounts:
+    return LevelCounts(above=exactly(above), within=exactly(patients - above))

@@ -1,6 +1,7 @@
 """`clinaudit compare`: what it prints and writes, and what keeps runs from being compared."""
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -52,8 +53,10 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
         "neither": {"low": 21, "high": 40},
         "unpaired_a": 0,
         "unpaired_b": 0,
+        "p_value": None,
     }
-    assert "p_value" not in document
+    assert not re.search(r'"(p_value|pairs)": (?!null)', document)
+    assert figures["paired_members"] == {}
     for text in (printed.out, page, document):
         assert not [patient for patient in planted.patients if patient in text]
 
@@ -76,8 +79,9 @@ def test_exact_figures_are_printed_and_written_under_evidence_alone(planted: Pla
     assert {path.name for path in (out / "evidence").iterdir()} == {"compare.json", "compare.html"}
     figures = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))
     train = figures["memorization"][TIER]["train"]
-    assert (train["hits"]["a_only"], train["hits"]["neither"]) == (5, 35)
-    assert train["hits"]["p_value"] == pytest.approx(2 * 0.5**5)
+    patients = train["patients"]
+    assert (patients["a_only"], patients["neither"]) == ({"low": 5, "high": 5}, {"low": 35, "high": 35})
+    assert patients["p_value"] == pytest.approx(2 * 0.5**5)
     # Half of the text of five of forty.
     assert train["memorized_fraction"]["difference"]["value"] == pytest.approx(-0.5 * 5 / 40)
     page = (out / "evidence" / "compare.html").read_text(encoding="utf-8")

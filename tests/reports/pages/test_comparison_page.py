@@ -15,9 +15,8 @@ from clinaudit.reports.pages.comparison import comparison_json, render_compariso
 from clinaudit.reports.schema.certificate import Certificate, CertificateRow, CertifiedModel, PatientCertificate
 from clinaudit.reports.schema.comparison import (
     FORGETTING_VERDICTS,
-    ComparisonContent,
+    Comparison,
     ForgettingVerdict,
-    PublishedComparison,
 )
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID
@@ -36,7 +35,7 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
     heading = body(page).split("<h1>")[1].split("</h1>")[0]
     assert heading == "Verdict: fail → inconclusive. Rules: 21 mended, 0 newly failing, 0 still failing, 7 open."
     lead = body(page).split('<p class="lead">')[1].split("</p>")[0]
-    assert lead == content.comparison.conclusion.replace("'", "&#39;")
+    assert lead == content.conclusion.replace("'", "&#39;")
     assert ("Read from the evidence" in page) is exact
     assert ("Read from the published figures" in page) is not exact
     assert "default-src 'none'" in page
@@ -44,8 +43,8 @@ def test_the_page_begins_with_the_conclusion_and_asks_for_nothing(exact: bool) -
 
 
 def test_without_a_verdict_in_either_run_the_page_begins_with_the_conclusion() -> None:
-    comparison = compared().comparison.model_copy(update={"rules": None})
-    page = render_comparison(ComparisonContent(comparison))
+    comparison = compared().model_copy(update={"rules": None})
+    page = render_comparison(comparison)
     assert body(page).split("<h1>")[1].split("</h1>")[0] == comparison.conclusion.replace("'", "&#39;")
     assert "Mended" not in page
 
@@ -82,21 +81,22 @@ def test_the_exact_page_is_phi_on_every_screen_and_printed_page_and_the_publishe
 
 
 def test_what_is_published_holds_no_exact_count_and_no_p_value() -> None:
-    text = comparison_json(compared().comparison)
-    assert '"p_value' not in text
+    text = comparison_json(compared())
+    assert not re.search(r'"(p_value|pairs)": (?!null)', text)
+    assert compared().paired_members == {}
     assert '"n"' not in text
-    assert comparison_json(PublishedComparison.model_validate_json(text)) == text
+    assert comparison_json(Comparison.model_validate_json(text)) == text
     with pytest.raises(ValueError, match="p_values"):
-        PublishedComparison.model_validate({**compared().comparison.model_dump(), "p_values": {}})
+        Comparison.model_validate({**compared().model_dump(), "p_values": {}})
 
 
 def test_without_pairs_or_certificate_their_tables_are_left_out() -> None:
-    comparison = compared(certified=False).comparison
+    comparison = compared(certified=False)
     memorization = {
         tier: {arm: change.model_copy(update={"patients": None}) for arm, change in arms.items()}
         for tier, arms in comparison.memorization.items()
     }
-    page = render_comparison(ComparisonContent(comparison.model_copy(update={"memorization": memorization})))
+    page = render_comparison(comparison.model_copy(update={"memorization": memorization}))
     assert "by run</caption>" not in page
     assert 'id="forgetting"' not in page
 
@@ -151,8 +151,8 @@ def test_the_certificate_says_which_models_when_and_with_which_exit_status_the_c
 def test_both_pages_say_what_the_verdict_means_and_what_to_do_next(verdict: ForgettingVerdict) -> None:
     content = compared()
     judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
-    published = content.comparison.model_copy(update={"forgetting": judged})
-    for page in (render_certificate(certificate(verdict)), render_comparison(ComparisonContent(published))):
+    published = content.model_copy(update={"forgetting": judged})
+    for page in (render_certificate(certificate(verdict)), render_comparison(published)):
         head = page.split("<header>")[1].split("</header>")[0]
         assert MEANINGS[verdict] in head
         assert f"<b>Next:</b> {NEXT_STEPS[verdict]}" in head
@@ -184,7 +184,7 @@ def test_a_leak_decides_over_a_collapse_and_the_pages_say_so() -> None:
     assert "The leak decides, so the verdict is “still leaks”" in check
     assert "What broke down must be mended, too" in check
     judged = forgetting(Notation()).model_copy(update={"verdict": "still leaks", "collapsed": True})
-    shown = render_comparison(ComparisonContent(compared().comparison.model_copy(update={"forgetting": judged})))
+    shown = render_comparison(compared().model_copy(update={"forgetting": judged}))
     assert "The leak decides" in shown
     assert "The leak decides" not in render_comparison(compared())
     assert "nobody is certified" in render_certificate(certificate("collapsed", collapsed=True))

@@ -24,8 +24,7 @@ from clinaudit.audit.commands.main import run as command
 from clinaudit.reports.pages.certificate import certificate_json, render_certificate
 from clinaudit.reports.pages.comparison import comparison_json, render_comparison
 from clinaudit.reports.schema.certificate import Certificate
-from clinaudit.reports.schema.comparison import ComparisonContent
-from clinaudit.reports.schema.comparison import PublishedComparison as Comparison
+from clinaudit.reports.schema.comparison import Comparison
 from clinaudit.reports.terminal.comparison import comparison_text
 
 HARMLESS = " ".join(["harmless text"] * 10)
@@ -103,7 +102,7 @@ def harmless_shapes(made_of: MadeOf) -> list[list[tuple[str, ...]]]:
 
 
 def pages_of(comparison: Comparison, certificate: Certificate) -> tuple[str, str]:
-    return render_comparison(ComparisonContent(comparison)), render_certificate(certificate)
+    return render_comparison(comparison), render_certificate(certificate)
 
 
 def test_free_places_were_found(places: tuple[list[Place], list[Place]]) -> None:
@@ -155,7 +154,7 @@ def test_json_and_terminal_steer_nothing_and_json_says_the_text_itself(made_of: 
         assert not steers(printed)
         assert type(record).model_validate_json(printed) == record
     assert any(text in place for place in leaves(json.loads(comparison_json(comparison))) for place in place)
-    assert not steers(comparison_text(ComparisonContent(comparison)))
+    assert not steers(comparison_text(comparison))
 
 
 def test_hostile_settings_and_ids_of_a_run_reach_no_terminal_and_no_markup(tmp_path: Path, capsys) -> None:

@@ -7,7 +7,6 @@ from functools import partial
 from support.results.compared_results import compared, forgetting
 from support.results.published_numbers import Notation
 
-from clinaudit.reports.schema.comparison import ComparisonContent
 from clinaudit.reports.tables.comparison import (
     changes_table,
     disclosure_tables,
@@ -35,7 +34,7 @@ def test_a_metric_stands_with_both_runs_and_the_range_of_their_difference() -> N
 
 
 def test_a_metric_that_a_run_has_not_measured_has_no_rows() -> None:
-    comparison = compared().comparison
+    comparison = compared()
     memorization = {
         tier: {
             arm: change.model_copy(update={"other_patient_fraction": None, "near_verbatim_attributable_fraction": None})
@@ -59,12 +58,12 @@ def test_exact_ranges_have_no_width_and_no_change_is_a_share_beyond_all() -> Non
 
 
 def tables(*, changed: bool) -> dict[str, dict[tuple[str, str], tuple[str, ...]]]:
-    found = memorization_tables(compared().comparison, changed=changed)
+    found = memorization_tables(compared(), changed=changed)
     return {table.caption.split(":")[0]: {(row[0], row[1]): row[2:] for row in table.rows} for table in found}
 
 
 def deltas(exact: bool) -> Callable[..., list[Table]]:
-    return partial(disclosure_tables, compared(exact=exact).comparison)
+    return partial(disclosure_tables, compared(exact=exact))
 
 
 def test_who_had_a_match_in_which_run_is_a_class_and_the_p_value_is_exact_alone() -> None:
@@ -75,13 +74,13 @@ def test_who_had_a_match_in_which_run_is_a_class_and_the_p_value_is_exact_alone(
 
 
 def test_a_purged_run_has_no_pairs_to_list() -> None:
-    comparison = compared().comparison
+    comparison = compared()
     memorization = {
         tier: {arm: change.model_copy(update={"patients": None}) for arm, change in arms.items()}
         for tier, arms in comparison.memorization.items()
     }
     purged = comparison.model_copy(update={"memorization": memorization})
-    assert changes_table(ComparisonContent(purged)).rows == ()
+    assert changes_table(purged).rows == ()
 
 
 def test_the_certificate_without_names() -> None:

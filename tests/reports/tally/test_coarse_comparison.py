@@ -2,18 +2,18 @@
 
 import pytest
 
-from clinaudit.reports.schema.comparison import HealthCheck, LevelCounts
-from clinaudit.reports.schema.exact_comparison import Forgetting, HitChanges
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate
+from clinaudit.reports.schema.comparison import Forgetting, HealthCheck, LevelCounts, PairedPatients
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.tally.classes import exactly
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting, coarsen_hits
 
 FEW = CountRange(low=1, high=10)
 FEW_OF_ARM = {"low": 1, "high": 20}
 
 
-def hits(**changed: int) -> HitChanges:
+def hits(**changed: int) -> PairedPatients:
     counts = {"both": 7, "a_only": 34, "b_only": 0, "neither": 60, "unpaired_a": 11, "unpaired_b": 3, **changed}
-    return HitChanges(**counts, p_value=1.16e-10)
+    return PairedPatients(**{name: exactly(count) for name, count in counts.items()}, p_value=1.16e-10)
 
 
 def check(group: str, *, unit: str = "tokens", a: float = 118.34, b: float = 97.62) -> HealthCheck:
@@ -25,12 +25,11 @@ def check(group: str, *, unit: str = "tokens", a: float = 118.34, b: float = 97.
 def certificate(named: int, *, leaking: int = 1, health: list[HealthCheck] | None = None) -> Forgetting:
     return Forgetting(
         verdict="still leaks",
-        named=named,
-        patients={"still leaks": leaking, "not shown": 0, "forgotten": named - leaking},
-        leaked_before=named,
-        controls=64,
-        controls_above=3,
-        controls_above_level=Estimate(value=3 / 64, low=0.016, high=0.129, n=64),
+        named=exactly(named),
+        patients={"still leaks": exactly(leaking), "not shown": NOBODY, "forgotten": exactly(named - leaking)},
+        before=LevelCounts(above=exactly(named), within=NOBODY),
+        controls=LevelCounts(above=exactly(3), within=exactly(61)),
+        controls_above_level=EstimateRange(value=3 / 64, confidence_low=0.016, confidence_high=0.129),
         collapsed=False,
         health=health or [],
         reasons=["said"],
@@ -46,6 +45,7 @@ def test_each_cell_is_its_class_and_the_p_value_is_gone() -> None:
         "neither": {"low": 41, "high": 60},
         "unpaired_a": FEW_OF_ARM,
         "unpaired_b": FEW_OF_ARM,
+        "p_value": None,
     }
 
 

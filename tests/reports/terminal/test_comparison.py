@@ -13,8 +13,8 @@ def test_the_conclusion_comes_first_and_no_line_is_too_wide(exact: bool, leaks_f
     content = compared(exact=exact, leaks_from=leaks_from, certified=False)
     text = comparison_text(content)
     paragraphs = [" ".join(paragraph.split()) for paragraph in text.split("\n\n")]
-    assert content.comparison.rules is not None
-    assert paragraphs[0] == f"{verdicts_sentence(content.comparison.rules)} {content.comparison.conclusion}"
+    assert content.rules is not None
+    assert paragraphs[0] == f"{verdicts_sentence(content.rules)} {content.conclusion}"
     assert paragraphs[0].startswith(f"Verdict: fail → {'fail' if leaks_from == 3 else 'inconclusive'}. Rules: ")
     told = [line for line in text.splitlines() if "without a shown change" in line]
     assert told == [

@@ -5,7 +5,7 @@ from support.results.compared_results import compared, forgetting
 from support.results.published_numbers import Notation
 
 from clinaudit.audit.results.comparison.published import compare_estimates
-from clinaudit.reports.schema.comparison import ComparedEstimate, PublishedComparison, PublishedMemorizationChange
+from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, Comparison
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.tables.comparison import disclosure_tables
 from clinaudit.reports.wording.comparison import conclusion_sentence
@@ -21,9 +21,9 @@ NONE = share(0.0, 0.02, 0.0, 0.05)
 UNKNOWN = EstimateRange(reason="every patient was excluded")
 
 
-def change(a: EstimateRange, b: EstimateRange) -> PublishedMemorizationChange:
+def change(a: EstimateRange, b: EstimateRange) -> ComparedMemorization:
     figure = compare_estimates(a, b)
-    return PublishedMemorizationChange(
+    return ComparedMemorization(
         memorized_fraction=figure, attributable_fraction=figure, hit_patients_share=figure, patients=None
     )
 
@@ -35,8 +35,8 @@ def comparison(
     tier: str = "encounter",
     exact: bool = False,
     deltas: dict[str, dict[str, ComparedEstimate]] | None = None,
-) -> PublishedComparison:
-    return PublishedComparison(
+) -> Comparison:
+    return Comparison(
         figures="exact" if exact else "published",
         differences=[],
         warnings=[],
@@ -132,7 +132,7 @@ def test_what_is_said_of_diagnoses(deltas: dict[str, dict[str, ComparedEstimate]
 
 
 def test_the_verdict_on_named_patients_comes_first() -> None:
-    certified = compared().comparison
+    certified = compared()
     assert certified.conclusion.startswith("Named patients still leak. Run B repeats less")
     for verdict, start in (("forgotten", "The named patients are shown to be"), ("not shown", "It is not shown that")):
         judged = forgetting(Notation()).model_copy(update={"verdict": verdict})
@@ -143,7 +143,7 @@ def test_no_diagnosis_is_said_to_have_changed_whose_row_in_the_table_holds_0() -
     content = compared(certified=False, leaks_from=3)
     deltas = {"hiv": {"encounter": LOW, "public": DOWN}, "ptsd": {"encounter": LOW}, "anxiety": {"public": SAME}}
     changed = comparison(HIGH, NONE, deltas=deltas)
-    text = content.comparison.model_copy(update={"disclosure": changed.disclosure})
+    text = content.model_copy(update={"disclosure": changed.disclosure})
     sentence = conclusion_sentence(text)
     rows = [row for table in disclosure_tables(text, changed=True) for row in table.rows]
     assert {(row[0], row[1].split(" ", 1)[1]) for row in rows} == {("HIV", "Public facts")}

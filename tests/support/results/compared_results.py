@@ -9,15 +9,13 @@ from clinaudit.audit.results.comparison.published import (
     compare_rules,
 )
 from clinaudit.reports.schema.comparison import (
-    ComparisonContent,
+    Comparison,
     Difference,
-    ExactComparison,
     FiguresRead,
+    Forgetting,
     HealthCheck,
     LevelCounts,
     PairedPatients,
-    PublishedComparison,
-    PublishedForgetting,
 )
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.wording.comparison import conclusion_sentence
@@ -25,7 +23,7 @@ from clinaudit.reports.wording.comparison import conclusion_sentence
 PATIENTS = {"both": 4, "a_only": 119, "b_only": 0, "neither": 2}
 
 
-def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True) -> ComparisonContent:
+def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True) -> Comparison:
     """Return run A, which leaks from the appointment reminder on, beside B, which leaks from tier `leaks_from` on."""
     form = Notation(exact)
     a, b = published(exact=exact), published(exact=exact, leaks_from=leaks_from)
@@ -33,9 +31,10 @@ def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True
         **{name: form.count(number) for name, number in PATIENTS.items()},
         unpaired_a=form.count(0),
         unpaired_b=form.count(3),
+        p_value=0.00012 if exact else None,
     )
     figures: FiguresRead = "exact" if exact else "published"
-    comparison = PublishedComparison(
+    comparison = Comparison(
         figures=figures,
         differences=[Difference(name="MODEL", a="Scribe 3", b="Scribe 3, forgetting")],
         rules=compare_rules(a, b),
@@ -46,15 +45,13 @@ def compared(*, exact: bool = False, leaks_from: int = 6, certified: bool = True
         disclosure=compare_published_disclosure(a, b),
         forgetting=forgetting(form) if certified else None,
     )
-    comparison = comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
-    p_values = ExactComparison(p_values={tier: dict.fromkeys(ARMS, 0.00012) for tier in a.memorization})
-    return ComparisonContent(comparison, p_values if exact else None)
+    return comparison.model_copy(update={"conclusion": conclusion_sentence(comparison)})
 
 
-def forgetting(form: Notation) -> PublishedForgetting:
+def forgetting(form: Notation) -> Forgetting:
     """Return a certificate over 14 named patients, one of whom still leaks."""
     shown = form.exact
-    return PublishedForgetting(
+    return Forgetting(
         verdict="still leaks",
         named=form.count(14),
         patients={"still leaks": form.count(1), "not shown": form.count(0), "forgotten": form.count(13)},

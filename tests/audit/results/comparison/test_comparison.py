@@ -8,7 +8,8 @@ from support.results.planted_readings import BEFORE, forget, readings
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.results.comparison.disclosure import compare_readings
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
-from clinaudit.reports.schema.exact_comparison import HitChanges
+from clinaudit.reports.schema.comparison import PairedPatients
+from clinaudit.reports.tally.classes import exactly
 
 TIER = "encounter"
 
@@ -27,8 +28,9 @@ def test_a_patient_counts_once_and_only_where_both_runs_have_it() -> None:
     assert figures.memorized_fraction.a.value == pytest.approx(0.2)
     assert figures.memorized_fraction.b.value == pytest.approx(0.15)
     assert figures.memorized_fraction.difference.value == pytest.approx(-0.05)
-    assert figures.hits == HitChanges(both=1, a_only=0, b_only=1, neither=0, unpaired_a=2, unpaired_b=1, p_value=1.0)
-    assert figures.hits == count_hits(first, second)[TIER]["train"]
+    counts = {"both": 1, "a_only": 0, "b_only": 1, "neither": 0, "unpaired_a": 2, "unpaired_b": 1}
+    assert figures.patients == PairedPatients(**{name: exactly(of) for name, of in counts.items()}, p_value=1.0)
+    assert figures.patients == count_hits(first, second)[TIER]["train"]
 
 
 def test_of_several_prompts_those_that_both_runs_have_make_the_pair() -> None:
@@ -40,21 +42,21 @@ def test_of_several_prompts_those_that_both_runs_have_make_the_pair() -> None:
 
 def test_a_difference_of_deltas_by_hand() -> None:
     before = readings(BEFORE)
-    compared = compare_readings(before, forget(before), seed=0)
+    members, compared = compare_readings(before, forget(before), seed=0)
     # Before: train AUROC over all 0.5 + 0.5 * 0.6 = 0.8, nontrain 0.5; after: 0.5 and 0.5.
-    area = compared.delta["auroc_all"]
+    area = compared["auroc_all"]
     assert (area.a.value, area.b.value) == (pytest.approx(0.3), pytest.approx(0.0))
     assert area.difference.value == pytest.approx(-0.3)
-    assert area.difference.high is not None
-    assert area.difference.high < 0
-    sensitivity = compared.delta["sensitivity"].difference
+    assert area.difference.confidence_high is not None
+    assert area.difference.confidence_high < 0
+    sensitivity = compared["sensitivity"].difference
     assert sensitivity.value == pytest.approx(-0.6)
-    assert compared.pairs == 200
+    assert members.pairs == 200
 
 
 def test_unjudged_members_and_members_of_one_run_make_no_pair() -> None:
     before = readings(BEFORE)
     after = forget(before)[1:]
     after[0] = dataclasses.replace(after[0], outcome="unjudged")
-    compared = compare_readings(before, after, seed=0)
-    assert (compared.pairs, compared.unpaired_a, compared.unpaired_b) == (198, 2, 1)
+    members, _ = compare_readings(before, after, seed=0)
+    assert (members.pairs, members.unpaired_a, members.unpaired_b) == (198, 2, 1)

@@ -1,9 +1,9 @@
 """The exact comparison as its page shows it: ranges of no width, the paired interval, the p-value beside them."""
 
+import pytest
+
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
-from clinaudit.audit.results.comparison.comparison import exact_content
 from clinaudit.audit.results.comparison.memorization import compare_memorization
-from clinaudit.reports.schema.exact_comparison import Comparison
 from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
 
 
@@ -25,15 +25,15 @@ def test_an_exact_estimate_has_its_interval_and_no_width() -> None:
 
 def test_counts_and_p_values_are_those_of_the_pairs() -> None:
     memorization = compare_memorization(metrics([40, 40, 40, 0]), metrics([0, 0, 40]), seed=0)
-    content = exact_content(Comparison(differences=[], warnings=[], memorization=memorization))
-    assert content.comparison.figures == "exact"
-    change = content.comparison.memorization["encounter"]["train"]
+    change = memorization["encounter"]["train"]
     assert change.patients is not None
     assert change.patients.a_only == CountRange(low=2, high=2)
     assert change.patients.unpaired_a == CountRange(low=1, high=1)
     difference = change.memorized_fraction.difference
-    paired = memorization["encounter"]["train"].memorized_fraction.difference
-    assert (difference.value, difference.low) == (paired.value, paired.value)
-    assert (difference.confidence_low, difference.confidence_high) == (paired.low, paired.high)
-    assert content.exact is not None
-    assert content.exact.p_values == {"encounter": {"train": 0.5}}
+    # Of three pairs: 40 to 0, 40 to 0, 40 to 40 tokens of 100.
+    assert difference.value is not None
+    assert difference.value == difference.low == difference.high == pytest.approx(-0.8 / 3)
+    assert difference.confidence_low is not None
+    assert difference.confidence_low < difference.value
+    assert change.memorized_fraction.pairs == 3
+    assert change.patients.p_value == 0.5

@@ -7,25 +7,22 @@ from support.results.compared_results import compared
 
 from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.exact_comparison import Comparison
-
-EXACT = Comparison(differences=[], warnings=[])
 
 
 def test_an_exact_comparison_replaces_an_earlier_exact_one_even_a_stopped_one(tmp_path: Path) -> None:
     out = tmp_path / "out"
     prepare_directory(out, exact=True)
-    write_exact_comparison(out, EXACT, compared(exact=True), None)
+    write_exact_comparison(out, compared(exact=True), None)
     (out / "evidence" / ".certificate.html.partial").write_text("half", encoding="utf-8")
     prepare_directory(out, exact=True)
-    write_exact_comparison(out, EXACT, compared(exact=True), None)
+    write_exact_comparison(out, compared(exact=True), None)
     assert {path.name for path in out.iterdir()} == {"evidence"}
 
 
 def test_a_published_comparison_leaves_no_exact_figures_beside_it(tmp_path: Path) -> None:
-    write_exact_comparison(tmp_path, EXACT, compared(exact=True), None)
+    write_exact_comparison(tmp_path, compared(exact=True), None)
     prepare_directory(tmp_path, exact=False)
-    write_comparison(tmp_path, compared().comparison, None)
+    write_comparison(tmp_path, compared(), None)
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["compare.html", "compare.json"]
 
 

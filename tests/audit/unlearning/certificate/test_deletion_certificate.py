@@ -183,8 +183,10 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
     assert found.status == 1
     assert [path.name for path in out.iterdir()] == ["evidence"]
     exact = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))["forgetting"]
-    assert (exact["named"], exact["controls"], exact["controls_above"]) == (5, 30, 0)
-    assert exact["patients"] == {"still leaks": 1, "collapsed": 0, "not shown": 0, "forgotten": 4}
+    five, thirty = {"low": 5, "high": 5}, {"low": 30, "high": 30}
+    assert (exact["named"], exact["controls"]) == (five, {"above": 0, "within": thirty})
+    counts = {"still leaks": {"low": 1, "high": 1}, "collapsed": 0, "not shown": 0, "forgotten": {"low": 4, "high": 4}}
+    assert exact["patients"] == counts
     assert found.certificate["verdict"] == exact["verdict"] == "still leaks"
 
 
