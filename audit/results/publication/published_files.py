@@ -170,7 +170,7 @@ def read_published(run: RunDirectory) -> RunResults:
 
     Raises `IntegrityError` where the file does not follow the schema, or holds what only the evidence may.
     """
-    results = _read_results(run.root / RESULTS, RESULTS)
+    results = _read_results(run.root / RESULTS, f"{run.root.name}/{RESULTS}")
     if holds_evidence(results):
         raise IntegrityError(f"{RESULTS} holds what only {run.evidence.name} may; run the audit again")
     return results
@@ -183,7 +183,7 @@ def read_exact(run: RunDirectory) -> RunResults:
     """
     if not has_evidence(run):
         raise BadInputError("this run has no evidence: it was purged; leave --exact out to read what is published")
-    return _read_results(run.evidence / RESULTS, f"{run.evidence.name}/{RESULTS}")
+    return _read_results(run.evidence / RESULTS, f"{run.root.name}/{run.evidence.name}/{RESULTS}")
 
 
 def _read_results(path: Path, name: str) -> RunResults:
