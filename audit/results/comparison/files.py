@@ -41,6 +41,8 @@ def prepare_directory(out: Path, *, exact: bool) -> None:
 
 def write_comparison(out: Path, comparison: Comparison, certificate: Certificate | None) -> None:
     """Write what may be published in `out`, and the certificate where there is one."""
+    if comparison.figures != "published" or comparison.paired_members:
+        raise ValueError("a published comparison holds exact figures")
     _prepare_empty(out)
     _write_certificate(out / "evidence", certificate)
     write_atomically(out / PAGE, render_comparison(comparison))

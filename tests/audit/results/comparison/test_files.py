@@ -26,6 +26,13 @@ def test_a_published_comparison_leaves_no_exact_figures_beside_it(tmp_path: Path
     assert sorted(path.name for path in tmp_path.rglob("*") if path.is_file()) == ["compare.html", "compare.json"]
 
 
+def test_an_exact_comparison_is_never_written_where_published_ones_are(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(ValueError, match="exact figures"):
+        write_comparison(out, compared(exact=True), None)
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("name", ["compare.json", "compare.html"])
 def test_exact_figures_are_not_put_beside_what_is_published(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("", encoding="utf-8")
