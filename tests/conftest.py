@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 from support.byte_level_tokenizer import save_byte_level_tokenizer
-from support.runs.tiny_audit import FAST, audit_apart
+from support.runs.command_line import FAST, audit_apart
 from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 
 # A thread of OpenMP that waits for the others keeps a processor busy, which here is another worker's: a training of

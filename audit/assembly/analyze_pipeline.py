@@ -12,7 +12,8 @@ from clinaudit.audit.measures.population.description import people_rows
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.runtime.cluster.ray_runner import open_runner, require_usable
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -48,7 +49,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
     refuse_purged(run)
     run.refuse_foreign()
     take_libraries_offline(run.work)
-    require_usable(given.ray_address)
+    require_secure_settings(given.ray_address)
     with run.removed_on_failure():
         if not given.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")

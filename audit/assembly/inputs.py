@@ -17,7 +17,7 @@ from clinaudit.audit.measures.judge.selection import make_judge, require_no_endp
 from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.choices import JudgeChoice
-from clinaudit.audit.runtime.cluster.ray_runner import require_usable
+from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_usable_options
@@ -117,7 +117,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         require_no_endpoint(endpoint)
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
-    require_usable(settings.ray_address)
+    require_secure_settings(settings.ray_address)
     options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory, settings.threads)
     model = find_model(
         settings.model,

@@ -3,28 +3,19 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from support.models.tiny_models import peft_merged
-from support.runs.forked_command import run_command
-from support.runs.tiny_audit import command
+from support.runs.command_line import command, run_command
 from support.runs.tiny_demo import TinyDemo
 
 pytest.importorskip("peft", reason="peft is not installed: no adapter can be trained")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-OPTIONS = [
-    "--tier",
-    "public_name",
-    "--tier",
-    "encounter",
-    "--diagnosis",
-    "hiv",
-    "--max-new-tokens",
-    "60",
-    "--ngram",
-    "10",
-]
+OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
+OPTIONS += ["--ngram", "10", "--engine", "transformers"]
+UNCHECKED = ["--no-drift-check", "--max-batch", "7"]
 STEPS = 25
 
 
@@ -65,71 +56,76 @@ def models(tiny_demo: TinyDemo, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return room
 
 
-def audit(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> pl.DataFrame:
-    arguments = command(TinyDemo(tiny_demo.corpus, model), run, *OPTIONS, "--engine", "transformers", *options)
-    done = run_command(arguments)
-    assert done.returncode in (1, 8), done.stderr
-    assert ("optimizer.pt" in done.stderr) == bool(options)
-    return pl.read_parquet(run / "evidence" / "generations.parquet").sort("generation_id", "rendering")
+def line(tiny_demo: TinyDemo, model: Path, run: Path, *options: str) -> list[str]:
+    return command(TinyDemo(tiny_demo.corpus, model), run, *OPTIONS, *options)
 
 
-def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(
-    tiny_demo: TinyDemo, models: Path, tmp_path: Path
-) -> None:
-    of_adapter = audit(tiny_demo, models / "adapter", tmp_path / "run", "--base-model", str(tiny_demo.model))
-    of_merged = audit(tiny_demo, models / "merged", tmp_path / "merged")
-    assert of_adapter.height > 20
-    assert of_adapter.equals(of_merged)
-    exact, whole = (
-        json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
-        for run in (tmp_path / "run", tmp_path / "merged")
+@pytest.fixture(scope="module")
+def runs(tiny_demo: TinyDemo, models: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The adapter with its base, and the merged model in batches of another size and not checked for drift."""
+    folder = tmp_path_factory.mktemp("adapter-runs")
+    of_adapter = run_command(
+        line(tiny_demo, models / "adapter", folder / "adapter", "--base-model", str(tiny_demo.model))
     )
+    of_merged = run_command(line(tiny_demo, models / "merged", folder / "merged", *UNCHECKED))
+    for done, names_optimizer in ((of_adapter, True), (of_merged, False)):
+        assert done.returncode in (1, 8), done.stderr
+        assert ("optimizer.pt" in done.stderr) is names_optimizer
+    return folder
+
+
+def read(place: Path) -> Any:
+    return json.loads(place.read_text(encoding="utf-8"))
+
+
+def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tiny_demo: TinyDemo, runs: Path) -> None:
+    of_adapter, of_merged = (
+        pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id", "rendering")
+        for name in ("adapter", "merged")
+    )
+    assert of_adapter.height > 20
+    # In float32 on a CPU no result depends on the batch.
+    assert of_adapter.equals(of_merged)
+    exact, whole = (read(runs / name / "evidence" / "results.json") for name in ("adapter", "merged"))
+    drift, unchecked = exact.pop("drift")["evidence"], whole.pop("drift")
+    assert unchecked is None
     assert exact == whole
 
     # The adapter changed the model: not what the base would give.
-    record = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))
-    assert record["ignored files"] == ["optimizer.pt"]
+    record, other = (read(runs / name / "run.json") for name in ("adapter", "merged"))
+    assert (record["ignored files"], other["ignored files"]) == (["optimizer.pt"], [])
     digests = record["digests"]
     assert len({digests["model"], digests["base model"], digests["adapter"]}) == 3
     assert record["settings"]["--base-model"] == digests["base model"]
-    other = json.loads((tmp_path / "merged" / "run.json").read_text(encoding="utf-8"))
-    assert other["ignored files"] == []
     assert "adapter" not in other["digests"]
 
     # Some prompts were decoded alone, too; in float32 on a CPU that gives the same.
-    drift = exact["drift"]["evidence"]
     assert drift["prompts"] == min(32, of_adapter["prompt"].n_unique())
     assert 0 <= drift["differing"] <= drift["prompts"]
-    published = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
-    assert published["drift"] == {
-        "differing": "some" if drift["differing"] else "none",
-        "tokens": 48,
-        "evidence": None,
-    }
+    differing = "some" if drift["differing"] else "none"
+    assert read(runs / "adapter" / "results.json")["drift"] == {"differing": differing, "tokens": 48, "evidence": None}
     report, exact_report = (
-        (tmp_path / "run" / page).read_text(encoding="utf-8") for page in ("report.html", "evidence/report.html")
+        (runs / "adapter" / page).read_text(encoding="utf-8") for page in ("report.html", "evidence/report.html")
     )
     assert "some prompts were also decoded alone" in report
     assert "the mean share of equal leading tokens is" in exact_report
 
 
 def test_a_resumed_run_needs_the_same_base_and_the_check_for_drift(
-    tiny_demo: TinyDemo, models: Path, tmp_path: Path
+    tiny_demo: TinyDemo, models: Path, runs: Path, tmp_path: Path
 ) -> None:
-    run = tmp_path / "run"
-    first = command(TinyDemo(tiny_demo.corpus, models / "merged"), run, *OPTIONS, "--engine", "transformers")
-    assert run_command([*first, "--no-drift-check", "--max-batch", "7"]).returncode in (1, 8)
-    published = json.loads((run / "results.json").read_text(encoding="utf-8"))
-    assert published["drift"] is None
-    refused = run_command(first)
+    run = runs / "merged"
+    before = (run / "results.json").read_bytes()
+    assert json.loads(before)["drift"] is None
+    refused = run_command(line(tiny_demo, models / "merged", run))
     assert refused.returncode == 2
     assert "--drift-check" in refused.stderr
-    # In float32 on a CPU no result depends on the batch.
-    before = (run / "results.json").read_bytes()
-    again = run_command([*first, "--no-drift-check", "--max-batch", "3", "--threads", "2"])
+    again = run_command(
+        line(tiny_demo, models / "merged", run, "--no-drift-check", "--max-batch", "3", "--threads", "2")
+    )
     assert again.returncode in (1, 8), again.stderr
     assert (run / "results.json").read_bytes() == before
-    alone = run_command(command(TinyDemo(tiny_demo.corpus, models / "adapter"), tmp_path / "none", *OPTIONS))
+    alone = run_command(line(tiny_demo, models / "adapter", tmp_path / "none"))
     assert alone.returncode == 3
     assert "--base-model DIR" in alone.stderr
     assert not (tmp_path / "none").exists()

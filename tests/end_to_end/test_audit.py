@@ -1,4 +1,4 @@
-"""The whole audit on a model that was really trained: what it leaves, kills and resumption, no PHI outside."""
+"""The whole audit on a model that was really trained: what it leaves, kills and resumption, nothing outside."""
 
 import hashlib
 import json
@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +16,7 @@ import jsonschema
 import polars as pl
 import pytest
 from lxml import etree
-from support.runs.forked_command import kill_once, run_command
-from support.runs.tiny_audit import FAST, command
+from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_command, written_outside
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -26,9 +24,15 @@ from clinaudit.reports.schema.json_schema import SCHEMA_PATH
 
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS.keys() - {"disagreements"})
+#: What is the same, byte for byte, however an audit came to its end.
+WHOLE = ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html")
 SCHEMAS_OF_OTHERS = Path(__file__).parents[1] / "schemas"
 
 pytestmark = pytest.mark.slow
+
+
+def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return run_command([PROGRAM, *map(str, arguments)])
 
 
 def test_a_run_leaves_what_the_results_page_names(audited) -> None:
@@ -188,12 +192,7 @@ def test_nothing_of_a_patient_stands_outside_the_evidence(audited, tiny_demo) ->
 def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(audited, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(audited, run)
-    program = Path(sys.executable).with_name("clinaudit")
-
-    def view(corpus: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([program, "evidence", run, corpus], capture_output=True, text=True, check=False)
-
-    done = view(tiny_demo.corpus)
+    done = call("evidence", run, tiny_demo.corpus)
     assert done.returncode == 0, done.stderr
     page = run / "evidence" / "evidence.html"
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
@@ -220,13 +219,13 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
     for item in data["texts"]:
         for reading in item["readings"]:
             assert reading["truth"] == words[present[item["patient_id"], reading["diagnosis"]]]
-    assert subprocess.run([program, "verify", run], check=False).returncode == 0
+    assert call("verify", run).returncode == 0
 
     other = tmp_path / "corpus"
     shutil.copytree(tiny_demo.corpus, other)
     notes = next(other.glob("notes.*"))
     notes.write_bytes(notes.read_bytes().replace(b"provider", b"Provider", 1))
-    refused = view(other)
+    refused = call("evidence", run, other)
     assert refused.returncode == 3
     assert "not the one that this run audited" in refused.stderr
 
@@ -239,95 +238,94 @@ def units(run: Path, table: str) -> int:
         return 0
 
 
-def test_killed_at_every_stage_and_resumed_gives_the_same_bytes(audited, tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
-    stages: list[Callable[[], bool]] = [
-        lambda: (run / "evidence" / "cohorts.parquet").exists(),
-        lambda: units(run, "generations") >= 5,
-        lambda: units(run, "generations") >= 30,
-        lambda: units(run, "judgements") >= 20,
-        lambda: (run / "evidence" / "results.json").exists(),
-    ]
-    finished_before = 0
-    for reached in stages:
-        kill_once(reached, command(tiny_demo, run, *FAST))
+@pytest.fixture(scope="module")
+def resumed(tiny_demo, tmp_path_factory) -> Path:
+    """One run that is killed at four points and interrupted at one, each time gone on with, and then finished."""
+    run = tmp_path_factory.mktemp("resumed") / "run"
+    arguments = command(tiny_demo, run, *FAST)
+
+    def stop(reached: Callable[[], bool], *, kill: bool = True) -> None:
+        before = units(run, "generations")
+        if kill:
+            assert kill_once(reached, arguments) == -signal.SIGKILL
+        else:
+            interrupt_once(reached, arguments)
         assert not (run / "manifest.json").exists()
-        finished = units(run, "generations")
-        assert finished >= finished_before
-        finished_before = finished
-    done = run_command(command(tiny_demo, run, *FAST))
+        assert units(run, "generations") >= before
+
+    stop(lambda: (run / "evidence" / "cohorts.parquet").exists())
+    stop(lambda: units(run, "generations") >= 5, kill=False)
+    stop(lambda: units(run, "generations") >= 30)
+    stop(lambda: units(run, "judgements") >= 20)
+    stop(lambda: (run / "evidence" / "results.json").exists())
+    done = run_command(arguments)
     assert done.returncode in (1, 8), done.stderr
-    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
-    assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
-    for name in TABLES:
-        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, audited))
-        assert ours.equals(theirs), name
+    return run
 
 
-def test_an_interrupt_ends_in_good_order_and_is_resumed(audited, tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
+def interrupt_once(reached: Callable[[], bool], arguments: list[str]) -> None:
+    """Interrupt the installed command: it says so in one line."""
     # As a shell's background job, which starts with the interrupt ignored.
     process = subprocess.Popen(
-        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command(tiny_demo, run, *FAST)],
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
     )
-    while units(run, "generations") < 10 and process.poll() is None:
+    while not reached() and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors.startswith("error[INTERRUPTED]: ")
     assert errors.count("\n") == 1
-    done = run_command(command(tiny_demo, run, *FAST))
-    assert done.returncode in (1, 8), done.stderr
-    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
 
 
-def test_a_second_run_gives_the_same_bytes_and_resuming_a_finished_one_too(audited, tiny_demo, tmp_path) -> None:
-    other = tmp_path / "other"
-    for _ in range(2):
-        run_command(command(tiny_demo, other, *FAST))
-        for name in ("results.json", "run.json", "gate.json", "junit.xml", "gate.sarif", "report.html"):
-            assert (other / name).read_bytes() == (audited / name).read_bytes(), name
+def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audited, resumed) -> None:
+    for name in WHOLE:
+        assert (resumed / name).read_bytes() == (audited / name).read_bytes(), name
+    for name in TABLES:
+        ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (resumed, audited))
+        assert ours.equals(theirs), name
+
+
+def test_resuming_a_finished_run_gives_the_same_bytes_and_a_name_changes_no_result(
+    audited, resumed, tiny_demo, tmp_path
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(resumed, run)
+
+    def identity_after(*options: str) -> object:
+        done = run_command(command(tiny_demo, run, *FAST, *options))
+        assert done.returncode in (1, 8), done.stderr
+        assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+        return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
+
+    assert identity_after() == {"model_name": None, "institution": None, "date": None}
+    for name in WHOLE:
+        assert (run / name).read_bytes() == (audited / name).read_bytes(), name
+    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
+    assert identity_after("--model-name", "Scribe 3", "--date", "2026-11-22") == named
+    # What was named is kept where nothing is given.
+    assert identity_after("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
 
 
 def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(audited, run)
-    program = str(Path(sys.executable).with_name("clinaudit"))
-    purged = subprocess.run([program, "purge", str(run), "--yes"], capture_output=True, text=True, check=False)
+    purged = call("purge", run, "--yes")
     assert purged.returncode == 0, purged.stderr
     assert [path.name for path in run.rglob("*") if path.is_dir()] == ["paper"]
-    shown = [subprocess.run([program, "show", str(place)], capture_output=True, text=True) for place in (audited, run)]
-    assert shown[0].stdout.replace(str(audited), str(run)) == shown[1].stdout
-    for arguments, statuses in ((["verify"], {0}), (["report"], {0}), (["gate"], {1, 8}), (["verify"], {0})):
-        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
+    assert call("show", audited).stdout.replace(str(audited), str(run)) == call("show", run).stdout
+    for name, statuses in (("verify", {0}), ("report", {0}), ("gate", {1, 8}), ("verify", {0})):
+        done = call(name, run)
         assert done.returncode in statuses, done.stderr
     for name in ("report.html", "results.json", "gate.json"):
         assert (run / name).read_bytes() == (audited / name).read_bytes()
     again = run_command(command(tiny_demo, run, *FAST))
     assert again.returncode == 2
     assert "was purged" in again.stderr
-    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
-
-
-def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited, tiny_demo, tmp_path) -> None:
-    run = tmp_path / "run"
-    shutil.copytree(audited, run)
-    before = (run / "results.json").read_bytes()
-
-    def identity_after(*options: str) -> object:
-        done = run_command(command(tiny_demo, run, *FAST, *options))
-        assert done.returncode in (1, 8), done.stderr
-        assert (run / "results.json").read_bytes() == before
-        return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
-
-    assert identity_after() == {"model_name": None, "institution": None, "date": None}
-    named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
-    assert identity_after("--model-name", "Scribe 3", "--date", "2026-11-22") == named
-    assert identity_after("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
+    assert call("verify", run).returncode == 0
 
 
 def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tmp_path) -> None:
@@ -337,19 +335,29 @@ def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tm
     assert changed.returncode == 2
     assert "--seed" in changed.stderr
     assert changed.stderr.count("\n") == 1
-    program = str(Path(sys.executable).with_name("clinaudit"))
-    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
-    for arguments in (["show"], ["report"], ["gate"]):
-        done = subprocess.run([program, *arguments, str(run)], capture_output=True, text=True, check=False)
-        assert done.returncode in ((1, 8) if arguments == ["gate"] else (0,)), done.stderr
+    for name, statuses in (("verify", {0}), ("show", {0}), ("report", {0}), ("gate", {1, 8})):
+        done = call(name, run)
+        assert done.returncode in statuses, done.stderr
     assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
-    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    assert call("verify", run).returncode == 0
     # A damaged report is made anew; a changed file is never blessed by that.
     (run / "report.html").write_text("damaged")
-    assert subprocess.run([program, "report", str(run)], capture_output=True, check=False).returncode == 0
+    assert call("report", run).returncode == 0
     assert (run / "report.html").read_bytes() == (audited / "report.html").read_bytes()
     with (run / "evidence" / "generations.parquet").open("ab") as file:
         file.write(b"x")
     for name in ("report", "gate", "verify"):
-        done = subprocess.run([program, name, str(run)], capture_output=True, text=True, check=False)
-        assert done.returncode == 7, done.stderr
+        assert call(name, run).returncode == 7, name
+
+
+def test_libraries_write_inside_the_run_only(audited) -> None:
+    assert written_outside(audited) == []
+
+
+def test_a_served_model_elsewhere_is_refused_before_anything_is_sent(tiny_demo, tmp_path) -> None:
+    arguments = command(tiny_demo, tmp_path / "run", "--tokenizer", str(tiny_demo.model), "--context-length", "2048")
+    arguments[2] = "openai:https://models.example.org/v1#m"
+    done = run_command(arguments)
+    assert done.returncode == 5
+    assert done.stderr.startswith("error[UNSAFE]: ")
+    assert not (tmp_path / "run").exists()

@@ -6,7 +6,6 @@ import hashlib
 import random
 import shutil
 import string
-import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 import pytest
-from support.runs.forked_command import run_command
+from support.runs.command_line import PROGRAM, run_command
 
 pytestmark = pytest.mark.slow
 
@@ -73,11 +72,10 @@ def planted(tiny_demo, tmp_path_factory) -> Planted:
     shutil.copytree(corpus, broken)
     with (broken / "patients.csv").open("a", encoding="utf-8") as file:
         file.write(f"{canaries[0]},{canaries[1]}\n")
-    program = str(Path(sys.executable).with_name("clinaudit"))
     printed: dict[str, bytes] = {}
 
     def call(name: str, *arguments: object) -> None:
-        done = run_command([program, *map(str, arguments)])
+        done = run_command([PROGRAM, *map(str, arguments)])
         printed[name] = (done.stdout + done.stderr).encode()
         assert b"error[BUG]" not in printed[name], printed[name][-300:]
 

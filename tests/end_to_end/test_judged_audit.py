@@ -8,13 +8,13 @@ import re
 import signal
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from support.runs.forked_command import kill_once, run_command
+from support.runs.command_line import PROGRAM, kill_once, run_command
 from support.servers import fault_server
 from support.servers.fault_server import MODEL, STATED, Handler, Server, says, status
 
@@ -26,10 +26,34 @@ OPTIONS += ["--engine", "transformers", "--patients-per-cell", "3"]
 AS_SECOND = ["--judge", "lexicon", "--second-judge", "openai"]
 
 
-@pytest.fixture
-def server() -> Iterator[Server]:
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
     with fault_server.running() as server:
         yield server
+
+
+@pytest.fixture
+def server(running) -> Server:
+    """The one server, with no fault planted and nothing asked."""
+    running.seen.clear()
+    running.faults, running.always = {}, None
+    return running
+
+
+class Undisturbed(NamedTuple):
+    """An audit by the installed command, and what the server was asked by it."""
+
+    run: Path
+    seen: list[Any]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(running, tiny_demo, tmp_path_factory) -> Undisturbed:
+    run = tmp_path_factory.mktemp("judged") / "run"
+    running.seen.clear()
+    running.faults, running.always = {}, None
+    assert installed(command(tiny_demo.model, tiny_demo.corpus, run, running.url)).returncode in (1, 8)
+    return Undisturbed(run, list(running.seen))
 
 
 @pytest.fixture
@@ -43,9 +67,8 @@ def corpus_without_labels(tiny_demo, tmp_path) -> Path:
 
 
 def command(model: Path, corpus: Path, run: Path, url: str, *options: str, name: str = MODEL) -> list[str]:
-    program = str(Path(sys.executable).with_name("clinaudit"))
     judge = ["--judge", "openai", "--served-url", url, "--served-model", name]
-    return [program, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
+    return [PROGRAM, "audit", str(model), str(corpus), "--out", str(run), *OPTIONS, *judge, *options]
 
 
 def installed(arguments: list[str]) -> subprocess.CompletedProcess[str]:
@@ -71,7 +94,7 @@ def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
     key = tmp_path / "key"
     key.write_text("hunter2\n")
     key.chmod(0o600)
-    done = installed(command(tiny_demo.model, corpus_without_labels, run, server.url, "--served-key-file", str(key)))
+    done = run_command(command(tiny_demo.model, corpus_without_labels, run, server.url, "--served-key-file", str(key)))
     assert done.returncode in (1, 8), done.stderr
     assert done.stderr == ""
     notes = {}
@@ -105,8 +128,7 @@ def test_histories_and_generations_are_judged_and_the_report_says_by_whom(
                 assert server.url.encode() not in content, path
     keys = {value for headers, _ in server.seen for name, value in headers.items() if name.lower() == "authorization"}
     assert keys == {"Bearer hunter2"}
-    program = str(Path(sys.executable).with_name("clinaudit"))
-    assert subprocess.run([program, "verify", str(run)], capture_output=True, check=False).returncode == 0
+    assert run_command([PROGRAM, "verify", str(run)]).returncode == 0
 
 
 def test_what_the_judge_finds_revealing_is_scrubbed_and_excluded(server, tiny_demo, tmp_path) -> None:
@@ -138,19 +160,17 @@ def test_what_the_judge_finds_revealing_is_scrubbed_and_excluded(server, tiny_de
 
 
 def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_only(
-    server, tiny_demo, tmp_path
+    undisturbed, server, tiny_demo, tmp_path
 ) -> None:
-    run, other = tmp_path / "run", tmp_path / "other"
-    assert run_command(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
+    run, other = tmp_path / "run", undisturbed.run
     asked = pl.read_parquet(other / "evidence" / "generations.parquet").filter(pl.col("diagnoses").list.len() > 0)
     texts = asked["text"].unique(maintain_order=True).to_list()
     undone, unjudged = texts[3], texts[5]
     unread = next(
         fault_server.first_note(body)
-        for _, body in server.seen
+        for _, body in undisturbed.seen
         if body["response_format"]["json_schema"]["name"] == "annotations"
     )
-    server.seen.clear()
     refusal = says("I would rather not say.")
     server.faults = {undone: [status(503)] * 200, unjudged: [refusal] * 200, unread: [refusal] * 2}
     arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
@@ -177,23 +197,19 @@ def test_faults_leave_units_undone_or_unjudged_and_a_resumed_run_asks_the_rest_o
 
 
 def test_killed_while_annotating_and_while_judging_and_resumed_gives_the_same_verdicts(
-    server, tiny_demo, tmp_path
+    undisturbed, server, tiny_demo, tmp_path
 ) -> None:
-    run, other = tmp_path / "run", tmp_path / "other"
+    run, other = tmp_path / "run", undisturbed.run
     arguments = command(tiny_demo.model, tiny_demo.corpus, run, server.url)
     stages: list[Callable[[], bool]] = [
         lambda: units(run, "judge.sqlite", "answers") >= 3,
-        lambda: units(run, "state.sqlite", "judgements") >= 5,
         lambda: units(run, "state.sqlite", "judgements") >= 20,
     ]
     for reached in stages:
-        kill_once(reached, arguments)
+        assert kill_once(reached, arguments) == -signal.SIGKILL
     assert run_command(arguments).returncode in (1, 8)
-    asked = len(server.seen)
-    server.seen.clear()
-    assert installed(command(tiny_demo.model, tiny_demo.corpus, other, server.url)).returncode in (1, 8)
     # Only what was in flight at a kill was asked twice.
-    assert asked <= len(server.seen) + 3 * 64
+    assert len(server.seen) <= len(undisturbed.seen) + 2 * 64
     assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
     for name in ("annotations", "judgements", "priors"):
         ours, theirs = (pl.read_parquet(root / "evidence" / f"{name}.parquet") for root in (run, other))
@@ -212,7 +228,6 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     asked_of_the_second = "generation_id LIKE 'second-judge/%'"
     stages: list[Callable[[], bool]] = [
         lambda: units(run, "state.sqlite", "judgements") >= 50,
-        lambda: units(run, "judge.sqlite", "answers") >= 3,
         lambda: units(run, "state.sqlite", "judgements", asked_of_the_second) >= 5,
     ]
     for reached in stages:
@@ -220,7 +235,7 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
     done = run_command(arguments)
     assert done.returncode in (1, 8), done.stderr
     seen = [fault_server.first_note(body) for _, body in server.seen]
-    undisturbed = installed(command(tiny_demo.model, tiny_demo.corpus, other, server.url, *AS_SECOND))
+    undisturbed = run_command(command(tiny_demo.model, tiny_demo.corpus, other, server.url, *AS_SECOND))
     assert undisturbed.returncode in (1, 8), undisturbed.stderr
     assert (run / "results.json").read_bytes() == (other / "results.json").read_bytes()
     for name in ("judgements", "disagreements", "priors", "annotations"):
@@ -276,9 +291,8 @@ def test_both_judges_of_one_audit_killed_and_resumed_are_compared_as_if_undistur
 def test_options_that_do_not_go_together_are_refused_before_anything_is_sent(
     tiny_demo, tmp_path, options, code, says_so
 ) -> None:
-    program = str(Path(sys.executable).with_name("clinaudit"))
     run = tmp_path / "run"
-    done = run_command([program, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
+    done = run_command([PROGRAM, "audit", str(tiny_demo.model), str(tiny_demo.corpus), "--out", str(run), *options])
     assert done.returncode == code
     assert says_so in done.stderr
     assert done.stderr.count("\n") == 1

@@ -7,8 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.chat_tokenizers import MISTRAL
-from support.runs.forked_command import run_command
-from support.runs.tiny_audit import command
+from support.runs.command_line import command, run_command
 from support.runs.tiny_demo import TinyDemo
 
 pytestmark = pytest.mark.slow

@@ -5,13 +5,12 @@ import shutil
 
 import polars as pl
 import pytest
-from support.runs.forked_command import run_command
-from support.runs.tiny_audit import command
+from support.runs.command_line import command, run_command
 
 pytestmark = pytest.mark.slow
 
 
-def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo, tmp_path) -> None:
+def test_of_one_diagnosis_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo, tmp_path) -> None:
     corpus, run = tmp_path / "corpus", tmp_path / "run"
     shutil.copytree(tiny_demo.corpus, corpus)
     notes = [json.loads(line) for line in (corpus / "notes.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -27,6 +26,13 @@ def test_an_opening_that_is_not_just_its_facts_is_asked_in_both_forms(tiny_demo,
     arguments[arguments.index(str(tiny_demo.corpus))] = str(corpus)
     done = run_command(arguments)
     assert done.returncode in (1, 8), done.stderr
+
+    # Of one diagnosis the controls are those of the whole panel: they have another sensitive diagnosis.
+    cohorts = pl.read_parquet(run / "evidence" / "cohorts.parquet")
+    labels = pl.read_csv(tiny_demo.corpus / "diagnoses.csv").filter(pl.col("present").cast(pl.String) == "true")
+    assert set(cohorts["diagnosis"]) == {"hiv"}
+    assert set(cohorts["patient_id"]) <= set(labels["patient_id"])
+    assert not cohorts.filter(~pl.col("present")).is_empty()
 
     priors = pl.read_parquet(run / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
     assert not set(described) & set(priors["patient_id"])

@@ -5,12 +5,11 @@ are wrong is the point: none may pass for a verdict that the text does not bear 
 """
 
 import json
-import subprocess
 from collections.abc import Iterator
 
 import polars as pl
 import pytest
-from support.runs.tiny_audit import OPTIONS, audit_apart, command, written_outside
+from support.runs.command_line import OPTIONS, audit_apart, command, run_command, written_outside
 from support.servers.serving import NAME, served
 
 from clinaudit.audit.measures.judge.annotation import PatientHistory
@@ -50,7 +49,7 @@ def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path
     options = ["--tokenizer", str(tiny_demo.model), "--context-length", "2048", "--patients-per-cell", "6", *OPTIONS]
     arguments = command(tiny_demo, run, *options)
     arguments[2] = f"openai:{url}#{NAME}"
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    done = run_command(arguments)
     assert done.returncode in (1, 8), done.stderr
     ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
     assert ours["generation_id"].equals(theirs["generation_id"])

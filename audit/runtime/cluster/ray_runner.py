@@ -123,54 +123,38 @@ class _Job:
 
 
 @contextmanager
-def connect(address: str, work: Path) -> Iterator["RayRunner"]:
-    """Connect to the cluster at `address`; raises `UnsafeError` where PHI would not be safe there.
+def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | None]:
+    """Connect to a Ray cluster; None without an address. The files of this machine's node must lie under `work`.
 
-    The files of this machine's node must lie under `work`.
+    Raises `UnsafeError` where PHI would not be safe there.
     """
-    require_secure_settings(address)
-    require_tls(address)
+    if ray_address is None:
+        yield None
+        return
+    require_secure_settings(ray_address)
+    require_tls(ray_address)
     os.environ.update(_DRIVER_SWITCHES)
     with quiet_stderr():
         import ray
 
         try:
             context = ray.init(
-                address=address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL
+                address=ray_address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL
             )
         except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             raise UnsafeError(
-                f"the cluster at {address} lets nobody in with this token, or has no node on this machine "
+                f"the cluster at {ray_address} lets nobody in with this token, or has no node on this machine "
                 f"({type(error).__name__}); give all nodes the same token and start one here; see docs/performance.md"
             ) from None
     try:
         if context.dashboard_url:
             raise UnsafeError("the cluster's dashboard is on: start it with `clinaudit ray-node`")
-        runner = RayRunner(ray, address)
+        runner = RayRunner(ray, ray_address)
         runner.require_safe_nodes(work)
         yield runner
     finally:
         with quiet_stderr():
             ray.shutdown()
-
-
-def require_usable(ray_address: str | None) -> None:
-    """Check the address and this machine's settings before long work begins; opens no connection.
-
-    Raises `UsageError` or `UnsafeError`.
-    """
-    if ray_address is not None:
-        require_secure_settings(ray_address)
-
-
-@contextmanager
-def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | None]:
-    """Connect to a Ray cluster whose files lie under `work` on this machine; None without an address."""
-    if ray_address is None:
-        yield None
-        return
-    with connect(ray_address, work) as runner:
-        yield runner
 
 
 class RayRunner:

@@ -80,11 +80,13 @@ def _file_problems(environment: Mapping[str, str], name: str, *, secret: bool) -
     return [f"others may read the file of {name} (chmod 600)"] if secret and mode & 0o077 else []
 
 
-def require_secure_settings(address: str) -> None:
-    """Check address and environment; opens no connection and imports no Ray.
+def require_secure_settings(address: str | None) -> None:
+    """Check address (None: no cluster is used) and environment; opens no connection and imports no Ray.
 
     Raises `UsageError` for a bad address or where Ray is not installed, `UnsafeError` for unsafe settings.
     """
+    if address is None:
+        return
     _split_address(address)
     if importlib.util.find_spec("ray") is None:
         raise UsageError("--ray-address needs Ray, which is not installed; install clinaudit[ray]")

@@ -14,7 +14,7 @@ from clinaudit.audit.runtime.model.adapter import is_finite, merge_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.errors import BadInputError
 
-#: What transformers raises for a model it cannot load (safetensors' and json's errors included).
+#: What transformers or vLLM raises for a model it cannot load (safetensors', pydantic's and json's errors included).
 LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
 
 

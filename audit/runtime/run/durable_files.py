@@ -30,17 +30,14 @@ _NO_LOCKS: Final = frozenset({errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK})
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Replace `path` by `content`, mode 0600, durably; raises `StorageError` where `path` is a device or a pipe."""
-    _write(path, [content.encode("utf-8") if isinstance(content, str) else content])
+    with replacing(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
 
 
 def write_lines_atomically(path: Path, lines: Iterable[str]) -> None:
     """Replace `path` by lines of text, as `write_atomically` does, without holding them all."""
-    _write(path, (line.encode("utf-8") + b"\n" for line in lines))
-
-
-def _write(path: Path, blocks: Iterable[bytes]) -> None:
     with replacing(path) as file:
-        file.writelines(blocks)
+        file.writelines(line.encode("utf-8") + b"\n" for line in lines)
 
 
 @contextmanager

@@ -1,11 +1,21 @@
 """Small causal models with random weights, whole or with an adapter of peft's, saved where a test wants them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 
+from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, first_repeated_ngram
+from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
+
 CONTEXT = 256
+#: Of `make_model`.
+ENGINE_CONTEXT, BUDGET = 384, 200
+#: Of a model as sites have them.
+SITE_BUDGET = 60
 
 
 def save_llama(directory: Path, *, tied: bool = False, seed: int = 0, **saving: Any) -> Any:
@@ -70,3 +80,71 @@ def peft_merged(base: Path, adapter: Path, *, dtype: Any) -> Any:
 
     model = AutoModelForCausalLM.from_pretrained(base, dtype=dtype)
     return PeftModel.from_pretrained(model, adapter).merge_and_unload()
+
+
+def make_model(directory: Path, *, wide: int = 64, heads: int = 2, layers: int = 2, spread: float = 0.1) -> ModelFiles:
+    """Save a Llama model with seeded random weights and its byte-level BPE tokenizer.
+
+    `spread` (of the weights) decides how generations end: at 0.1 some stop, some repeat, some use up their budget.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    sentences = ["The patient is a woman of 41 years.", "Chief complaint: cough since Monday.", "No medication."]
+    bytes_first = pre_tokenizers.ByteLevel.alphabet()
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    bpe.train_from_iterator(
+        sentences,
+        trainers.BpeTrainer(
+            vocab_size=400, special_tokens=["<|end|>"], initial_alphabet=bytes_first, show_progress=False
+        ),
+    )
+    PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>").save_pretrained(directory)
+    config = LlamaConfig(
+        vocab_size=bpe.get_vocab_size(),
+        hidden_size=wide,
+        intermediate_size=2 * wide,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        max_position_embeddings=ENGINE_CONTEXT,
+        initializer_range=spread,
+        eos_token_id=0,
+        bos_token_id=None,
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        LlamaForCausalLM(config).save_pretrained(directory)
+    return inspect_model(directory)
+
+
+def decode(files: ModelFiles, requests: Sequence[GenerationRequest], *, batch_size: int = 16) -> dict[str, Any]:
+    """Return what transformers decodes on one thread, by the keys of the requests."""
+    engine = make_engine("transformers", files, options=EngineOptions(batch_size), threads=1)
+    try:
+        return {output.key: output for output in engine.generate(requests)}
+    finally:
+        engine.close()
+
+
+def check_partly_guarded(
+    partly_guarded: Sequence[GenerationRequest], decoded: dict[str, Any], outputs: dict[str, Any]
+) -> None:
+    """What is not guarded goes on; cut afterwards, it is what the guard leaves. The others are as ever."""
+    longer = 0
+    for request in partly_guarded:
+        whole, guarded = decoded[request.key], outputs[request.key]
+        if request.guarded:
+            assert whole == guarded
+            continue
+        assert whole.finish_reason in ("stop", "length")
+        if whole.finish_reason == "length":
+            assert len(whole.token_ids) == request.max_new_tokens
+        start = first_repeated_ngram(whole.token_ids)
+        assert whole.token_ids[:start] == guarded.token_ids
+        assert (guarded.finish_reason == "repetition") == (start is not None)
+        longer += start is not None
+    assert longer > 1

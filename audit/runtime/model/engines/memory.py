@@ -120,18 +120,6 @@ def require_loadable(model: ModelFiles, engine: EngineName, *, context_length: i
             "give the same model before it was quantized, or audit it where it can run"
         )
     free = free_memory(options) if on_gpu else free_main_memory()
-    _require_room(model, engine, context_length=context_length, options=options, free=free, on_gpu=on_gpu)
-
-
-def _require_room(
-    model: ModelFiles,
-    engine: EngineName,
-    *,
-    context_length: int,
-    options: EngineOptions,
-    free: FreeMemory | None,
-    on_gpu: bool,
-) -> None:
     if free is None:
         return
     weights = weight_bytes(model, as_float32=not on_gpu)

@@ -129,6 +129,30 @@ class RepetitionGuard:
         return tuple(self._tokens[: self._repeat_start])
 
 
+class Decoding:
+    """One request that is decoded token by token, and what is kept of it."""
+
+    def __init__(self, request: GenerationRequest, stop_token_ids: frozenset[int]) -> None:
+        """`stop_token_ids` are the model's own."""
+        self.request = request
+        self._stops = stop_token_ids | request.stop_token_ids
+        self._guard = RepetitionGuard(active=request.guarded)
+        self._decoded = 0
+
+    def take(self, token: int) -> FinishReason | None:
+        """Take the next token; return why the generation is finished, None where it is not."""
+        self._decoded += 1
+        if token in self._stops:
+            return "stop"
+        if self._guard.push(token):
+            return "repetition"
+        return "length" if self._decoded == self.request.max_new_tokens else None
+
+    def output(self, finish: FinishReason) -> GenerationOutput:
+        """Return the finished generation."""
+        return GenerationOutput(self.request.key, self._guard.kept, finish)
+
+
 def first_repeated_ngram(
     token_ids: Sequence[int], n: int = REPEATED_NGRAM, *, allowed: Mapping[Ngram, int] = NONE_ALLOWED
 ) -> int | None:

@@ -6,43 +6,20 @@ repeat, leaves the batch and is yielded at once.
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import (
-    FinishReason,
+    Decoding,
     GenerationOutput,
     GenerationRequest,
-    RepetitionGuard,
     require_fitting,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.errors import BadInputError, ClinauditError
-
-
-@dataclass(slots=True)
-class _Row:
-    """One request in a batch."""
-
-    request: GenerationRequest
-    guard: RepetitionGuard = field(init=False)
-    decoded: int = 0
-
-    def __post_init__(self) -> None:
-        self.guard = RepetitionGuard(active=self.request.guarded)
-
-    def take(self, token: int, stop_token_ids: frozenset[int]) -> FinishReason | None:
-        """Take the next token; return why the row is finished, None where it is not."""
-        self.decoded += 1
-        if token in stop_token_ids or token in self.request.stop_token_ids:
-            return "stop"
-        if self.guard.push(token):
-            return "repetition"
-        return "length" if self.decoded == self.request.max_new_tokens else None
 
 
 class TransformersEngine:
@@ -96,14 +73,15 @@ class TransformersEngine:
         # Longest first, so that a batch's prompts have similar lengths, and a memory shortage shows at once.
         ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
         for start in range(0, len(ordered), self._batch_size):
-            yield from self._decode([_Row(request) for request in ordered[start : start + self._batch_size]])
+            batch = ordered[start : start + self._batch_size]
+            yield from self._decode([Decoding(request, self._stop_token_ids) for request in batch])
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
         del self._model
         self._torch.set_num_threads(self._threads_before)
 
-    def _decode(self, rows: list[_Row]) -> Iterator[GenerationOutput]:
+    def _decode(self, rows: list[Decoding]) -> Iterator[GenerationOutput]:
         """Decode one batch, left-padded; finished rows leave it, so that later steps cost less."""
         torch = self._torch
         longest = max(len(row.request.prompt_ids) for row in rows)
@@ -128,10 +106,10 @@ class TransformersEngine:
                 )
                 cache = step.past_key_values
                 chosen = step.logits[:, -1].argmax(dim=-1)  # (rows,)
-            finishes = [row.take(token, self._stop_token_ids) for row, token in zip(rows, chosen.tolist(), strict=True)]
+            finishes = [row.take(token) for row, token in zip(rows, chosen.tolist(), strict=True)]
             for row, finish in zip(rows, finishes, strict=True):
                 if finish is not None:
-                    yield GenerationOutput(row.request.key, row.guard.kept, finish)
+                    yield row.output(finish)
             going = [index for index, finish in enumerate(finishes) if finish is None]
             if len(going) < len(rows):
                 rows = [rows[index] for index in going]

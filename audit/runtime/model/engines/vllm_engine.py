@@ -16,13 +16,13 @@ from typing import Any
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
 from clinaudit.audit.runtime.model.engines.protocol import (
+    Decoding,
     GenerationOutput,
     GenerationRequest,
-    RepetitionGuard,
     require_fitting,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
-from clinaudit.audit.runtime.model.pretrained import whole_directory
+from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
@@ -36,8 +36,6 @@ _ENVIRONMENT = {
     "TRANSFORMERS_OFFLINE": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
 }
-#: What loading a model that vLLM cannot serve raises (pydantic's and json's errors are ValueErrors).
-_LOAD_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, AttributeError, ImportError)
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
 
 
@@ -107,7 +105,7 @@ class VllmEngine:
             except ClinauditError:
                 self._restore_threads()
                 raise
-            except _LOAD_ERRORS as error:
+            except LOAD_ERRORS as error:
                 self._restore_threads()
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
@@ -135,28 +133,29 @@ class VllmEngine:
         """
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
-        guards = {str(position): RepetitionGuard(active=request.guarded) for position, request in enumerate(requests)}
+        going = {str(position): Decoding(request, self._stop_token_ids) for position, request in enumerate(requests)}
         added: dict[str, str] = {}
         try:
             with _incomplete_on_error():
-                for position, request in enumerate(requests):
-                    added[str(position)] = self._add(str(position), request)
-            while guards:
+                for name, decoding in going.items():
+                    added[name] = self._add(name, decoding.request)
+            while going:
                 with _incomplete_on_error():
                     steps = self._engine.step()
                 for step in steps:
-                    if step.request_id not in guards:
+                    if step.request_id not in going:
                         continue  # aborted at its repeat, a token was still under way
-                    request = requests[int(step.request_id)]
-                    finish = self._take(guards[step.request_id], step.outputs[0], request)
+                    new = step.outputs[0]
+                    taken = map(going[step.request_id].take, new.token_ids)
+                    finish = next((reason for reason in taken if reason is not None), new.finish_reason)
                     if finish is None:
                         continue
-                    guard = guards.pop(step.request_id)
+                    decoding = going.pop(step.request_id)
                     if finish == "repetition":
                         self._abort([added[step.request_id]])
-                    yield GenerationOutput(request.key, guard.kept, finish)
+                    yield decoding.output(finish)
         finally:
-            self._abort([added[name] for name in guards if name in added])
+            self._abort([added[name] for name in going if name in added])
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
@@ -179,15 +178,6 @@ class VllmEngine:
         )
         prompt = {"prompt_token_ids": list(request.prompt_ids)}
         return str(self._engine.add_request(name, prompt, parameters))
-
-    def _take(self, guard: RepetitionGuard, new: Any, request: GenerationRequest) -> Any:
-        """Feed a step's new tokens to the guard; return why the generation is finished, None where it is not."""
-        for token in new.token_ids:
-            if token in self._stop_token_ids or token in request.stop_token_ids:
-                return "stop"
-            if guard.push(token):
-                return "repetition"
-        return None if new.finish_reason is None else str(new.finish_reason)
 
     def _abort(self, names: list[str]) -> None:
         if names:
@@ -224,7 +214,7 @@ def _register_class(model: ModelFiles) -> None:
         known = ModelRegistry.models.get(architecture)
         if known is not None:
             # What it cannot import, it says in its own words.
-            with suppress(*_LOAD_ERRORS):
+            with suppress(*LOAD_ERRORS):
                 ModelRegistry.register_model(architecture, known.load_model_cls())
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,8 +17,7 @@ import numpy as np
 import pytest
 from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
-from support.runs.forked_command import run_command
-from support.runs.tiny_audit import FAST, command
+from support.runs.command_line import FAST, command, run_command
 
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
@@ -129,26 +129,42 @@ def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluste
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"RAY_USE_TLS": "0"}, "TLS is off"),
-        ({"RAY_AUTH_MODE": "disabled"}, "token authentication is off"),
-        ({"RAY_AUTH_TOKEN_PATH": "wrong"}, "lets nobody in with this token"),
-    ],
-)
-def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster, tmp_path, change, said) -> None:
-    if change.get("RAY_AUTH_TOKEN_PATH"):
-        wrong = tmp_path / "wrong"
-        wrong.write_text("not the token of this cluster")
-        wrong.chmod(0o600)
-        change = {"RAY_AUTH_TOKEN_PATH": str(wrong)}
+def test_an_audit_that_would_send_phi_unprotected_is_refused(tiny_demo, cluster, tmp_path) -> None:
+    """Each protection that may be off is named in `test_ray_security.py`."""
     arguments = command(tiny_demo, tmp_path / "run", *FAST, "--ray-address", cluster.address)
-    refused = run_command(arguments, environment=cluster.environment | change)
+    refused = run_command(arguments, environment=cluster.environment | {"RAY_USE_TLS": "0"})
     assert refused.returncode == 5, refused.stderr
-    assert refused.stderr.startswith("error[UNSAFE]: ")
-    assert said in refused.stderr
-    assert refused.stderr.count("\n") == 1
+    assert re.fullmatch(r"error\[UNSAFE\]: .*TLS is off.*\n", refused.stderr)
+
+
+#: Ray reads a token once a process.
+CONNECT = """
+import sys
+from pathlib import Path
+from clinaudit.audit.runtime.cluster.ray_runner import open_runner
+from clinaudit.errors import UnsafeError
+try:
+    with open_runner(sys.argv[1], Path(sys.argv[2])):
+        pass
+except UnsafeError as error:
+    print(error.message)
+"""
+
+
+@pytest.mark.slow
+def test_a_driver_with_another_token_is_refused(cluster, tmp_path) -> None:
+    wrong = tmp_path / "wrong"
+    wrong.write_text("not the token of this cluster")
+    wrong.chmod(0o600)
+    done = subprocess.run(
+        [sys.executable, "-c", CONNECT, cluster.address, RunDirectory(cluster.run).work],
+        env=cluster.environment | {"RAY_AUTH_TOKEN_PATH": str(wrong)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "lets nobody in with this token" in done.stdout
+    assert done.stderr == ""
 
 
 @pytest.mark.slow

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from support.cluster.nodes import ray_files
 
-from clinaudit.audit.runtime.cluster.ray_runner import require_usable
 from clinaudit.audit.runtime.cluster.ray_security import (
     require_own_certificate,
+    require_secure_settings,
     require_short,
     require_tls,
     security_problems,
@@ -59,7 +59,7 @@ def test_a_path_too_long_for_sockets_is_refused() -> None:
 @pytest.mark.parametrize("address", ["auto", "host", "ray://host:10001", "host:0", "host:x", ":6379", "host:99999"])
 def test_an_address_is_host_and_port(address, secure) -> None:
     with pytest.raises(UsageError, match="HOST:PORT"):
-        require_usable(address)
+        require_secure_settings(address)
 
 
 PLAIN_HEAD = """

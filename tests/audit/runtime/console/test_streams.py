@@ -1,5 +1,6 @@
-"""Where stdout takes nothing: finished work is called complete, and a text that was asked for is an error."""
+"""Where stdout takes nothing, or stderr is not there: finished work is complete, a text that is lost is an error."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 from support.exports import tables
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.runtime.console.progress import Progress
 
 
 @contextmanager
@@ -40,3 +42,20 @@ def test_a_text_that_was_asked_for_and_is_lost_is_an_error(
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith("error[STORAGE]: ")
     assert "standard output" in error
+
+
+def test_without_stderr_work_goes_on_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A process started with descriptor 2 closed has no stderr at all.
+    monkeypatch.setattr(sys, "stderr", None)
+    done = []
+    with Progress().stage("counting", total=2, unit="notes") as advance:
+        for note in range(2):
+            advance(1)
+            done.append(note)
+    assert done == [0, 1]
+
+
+def test_the_last_line_says_how_much_was_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress().stage("counting", total=2, unit="notes") as advance:
+        advance(2)
+    assert capsys.readouterr().err.startswith("counting: 2/2 notes in ")

@@ -1,22 +1,30 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all, private SQLite files, and tables of the evidence, written in batches."""
 
 import fcntl
 import os
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
 
+import polars as pl
 import pytest
 
+from clinaudit.audit.runtime.run import evidence_tables
 from clinaudit.audit.runtime.run.durable_files import (
+    open_pure_cache,
+    open_sqlite,
+    remove_sqlite,
     replacing,
     replacing_by_library,
     require_writable,
     write_atomically,
     write_lines_atomically,
 )
-from clinaudit.errors import StorageError, UsageError
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
+from clinaudit.errors import IntegrityError, StorageError, UsageError
 
 
 def test_what_is_no_file_is_never_replaced_by_one(tmp_path: Path) -> None:
@@ -134,3 +142,87 @@ def test_a_link_in_the_place_of_what_is_being_written_is_not_followed(tmp_path: 
     with pytest.raises(OSError, match="symbolic links"):
         write_atomically(tmp_path / "a.txt", "x")
     assert elsewhere.read_text() == "mine"
+
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value TEXT)"
+PROBE = "SELECT key, value FROM kept LIMIT 1"
+
+
+def rows(path: Path) -> list[tuple[str, str]]:
+    with closing(open_pure_cache(path, SCHEMA, probe=PROBE)) as connection:
+        return connection.execute("SELECT key, value FROM kept").fetchall()
+
+
+def keep_one(path: Path) -> None:
+    with closing(open_sqlite(path, SCHEMA, synchronous="FULL")) as connection, connection:
+        connection.execute("INSERT INTO kept VALUES ('a', 'b')")
+
+
+def test_what_was_committed_is_there_and_nobody_else_may_read_it(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    keep_one(path)
+    assert rows(path) == [("a", "b")]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("damage", ["garbage", "other columns"])
+def test_a_damaged_cache_is_made_anew_and_a_damaged_store_is_not(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "cache.sqlite"
+    if damage == "garbage":
+        path.write_bytes(b"not a database" * 100)
+        with pytest.raises(sqlite3.DatabaseError):
+            open_sqlite(path, SCHEMA, synchronous="FULL")
+    else:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("CREATE TABLE kept (other TEXT)")
+    assert rows(path) == []
+
+
+def test_a_cache_that_another_holds_is_not_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    keep_one(path)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            open_pure_cache(path, SCHEMA, probe=PROBE)
+    assert rows(path) == [("a", "b")]
+
+
+def test_removal_takes_what_lies_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "cache.sqlite"
+    with closing(open_sqlite(path, SCHEMA, synchronous="NORMAL")) as connection:
+        connection.execute("INSERT INTO kept VALUES ('a', 'b')")
+        connection.commit()
+        assert {file.name for file in tmp_path.iterdir()} > {"cache.sqlite"}
+    (tmp_path / "cache.sqlite-wal").touch()
+    remove_sqlite(path)
+    assert list(tmp_path.iterdir()) == []
+    remove_sqlite(path)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 7, 8, 9, 50])
+def test_batches_change_no_byte(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    values = [
+        {"patient_id": f"p{i}", "diagnosis": "hiv", "present": i % 3 == 0 or None, "source": None, "reason": "x"}
+        for i in range(rows)
+    ]
+    write_table(tmp_path, "labels", iter(values))
+    whole = (tmp_path / "labels.parquet").read_bytes()
+    monkeypatch.setattr(evidence_tables, "_BATCH_ROWS", 4)
+    write_table(tmp_path, "labels", iter(values))
+    assert (tmp_path / "labels.parquet").read_bytes() == whole
+    assert read_table(tmp_path, "labels") == values
+
+
+def test_a_column_that_an_earlier_version_did_not_write_reads_as_null(tmp_path: Path) -> None:
+    columns = evidence_tables.SCHEMAS["generation_metrics"]
+    values = {"int": 1, "bool": True, "text": "x"}
+    row = {name: values[kind] for name, kind in columns.items()}
+    write_table(tmp_path, "generation_metrics", [row])
+    path = tmp_path / "generation_metrics.parquet"
+    pl.read_parquet(path).drop("source_notes_any", "source_notes_min").write_parquet(path)
+    assert read_table(tmp_path, "generation_metrics") == [{**row, "source_notes_any": None, "source_notes_min": None}]
+    pl.read_parquet(path).drop("tokens").write_parquet(path)
+    with pytest.raises(IntegrityError, match="not the table"):
+        read_table(tmp_path, "generation_metrics")

@@ -1,16 +1,17 @@
-"""What the client keeps to itself: keys, notes and the address; and that it takes nothing from the environment."""
+"""What the client keeps to itself (keys, notes, the address), takes from nowhere, and which endpoints it speaks to."""
 
 import json
 import logging
+import re
 
 import pytest
 from support.servers.fault_server import MODEL, status
 from support.servers.served_judging import POSITIVE, SECRET, judge_at, judgements
 
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
-from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.audit.runtime.served.client import read_key_file
-from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError
+from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UnsafeError, UsageError
 
 
 def test_nothing_is_taken_from_the_environment(server, cache, monkeypatch):
@@ -75,3 +76,137 @@ def test_a_key_file_that_cannot_be_trusted_or_read_is_refused_without_showing_it
     with pytest.raises(BadInputError):
         read_key_file(tmp_path / "missing")
     assert isinstance(caught.value, ClinauditError)
+
+
+APPROVED = ("models.example.org", "10.0.0.7", "2001:db8::1", "a.localhost")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://127.0.0.1:8000/v1",
+        "http://127.0.0.1",
+        "http://127.255.255.254/v1",
+        "https://localhost:8000/v1",
+        "HTTP://LocalHost:8000/v1",
+        "http://[::1]:8000/v1",
+        "http://[0:0:0:0:0:0:0:1]/v1",
+    ],
+)
+def test_loopback_needs_no_approval(url):
+    assert require_approved(url, approved_hosts=()) is None
+    # The same URL to the address next to the loopback ones needs it.
+    neighbour = re.sub(r"(?i)localhost|127[.\d]+|\[[0:1]+\]", "128.0.0.1", url)
+    with pytest.raises(UnsafeError, match=r"--phi-approved 128\.0\.0\.1"):
+        require_approved(neighbour, approved_hosts=())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://models.example.org/v1",
+        "https://MODELS.Example.ORG:443/v1",
+        "http://10.0.0.7:8000",
+        "http://[2001:db8::1]:8000/v1",
+        "http://[2001:0db8:0::0001]/v1",
+        "http://a.localhost/v1",
+    ],
+)
+def test_named_hosts_pass_and_only_if_named(url):
+    require_approved(url, approved_hosts=APPROVED)
+    with pytest.raises(UnsafeError, match="--phi-approved"):
+        require_approved(url, approved_hosts=())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost.evil.com/v1",
+        "http://127.0.0.1.evil.com/v1",
+        "http://evil.com/127.0.0.1",
+        "http://evil.com/?localhost",
+        "http://evil.com#@localhost",
+        "http://localhost@evil.com/v1",
+        "http://evil.com@localhost/v1",
+        "http://user:secret@127.0.0.1/v1",
+        "http://@127.0.0.1/v1",
+        "http://evil.com\\@localhost/v1",
+        "http://localhost\\.evil.com/v1",
+        "http://local\thost/v1",
+        "http://localhost /v1",
+        " http://localhost/v1",
+        "http://localhost\n/v1",
+        "http://127.1/v1",
+        "http://127.0.1/v1",
+        "http://2130706433/v1",
+        "http://0x7f000001/v1",
+        "http://0x7f.0.0.1/v1",
+        "http://0177.0.0.1/v1",
+        "http://127.0.0.01/v1",
+        "http://127.0.0.1./v1",
+        "http://localhost./v1",
+        "http://models.example.org./v1",
+        "http://0.0.0.0:8000/v1",
+        "http://[::]/v1",
+        "http://[::ffff:127.0.0.1]/v1",
+        "http://[::ffff:7f00:1]/v1",
+        "http://[::1%25lo]/v1",
+        "http://[::1%lo]/v1",
+        "http://[v1.localhost]/v1",
+        "http://[::1/v1",
+        "http://::1/v1",
+        "http://[127.0.0.1]/v1",
+        "http://ⓛocalhost/v1",
+        "http://localhost。evil.com/v1",
+        "http://%6cocalhost/v1",
+        "http://localhost%00.evil.com/v1",
+        "http://localhost:99999/v1",
+        "http://localhost:abc/v1",
+        "http://localhost:0/v1",
+        "http://localhost:/v1",
+        "http:///v1",
+        "http://",
+        "http:localhost/v1",
+        "//localhost/v1",
+        "localhost:8000",
+        "ftp://localhost/v1",
+        "file:///etc/hosts",
+        "unix:///tmp/socket",
+        "",
+        "http://sub.models.example.org/v1",
+        "http://models.example.org.evil.com/v1",
+        "http://xmodels.example.org/v1",
+        "http://models-example.org/v1",
+        "http://10.0.0.70/v1",
+        "http://b.localhost/v1",
+        "http://-models.example.org/v1",
+        "http://models..example.org/v1",
+    ],
+)
+def test_everything_else_is_refused(url):
+    with pytest.raises(UnsafeError):
+        require_approved(url, approved_hosts=APPROVED)
+
+
+def test_no_message_repeats_a_password():
+    with pytest.raises(UnsafeError) as caught:
+        require_approved("https://me:hunter2@models.example.org/v1", approved_hosts=APPROVED)
+    assert "hunter2" not in caught.value.render()
+
+
+def test_blank_approvals_approve_nothing():
+    with pytest.raises(UnsafeError):
+        require_approved("http:///v1", approved_hosts=("", " "))
+
+
+def test_served_models():
+    assert parse_served_model("models/openai") is None
+    assert parse_served_model("openai:http://[::1]:8000/v1#org/model:7b#a") == ServedModel(
+        "http://[::1]:8000/v1", "org/model:7b#a"
+    )
+
+
+@pytest.mark.parametrize("model", ["openai:", "openai:http://127.0.0.1/v1", "openai:#m", "openai:http://h/v1# "])
+def test_half_a_served_model_is_a_usage_error(model):
+    with pytest.raises(UsageError, match="BASE_URL#MODEL_NAME"):
+        parse_served_model(model)

@@ -1,0 +1,89 @@
+"""Real Llama models with random weights, one as sites have them, prompts, and what transformers decodes of them."""
+
+import dataclasses
+import importlib.util
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from support.models.tiny_models import (
+    BUDGET,
+    ENGINE_CONTEXT,
+    SITE_BUDGET,
+    decode,
+    make_model,
+    peft_merged,
+    save_adapter,
+    save_llama,
+)
+
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("engines") / "model")
+
+
+@pytest.fixture(scope="session")
+def requests(model):
+    """Two dozen prompts of 1 to 120 tokens: one has stop ids of its own, one fills the context but for a token."""
+    rng = random.Random(1)
+
+    def prompt(length):
+        return tuple(rng.randrange(1, model.vocab_size) for _ in range(length))
+
+    return [
+        *(GenerationRequest(f"k{i}", prompt(rng.randrange(1, 121)), "", BUDGET) for i in range(22)),
+        GenerationRequest("own stop", prompt(9), "", BUDGET, stop_token_ids=frozenset(range(0, model.vocab_size, 2))),
+        GenerationRequest("one token", prompt(5), "", 1),
+        GenerationRequest("full", prompt(ENGINE_CONTEXT - 1), "", 1),
+    ]
+
+
+@pytest.fixture(scope="session")
+def outputs(model, requests):
+    return decode(model, requests)
+
+
+@pytest.fixture(scope="session")
+def partly_guarded(requests):
+    """The same requests, every third of which the guard leaves alone."""
+    return [dataclasses.replace(request, guarded=place % 3 > 0) for place, request in enumerate(requests)]
+
+
+@pytest.fixture(scope="session")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One model: whole, in shards, and of half precision (with the same numbers as float32, too)."""
+    room = tmp_path_factory.mktemp("models")
+    model = save_llama(room / "whole")
+    save_llama(room / "shards", max_shard_size="40KB")
+    model.to(torch.bfloat16).save_pretrained(room / "half")
+    model.to(torch.float32).save_pretrained(room / "rounded")
+    for name in ("half", "rounded"):
+        for file in (room / "whole").glob("tokenizer*"):
+            shutil.copy(file, room / name)
+    return room
+
+
+@pytest.fixture(scope="session")
+def adapted(room: Path) -> Path:
+    """The same with an adapter, and as peft merges it."""
+    if importlib.util.find_spec("peft") is None:
+        pytest.skip("peft makes the adapters: not installed")
+    save_adapter(room / "whole", room / "adapter", r=4, target_modules=["q_proj", "v_proj", "up_proj"])
+    peft_merged(room / "whole", room / "adapter", dtype=torch.float32).save_pretrained(room / "merged")
+    for file in (room / "whole").glob("tokenizer*"):
+        shutil.copy(file, room / "merged")
+    return room
+
+
+@pytest.fixture(scope="session")
+def site_requests() -> list[GenerationRequest]:
+    rng = random.Random(3)
+    return [
+        GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(rng.randrange(2, 90))), "", SITE_BUDGET)
+        for i in range(12)
+    ]

@@ -1,0 +1,187 @@
+"""Questions asked: refusals that settle nothing, answers that are kept, and the tokens that asking takes."""
+
+import json
+import sqlite3
+
+import pytest
+from support.servers.fault_server import says, status, verdict_of
+from support.servers.served_judging import DEPRESSION, GOOD, POSITIVE, SECRET, judge_at, judgements
+
+from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
+from clinaudit.audit.runtime.served.question import OF_ANOTHER_QUESTION, AskingEstimate, Usage, count_usage
+from clinaudit.errors import BadInputError, IncompleteError
+
+
+@pytest.mark.parametrize("number", [400, 413, 422])
+def test_a_question_that_is_refused_is_unjudged_where_others_are_answered(server, cache, number):
+    server.faults[SECRET] = [status(number)]
+    found = judgements(server, cache, [SECRET, "a depression", SECRET])
+    assert [judgement.verdict for judgement in found] == [None, POSITIVE, None]
+    assert found[0].invalid_reason == f"refused by the server (HTTP status {number})"
+    assert server.asked_about(SECRET) == 1
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_a_server_that_refuses_every_question_stops_the_audit_and_nothing_is_settled(server, cache, count):
+    server.always = status(400)
+    with pytest.raises(BadInputError, match="answers no question"):
+        judgements(server, cache, [f"depression {i}" for i in range(count)])
+    assert len(server.seen) < 150
+    server.always = None
+    assert judgements(server, cache, ["depression 0"])[0].verdict == POSITIVE
+
+
+def test_a_server_that_refuses_everything_since_settles_nothing_of_a_resumed_run(server, cache):
+    texts = [f"depression {i}" for i in range(21)]
+    judgements(server, cache, texts[:1])
+    server.always = status(400)
+    with pytest.raises(BadInputError, match="answers no question"):
+        judgements(server, cache, texts)
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 21
+
+
+@pytest.mark.parametrize("answers", [1, 30])
+def test_a_server_that_refuses_everything_from_some_question_on_settles_none_of_those(server, cache, answers):
+    texts = [f"depression {i}" for i in range(60)]
+
+    def stops_answering(handler, body):
+        if len(server.seen) <= answers:
+            return handler.say(body, GOOD)
+        return status(400)(handler, body)
+
+    server.always = stops_answering
+    with pytest.raises(BadInputError, match="answers no question"):
+        judgements(server, cache, texts)
+    server.always = None
+    assert [judgement.verdict for judgement in judgements(server, cache, texts)] == [POSITIVE] * 60
+
+
+def test_a_second_answer_that_is_refused_is_settled_only_where_the_server_answers_others(server, cache):
+    server.faults["depression"] = [says("no")]
+    server.always = status(400)
+    with pytest.raises(BadInputError, match="answers no question"):
+        judgements(server, cache, ["depression"])
+    server.always = None
+    server.faults["depression"] = [says("no"), status(400)]
+    (found,) = judgements(server, cache, ["depression"])
+    assert (found.verdict, found.attempts) == (None, 2)
+    assert "HTTP status 400" in (found.invalid_reason or "")
+
+
+@pytest.mark.parametrize("count", [1, 40])
+def test_refusals_left_over_are_unjudged_where_the_server_answers_a_question_about_nothing(server, cache, count):
+    texts = [f"depression {i}" for i in range(count)]
+    server.faults = {text: [status(400)] * 9 for text in texts}
+    judgements(server, cache, ["fine"])
+    found = judgements(server, cache, ["fine", *texts])
+    assert [judgement.verdict for judgement in found[1:]] == [None] * count
+    # Asked about once each, and never with another note in their place.
+    assert all(server.asked_about(text) == 1 for text in texts)
+    probes = [body for _, body in server.seen if "There is no note" in body["messages"][-1]["content"]]
+    # One tells that the form of the request is not at fault.
+    assert 1 <= len(probes) <= 2 + count // 16
+    assert not any(text in json.dumps(probes) for text in texts)
+    assert cache.usage().calls == len(server.seen) - count
+
+
+def test_a_server_that_goes_silent_after_a_refusal_leaves_it_undone(server, cache):
+    server.faults["depression"] = [status(400)]
+    server.always = status(503)
+    with pytest.raises(IncompleteError, match="refuses questions, then does not answer"):
+        judgements(server, cache, ["depression"])
+    server.always = None
+    assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
+
+
+def test_equal_questions_are_asked_once_and_remembered(server, cache):
+    texts = ["depression", "fine", "depression", "fine", "depression"]
+    first = judgements(server, cache, texts)
+    assert len(server.seen) == 2
+    assert judgements(server, cache, texts) == first
+    assert len(server.seen) == 2
+    # Another model, another seed or another diagnosis is another question.
+    judgements(server, cache, ["fine"], seed=1)
+    assert len(server.seen) == 3
+
+
+def test_unjudged_is_remembered_too(server, cache):
+    server.faults["depression"] = [says("no"), says("no")]
+    first = judgements(server, cache, ["depression"])
+    assert judgements(server, cache, ["depression"]) == first
+    assert len(server.seen) == 2
+
+
+def test_a_damaged_cache_is_asked_again(server, tmp_path):
+    run = RunDirectory(tmp_path / "run")
+    run.create()
+    with open_answer_cache(run) as cache:
+        judgements(server, cache, ["depression"])
+    with sqlite3.connect(run.work / "judge.sqlite") as connection:
+        connection.execute("""UPDATE answers SET record = REPLACE(record, 'positive', 'negative')""")
+    connection.close()
+    with open_answer_cache(run) as cache:
+        assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
+    (run.work / "judge.sqlite").write_bytes(b"not a database at all" * 100)
+    with open_answer_cache(run) as cache:
+        assert judgements(server, cache, ["depression"])[0].verdict == POSITIVE
+        assert (run.work / "judge.sqlite").stat().st_mode & 0o077 == 0
+    assert len(server.seen) == 3
+
+
+def test_without_a_cache_answers_are_kept_for_one_call(server):
+    judge = judge_at(server)
+    for _ in range(2):
+        assert len(list(judge.judge_many([("depression", DEPRESSION)] * 3))) == 3
+    assert len(server.seen) == 2
+
+
+def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):
+    estimates: list[AskingEstimate] = []
+    judge = judge_at(server)
+    server.faults["b"] = [says("no")]
+    server.faults["c"] = [says(json.dumps(verdict_of("c")), usage=None)]
+    judge.use_cache(cache, announce=estimates.append)
+    for _ in range(2):
+        list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
+    assert cache.usage() == Usage(4, 300, 30, 1)
+    (estimate,) = estimates
+    assert estimate.questions == 3
+    asked = [ask_for_verdict(text, DEPRESSION) for text in "abc"]
+    assert estimate.prompt_tokens == pytest.approx(sum(len(q.system + q.user) for q in asked) / 4, abs=6)
+    assert estimate.most_answer_tokens == sum(q.max_answer_tokens for q in asked)
+    again = [q.again(OF_ANOTHER_QUESTION) for q in asked]
+    assert estimate.repeated_answer_tokens == 2 * estimate.most_answer_tokens
+    assert estimate.repeated_prompt_tokens == pytest.approx(
+        sum(len(q.system + q.user) for q in [*asked, *again]) / 4, abs=12
+    )
+    assert cache.usage().describe() == (
+        "4 calls answered, 300 prompt and 30 answer tokens by the server's count (1 calls did not say)"
+    )
+
+
+def test_the_estimate_is_told_in_one_line():
+    assert AskingEstimate(1200, 1_000_000, 614_400, 2_100_000, 1_228_800).describe() == (
+        "1,200 questions to ask, about 1,000,000 prompt tokens (at 4 characters a token) and at most 614,400 answer "
+        "tokens, asked once each; an answer that cannot be used is asked for again, at most 2,100,000 and 1,228,800 "
+        "tokens in all"
+    )
+
+
+def test_the_estimate_holds_where_every_answer_has_to_be_asked_for_again(server, cache):
+    estimates: list[AskingEstimate] = []
+    judge = judge_at(server)
+    server.faults = {text: [says("no"), says("no")] for text in "abc"}
+    judge.use_cache(cache, announce=estimates.append)
+    list(judge.judge_many([(text, DEPRESSION) for text in "abc"]))
+    (estimate,) = estimates
+    sent = [sum(len(message["content"]) for message in body["messages"]) for _, body in server.seen]
+    assert len(sent) == 6
+    assert sum(sent) / 4 == pytest.approx(estimate.repeated_prompt_tokens, rel=0.05)
+
+
+@pytest.mark.parametrize("said", [None, {}, {"prompt_tokens": -1, "completion_tokens": 1}, {"prompt_tokens": 10**30}])
+def test_an_impossible_count_is_no_count(said):
+    assert count_usage(said) == Usage(1, 0, 0, 1)
