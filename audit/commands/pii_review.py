@@ -53,7 +53,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
     """
-    from clinaudit.audit.pii.benchmark.validation import check_sample
+    from clinaudit.audit.pii.benchmark.sample_file import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
     from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page

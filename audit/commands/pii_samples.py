@@ -13,7 +13,7 @@ from clinaudit.audit.runtime.console.streams import say_of_finished_work
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.sample import Sample
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.reports.schema.paper_samples import PaperStatistics
     from clinaudit.reports.schema.pii_bench import BenchStatistics
 
@@ -78,7 +78,7 @@ def samples(
     """
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.errors import UsageError
 

@@ -71,9 +71,13 @@ def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Se
     Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
     """
     from clinaudit.audit.pii.benchmark.sample import Sample
-    from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
+    from clinaudit.audit.pii.benchmark.sample_file import (
+        PREDICTION_FIELDS,
+        check_sample,
+        iter_predictions,
+        iter_samples,
+    )
     from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample, check_answers, gold_of, score_predictions
-    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 

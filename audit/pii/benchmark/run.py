@@ -15,10 +15,14 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
 from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, BenchRequest, ServedOptions
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, group_recalls, paper_scores
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
+    ScoredSystems,
+    describe_samples,
+    group_recalls,
+    paper_scores,
+)
 from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteNotes
-from clinaudit.audit.pii.benchmark.statistics import describe_samples
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock

@@ -11,7 +11,7 @@ from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
 from clinaudit.audit.pii.benchmark.generator.person import ORIGINS
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.sample_file import check_sample
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
 
