@@ -52,7 +52,7 @@ from clinaudit.audit.measures.judge.stage import (
     make_inquiries,
     with_run_answers,
 )
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
@@ -141,7 +141,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-            notes = OwnNotes(inputs.corpus, cache, inputs.profile, inputs.sensitive)
+            notes = MatchedCorpus(inputs.corpus, cache, inputs.profile, inputs.sensitive)
             memorization = measure_memorization(
                 generations,
                 notes,
