@@ -65,9 +65,8 @@ from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
-from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
-from clinaudit.audit.runtime.run.library_confinement import confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache

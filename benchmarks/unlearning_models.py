@@ -19,8 +19,7 @@ from tempfile import TemporaryDirectory
 from clinaudit.audit.demo.corpus import DIAGNOSES_FILE, NOTES_FILE, PATIENTS_FILE, TRUTH_FILE, write_demo_corpus
 from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
-from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, take_libraries_offline
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
 from clinaudit.audit.unlearning.benchmark.records import Question
 from clinaudit.priors.corpus.corpus import read_corpus

@@ -17,10 +17,15 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_directory
+from clinaudit.audit.runtime.run.directory import (
+    RunDirectory,
+    confine_libraries,
+    library_versions,
+    scratch_directory,
+    take_libraries_offline,
+)
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import write_table
-from clinaudit.audit.runtime.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings

@@ -10,9 +10,8 @@ from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
 from clinaudit.audit.runtime.model.files import ModelFiles
-from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory, library_versions
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.run.library_confinement import library_versions
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior

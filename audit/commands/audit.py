@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from clinaudit.audit.commands.options import PATH, Command, GroupedCommand, not_empty, options_of, with_options
+from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.runtime.console.streams import say
 from clinaudit.audit.runtime.settings import (
     AnalyzeSettings,
@@ -60,12 +61,10 @@ def audit(config: Path | None, **options: Any) -> int:
 
 def audit_and_say(settings: AuditSettings) -> int:
     """Audit, print the summary, and return the verdict's exit status."""
-    from clinaudit.audit.commands.summary import say_summary
     from clinaudit.audit.pipeline import run_audit
     from clinaudit.audit.results.gate.rules import EXIT_STATUS
     from clinaudit.audit.results.publication.published_files import kept_identity
     from clinaudit.audit.runtime.run.directory import RunDirectory
-    from clinaudit.reports.wording.escaped_text import shell_word
 
     results = run_audit(settings)
     say_summary(results, settings.out / "report.html", quiet=settings.quiet)
@@ -96,7 +95,6 @@ def analyze(**options: Any) -> int:
       clinaudit analyze generations.jsonl corpus/ --tokenizer model/ --out run/
     """
     from clinaudit.audit.assembly.analyze_pipeline import analyze_file
-    from clinaudit.audit.commands.summary import say_summary
 
     settings = AnalyzeSettings(**{name: value for name, value in options.items() if value is not None})
     results = analyze_file(settings)

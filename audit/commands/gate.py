@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from clinaudit.audit.commands.options import PATH, policy_option
+from clinaudit.audit.commands.show import say_rules
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.console.streams import say
 
@@ -42,7 +43,6 @@ def gate(run_directory: Path, policy: Path | None, exact: bool, out: Path | None
       clinaudit gate run/ --policy policy.toml --out verdict/
       clinaudit gate run/ --policy strict --exact
     """
-    from clinaudit.audit.commands.summary import say_rules
     from clinaudit.audit.results.gate.rules import EXIT_STATUS
     from clinaudit.audit.results.publication.published_files import read_exact, read_published, read_record
     from clinaudit.audit.results.publication.run_verdict import find_exact_verdict, find_verdict

@@ -15,11 +15,10 @@ from pathlib import Path
 import click
 
 from clinaudit.audit.commands.audit import analyze, audit, demo, ray_node
-from clinaudit.audit.commands.check import check, template
+from clinaudit.audit.commands.check import check, judge_check, template
 from clinaudit.audit.commands.compare import compare
 from clinaudit.audit.commands.gate import gate, policy
 from clinaudit.audit.commands.import_corpus import import_corpus
-from clinaudit.audit.commands.judge_check import judge_check
 from clinaudit.audit.commands.mask import mask, unmask
 from clinaudit.audit.commands.pii import pii
 from clinaudit.audit.commands.report import evidence, index, report

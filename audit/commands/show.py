@@ -1,7 +1,10 @@
 """`clinaudit show`, `verify` and `purge`: what is done with a finished run. Computes nothing."""
 
+import os
+import sys
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +12,33 @@ from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.runtime.console.streams import say, warn
 from clinaudit.errors import BadInputError
 from clinaudit.reports.wording.numbers import counted
+
+if TYPE_CHECKING:
+    from clinaudit.reports.schema.decision import GateDecision
+    from clinaudit.reports.schema.results import RunResults
+    from clinaudit.reports.terminal.rules import Basis
+
+
+def say_summary(results: "RunResults", report: Path, *, exact: bool = False, quiet: bool = False) -> None:
+    """Print the summary (`quiet`: the verdict alone) and the path of the report; `exact`: of the exact figures."""
+    from clinaudit.reports.terminal.layout import wants_colour
+    from clinaudit.reports.terminal.summary import summary_text, verdict_text
+
+    colour = wants_colour(sys.stdout, os.environ)
+    if quiet:
+        say(verdict_text(results, colour=colour), color=colour)
+    else:
+        say(summary_text(results, exact=exact, colour=colour), color=colour)
+    say(f"report: {report}")
+
+
+def say_rules(decision: "GateDecision", *, basis: "Basis") -> None:
+    """Print a verdict rule by rule."""
+    from clinaudit.reports.terminal.layout import wants_colour
+    from clinaudit.reports.terminal.rules import rules_text
+
+    colour = wants_colour(sys.stdout, os.environ)
+    say(rules_text(decision, basis=basis, colour=colour), color=colour)
 
 
 @click.command()
@@ -24,7 +54,6 @@ def show(run_directory: Path, exact: bool, as_json: bool) -> int:
       clinaudit show run/ --exact
       clinaudit show run/ --json
     """
-    from clinaudit.audit.commands.summary import say_summary
     from clinaudit.audit.results.publication.published_files import REPORT, read_exact, read_published
     from clinaudit.audit.results.publication.run_verdict import require_told
     from clinaudit.audit.runtime.run.manifest import matches_manifest, require_finished_run, verify
@@ -70,9 +99,15 @@ def verify(run_directory: Path, signing_key: Path | None, public_key: Path | Non
     from clinaudit.audit.results.publication.published_files import read_published, read_record, require_same_verdict
     from clinaudit.audit.results.publication.run_verdict import find_verdict
     from clinaudit.audit.runtime.run.directory import hold_lock_of_finished
-    from clinaudit.audit.runtime.run.manifest import lists_evidence, require_finished_run, run_digest
+    from clinaudit.audit.runtime.run.manifest import (
+        check_signature,
+        is_signed,
+        lists_evidence,
+        require_finished_run,
+        run_digest,
+        sign_manifest,
+    )
     from clinaudit.audit.runtime.run.manifest import verify as verify_files
-    from clinaudit.audit.runtime.run.signature import check_signature, is_signed, sign_manifest
 
     finished = require_finished_run(run_directory)
     with hold_lock_of_finished(finished) if signing_key is not None else nullcontext():
@@ -126,8 +161,6 @@ def purge(run_directory: Path, yes: bool, unfinished: bool) -> int:
       clinaudit purge run/
       clinaudit purge run/ --yes
     """
-    import sys
-
     from clinaudit.audit.results.publication.purge import prepare_purge
     from clinaudit.errors import UsageError
 

@@ -74,7 +74,7 @@ def evaluate(
       clinaudit unlearn evaluate tuned/ npo=forgot/ retrained/ --prompt-filter --bench bench/ --out result/
     """
     from clinaudit.audit.runtime.console.progress import Progress
-    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
     from clinaudit.audit.unlearning.evaluation.evaluate import evaluate as evaluate_models
     from clinaudit.audit.unlearning.evaluation.given_models import parse_model

@@ -187,7 +187,7 @@ def _training(rate: float | None, *, epochs: int, batch: int, accumulate: int, f
 def _job(*, model: Path, bench: Path, out: Path, base_model: Path | None, **options: Any) -> "Job":
     from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
+    from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import read_bench
     from clinaudit.audit.unlearning.methods.model_in_training import Job
 

@@ -42,8 +42,8 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
       clinaudit unlearn score bench/ answers.jsonl --split cancer:10 --before original --out scores.json
     """
     from clinaudit.audit.runtime.console.progress import Progress
+    from clinaudit.audit.runtime.run.directory import take_libraries_offline
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
-    from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
     from clinaudit.audit.unlearning.benchmark.files import corpus_place
     from clinaudit.audit.unlearning.metrics.given_answers import (
         ANSWER_FIELDS,

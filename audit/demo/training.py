@@ -19,8 +19,8 @@ from clinaudit.audit.demo.corpus import NOTES_FILE, PATIENTS_FILE, write_demo_co
 from clinaudit.audit.demo.fitting import TrainingPlan, fit, has_fast_bfloat16
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.pretrained import deterministic
+from clinaudit.audit.runtime.run.directory import take_libraries_offline
 from clinaudit.audit.runtime.run.durable_files import sha256_of, write_atomically
-from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, StorageError, UsageError
 from clinaudit.reports.schema.identity import INVENTED

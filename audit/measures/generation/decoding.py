@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.choices import EngineName
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import Engine, GenerationOutput, GenerationRequest

@@ -14,14 +14,15 @@ from pydantic import TypeAdapter
 from clinaudit.audit.measures.judge.annotation import Annotation, MedicationRemoval, PatientHistory
 from clinaudit.audit.measures.judge.verdict import spans_problem
 from clinaudit.audit.measures.judge.verdict_prompt import SYSTEM
-from clinaudit.audit.runtime.served.cost import CHARS_PER_TOKEN, estimate_tokens
 from clinaudit.audit.runtime.served.question import (
+    CHARS_PER_TOKEN,
     FLAG,
     TEXT,
     TEXTS,
     Question,
     StrictModel,
     break_control_tokens,
+    estimate_tokens,
     fence_marker,
     list_schema,
     object_schema,

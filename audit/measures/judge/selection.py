@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.served.access import Access, EndpointOptions, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.cost import AskingEstimate, Usage
+from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
 

@@ -33,7 +33,7 @@ from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedM
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, open_memory_cache
 from clinaudit.audit.runtime.served.asking import Asked, Asker, asked_to_read
 from clinaudit.audit.runtime.served.chat import ChatEndpoint
-from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.priors.diagnoses import Diagnosis
 
 #: How many answers each question is asked for. Two of three may be alike by chance, three hardly all differ [choice].

@@ -19,7 +19,6 @@ from clinaudit.audit.measures.judge.verdict import (
     invalid_reason,
     rests_on_another,
 )
-from clinaudit.audit.runtime.served.cost import estimate_tokens
 from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
@@ -29,6 +28,7 @@ from clinaudit.audit.runtime.served.question import (
     Question,
     StrictModel,
     break_control_tokens,
+    estimate_tokens,
     fence_marker,
     object_schema,
     question_id,

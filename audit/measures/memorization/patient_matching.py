@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.near_passages import NearPassages, fi
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer

@@ -26,7 +26,7 @@ from clinaudit.audit.measures.memorization.summary import (
     summarize_memorization,
 )
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.renderings import Rendering

@@ -29,7 +29,7 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 )
 from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus

@@ -36,7 +36,7 @@ from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
-from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
 if TYPE_CHECKING:

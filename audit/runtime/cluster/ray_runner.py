@@ -1,4 +1,7 @@
-"""Shards on a Ray cluster: the one module that imports ray.
+"""Work in shards, in this process or by the workers of a Ray cluster: the one module that imports ray.
+
+A shard function is a module's function. It depends on nothing but its two arguments, and gives the same result wherever
+it runs.
 
 Owns the connection, the checks on each node before any PHI goes there, and the workers: actors that are given one shard
 at a time. A shard whose worker died is done again by another worker. This module decides that, not Ray, so that a node
@@ -14,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from clinaudit.audit.runtime.cluster.ray_security import (
     SWITCHES,
@@ -25,9 +28,50 @@ from clinaudit.audit.runtime.cluster.ray_security import (
     require_secure_settings,
     require_tls,
 )
-from clinaudit.audit.runtime.cluster.shards import Result, Shard, ShardRunner, Shared
 from clinaudit.audit.runtime.console.streams import quiet_stderr
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
+
+Shared = TypeVar("Shared")
+Shard = TypeVar("Shard")
+Result = TypeVar("Result")
+
+
+class ShardRunner(Protocol):
+    """Runs a function over shards."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Shard], Result],
+        shared: Shared,
+        shards: Iterable[Shard],
+        *,
+        cpus: int = 1,
+        gpu: bool = False,
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield each shard's index and `function(shared, shard)`, as they finish, in any order.
+
+        A shard is taken when a worker is free, so that few are in memory at a time. A worker has `cpus` processors and,
+        with `gpu`, one GPU where the cluster has any.
+        """
+        ...
+
+
+class LocalRunner:
+    """Runs all shards in this process, one after the other."""
+
+    def map(
+        self,
+        function: Callable[[Shared, Shard], Result],
+        shared: Shared,
+        shards: Iterable[Shard],
+        *,
+        cpus: int = 1,  # noqa: ARG002 (this process has what it has)
+        gpu: bool = False,  # noqa: ARG002
+    ) -> Iterator[tuple[int, Result]]:
+        """Yield each shard's index and result, in order."""
+        for index, shard in enumerate(shards):
+            yield index, function(shared, shard)
+
 
 #: A shard during which so many workers died is not tried again: it kills them.
 MAX_ATTEMPTS = 4

@@ -16,8 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.library_confinement import confine_libraries, library_versions, take_libraries_offline
+from clinaudit.audit.runtime.run.directory import (
+    RunDirectory,
+    confine_libraries,
+    library_versions,
+    take_libraries_offline,
+)
 from clinaudit.errors import IncompleteError, UnsafeError, UsageError
 from clinaudit.version import VERSION
 

@@ -18,8 +18,7 @@ from pathlib import Path
 from clinaudit.audit.runtime.run.directory import RunDirectory, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_pure_cache
 from clinaudit.audit.runtime.served.access import ServedModel
-from clinaudit.audit.runtime.served.cost import Usage
-from clinaudit.audit.runtime.served.question import Question
+from clinaudit.audit.runtime.served.question import Question, Usage
 
 _CHECK_BYTES = 8
 _SCHEMA = """

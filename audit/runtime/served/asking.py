@@ -14,8 +14,13 @@ from dataclasses import dataclass
 from clinaudit.audit.runtime.served.access import Access
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, Settled, question_key
 from clinaudit.audit.runtime.served.chat import ChatEndpoint, Failure, Refusal, Reply
-from clinaudit.audit.runtime.served.cost import AskingEstimate, Usage, estimate_tokens
-from clinaudit.audit.runtime.served.question import OF_ANOTHER_QUESTION, Question
+from clinaudit.audit.runtime.served.question import (
+    OF_ANOTHER_QUESTION,
+    AskingEstimate,
+    Question,
+    Usage,
+    estimate_tokens,
+)
 from clinaudit.errors import BadInputError, IncompleteError, StorageError
 from clinaudit.reports.wording.numbers import counted
 

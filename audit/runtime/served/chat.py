@@ -17,8 +17,14 @@ import openai
 
 from clinaudit.audit.runtime.served.access import Access, EndpointWords, RequestForm, ServedModel
 from clinaudit.audit.runtime.served.client import AnswerTooLargeError, error_for_all, open_async_client
-from clinaudit.audit.runtime.served.cost import Usage, count_usage
-from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER, Question, read_json_object
+from clinaudit.audit.runtime.served.question import (
+    REFUSED_BY_MODEL,
+    REFUSED_BY_SERVER,
+    Question,
+    Usage,
+    count_usage,
+    read_json_object,
+)
 from clinaudit.errors import IncompleteError
 
 #: A server that fails this often in a row is down; no further question is sent.

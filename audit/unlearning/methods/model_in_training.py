@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.model.engines.memory import GIB, count_gpus, float3
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.model_directory import FLOAT_BYTES
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, deterministic, load_pretrained
-from clinaudit.audit.runtime.run.library_confinement import library_versions
+from clinaudit.audit.runtime.run.directory import library_versions
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.methods.batches import Example, TrainingPlan
 from clinaudit.audit.unlearning.methods.model_folder import ModelFolder

@@ -16,7 +16,7 @@ from support.runs.site_keys import write_site_keys
 from clinaudit.audit.commands.audit import audit_and_say
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.commands.main import run as run_command
-from clinaudit.audit.commands.summary import say_summary
+from clinaudit.audit.commands.show import say_summary
 from clinaudit.audit.demo.training import run_demo
 from clinaudit.audit.results.publication.published_files import read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory

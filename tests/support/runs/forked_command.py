@@ -19,7 +19,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from unittest import mock
 
-from clinaudit.audit.runtime.run.library_confinement import take_libraries_offline
+from clinaudit.audit.runtime.run.directory import take_libraries_offline
 
 #: What an audit has imported at its end; no module of ours, nor polars, whose threads a fork would not take along.
 _LIBRARIES = [

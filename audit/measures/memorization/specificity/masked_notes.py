@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
     index_texts,
 )
 from clinaudit.audit.measures.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
-from clinaudit.audit.runtime.cluster.shards import LocalRunner, ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import PackedTexts, pack_notes, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient

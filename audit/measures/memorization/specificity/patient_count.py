@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.priors.corpus.note_texts import PackedTexts, count_patients_by_automaton, release_pages, split_patients
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedM
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, identity_of
 from clinaudit.audit.runtime.served.asking import Asker, asked_to_read
 from clinaudit.audit.runtime.served.chat import ChatEndpoint
-from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.reports.schema.pii_bench import BenchTask
 
 #: Raised whenever a change of the code (not of the wording) changes what an answer means.

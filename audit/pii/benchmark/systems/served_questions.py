@@ -15,13 +15,13 @@ from pydantic import TypeAdapter
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
-from clinaudit.audit.runtime.served.cost import estimate_tokens
 from clinaudit.audit.runtime.served.question import (
     TEXT,
     TEXTS,
     Question,
     StrictModel,
     break_control_tokens,
+    estimate_tokens,
     fence_marker,
     list_schema,
     object_schema,

@@ -20,9 +20,9 @@ from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
 from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
 from clinaudit.audit.pii.benchmark.systems.served_questions import Inquiry
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.served.cost import AskingEstimate
 from clinaudit.audit.runtime.served.question import (
     TEXT,
+    AskingEstimate,
     Question,
     StrictModel,
     break_control_tokens,

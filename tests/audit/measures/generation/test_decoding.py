@@ -11,7 +11,7 @@ from support.models.tiny_models import save_adapter, save_llama
 
 from clinaudit.audit.measures.generation import decoding
 from clinaudit.audit.measures.generation.decoding import decode_in_shards
-from clinaudit.audit.runtime.cluster.shards import LocalRunner
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest

@@ -19,7 +19,7 @@ from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, 
 from clinaudit.audit.measures.judge.served_judge import join_annotations
 from clinaudit.audit.measures.judge.verdict import Verdict
 from clinaudit.audit.runtime.served.access import REASONING_TOKENS
-from clinaudit.audit.runtime.served.cost import AskingEstimate
+from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError, IncompleteError
 
 AS_THE_PROVIDER = {"decoding": "provider-default"}

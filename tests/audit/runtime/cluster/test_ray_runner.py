@@ -20,8 +20,7 @@ from support.runs.forked_command import run_command
 from support.runs.tiny_audit import FAST, command
 
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.runtime.cluster.ray_runner import open_runner
-from clinaudit.audit.runtime.cluster.shards import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
 from clinaudit.priors.corpus.note_texts import pack_notes

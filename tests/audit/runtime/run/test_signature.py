@@ -9,8 +9,15 @@ import pytest
 from support.runs.site_keys import write_site_keys
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.manifest import remove_manifest, replace_files, verify, write_manifest
-from clinaudit.audit.runtime.run.signature import check_signature, is_signed, sign_manifest
+from clinaudit.audit.runtime.run.manifest import (
+    check_signature,
+    is_signed,
+    remove_manifest,
+    replace_files,
+    sign_manifest,
+    verify,
+    write_manifest,
+)
 from clinaudit.errors import BadInputError, IncompleteError, IntegrityError, UnsafeError, UsageError
 
 

@@ -7,8 +7,7 @@ from support.servers.fault_server import says, verdict_of
 from support.servers.served_judging import DEPRESSION, judge_at
 
 from clinaudit.audit.measures.judge.verdict_prompt import ask_for_verdict
-from clinaudit.audit.runtime.served.cost import AskingEstimate, Usage, count_usage
-from clinaudit.audit.runtime.served.question import OF_ANOTHER_QUESTION
+from clinaudit.audit.runtime.served.question import OF_ANOTHER_QUESTION, AskingEstimate, Usage, count_usage
 
 
 def test_tokens_are_estimated_before_and_counted_over_all_runs(server, cache):

@@ -11,7 +11,7 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
     copy_patients,
     count_patients,
 )
-from clinaudit.audit.runtime.cluster.shards import LocalRunner
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.priors.corpus.note_texts import pack_notes
 
 BOTH = pytest.mark.parametrize("engine", ["aho-corasick", "windows"])
