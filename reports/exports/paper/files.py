@@ -22,8 +22,7 @@ from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import LENGTH_UNITS, PIECE_KINDS, SECTION_KINDS, MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import ReportContent, RunResults
 from clinaudit.reports.wording.identifiers import identifier_figures
 from clinaudit.reports.wording.names import HIPAA_TITLES
 
