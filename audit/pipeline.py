@@ -59,8 +59,8 @@ from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress

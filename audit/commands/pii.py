@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
-    from clinaudit.reports.schema.paper_samples import PaperStatistics
-    from clinaudit.reports.schema.pii_bench import BenchStatistics
+    from clinaudit.reports.schema.pii_bench import BenchStatistics, PaperStatistics
 
 
 class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
@@ -126,7 +125,7 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
 def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
     from clinaudit.audit.pii.taxonomy import PII_TYPES
-    from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
+    from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
     from clinaudit.reports.terminal.layout import align_columns
     from clinaudit.reports.wording.escaped_text import harmless_text
 
