@@ -52,15 +52,15 @@ from clinaudit.audit.measures.judge.stage import (
     make_inquiries,
     with_run_answers,
 )
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.results.publication.published_files import publish_run
+from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -140,7 +140,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-            notes = OwnNotes(inputs.corpus, cache, inputs.profile, inputs.sensitive)
+            notes = MatchedCorpus(inputs.corpus, cache, inputs.profile, inputs.sensitive)
             memorization = measure_memorization(
                 generations,
                 notes,

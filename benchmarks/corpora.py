@@ -12,7 +12,7 @@ import numpy as np
 
 from clinaudit.audit.demo.notes import write_notes
 from clinaudit.audit.demo.population import draw_population
-from clinaudit.priors.corpus.note_texts import PackedNotes
+from clinaudit.priors.corpus.note_texts import PackedTexts
 
 _CHARTS_PER_ARM = 10_000
 _WORDS = 30_000
@@ -69,7 +69,7 @@ def write_corpus(folder: Path, *, size: int, seed: int = 0) -> None:
     np.save(folder / "first_notes.npy", np.array(first_notes, dtype=np.int64))
 
 
-def open_corpus(folder: Path, *, size: int | None = None) -> PackedNotes:
+def open_corpus(folder: Path, *, size: int | None = None) -> PackedTexts:
     """Map a corpus, or its first patients up to `size` bytes, into memory."""
     ends = np.cumsum(np.load(folder / "lengths.npy"))
     starts = ends - np.load(folder / "lengths.npy")
@@ -79,10 +79,10 @@ def open_corpus(folder: Path, *, size: int | None = None) -> PackedNotes:
         first_notes = first_notes[: patients + 1]
         starts, ends = starts[: first_notes[-1]], ends[: first_notes[-1]]
     text = np.memmap(folder / "text.bin", dtype=np.uint8, mode="r")
-    return PackedNotes(text, starts, ends, first_notes)
+    return PackedTexts(text, starts, ends, first_notes)
 
 
-def draw_regions(notes: PackedNotes, number: int, *, seed: int, least: int = 120, most: int = 600) -> list[str]:
+def draw_regions(notes: PackedTexts, number: int, *, seed: int, least: int = 120, most: int = 600) -> list[str]:
     """Draw distinct texts of `least` to `most` bytes from the notes; a fifth of them end in words no note has."""
     rng = np.random.default_rng(seed)
     regions: dict[str, None] = {}

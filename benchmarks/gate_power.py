@@ -43,7 +43,7 @@ from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure
 from clinaudit.audit.results.gate import evaluation
 from clinaudit.audit.results.gate.evaluation import Comparison
 from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.statistics.intervals import holm

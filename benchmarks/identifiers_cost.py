@@ -23,7 +23,7 @@ from typing import Any
 
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
 from clinaudit.audit.runtime.console.progress import Progress
@@ -120,7 +120,7 @@ def main() -> None:
         run.create()
         with open_token_cache(run, digest_tokenizer(given.demo / "model"), tokenizer) as cache:
             wall, cpu = time.perf_counter(), time.process_time()
-            notes = OwnNotes(corpus, cache, load_profile())
+            notes = MatchedCorpus(corpus, cache, load_profile())
             measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True))
     print(
         f"memorization stage: {time.process_time() - cpu:.1f} s of processor time ({time.perf_counter() - wall:.1f} s)"

@@ -27,7 +27,7 @@ from clinaudit.audit.measures.generation.given_generations import read_given_gen
 from clinaudit.audit.measures.memorization import stage
 from clinaudit.audit.measures.memorization.other_patients.generated_windows import GeneratedWindows
 from clinaudit.audit.measures.memorization.other_patients.holders import find_holders
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -68,7 +68,7 @@ def measure_demo(demo: Path, rounds: int) -> None:
             run.create()
             with open_token_cache(run, digest_tokenizer(demo / "model"), tokenizer) as cache:
                 spent, begin = 0.0, time.process_time()
-                notes = OwnNotes(corpus, cache, load_profile())
+                notes = MatchedCorpus(corpus, cache, load_profile())
                 stage.measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True))
                 rest = time.process_time() - begin - spent
         print(f"{'first' if turn == 0 else turn}: search {spent:.2f} s, rest of the stage {rest:.2f} s")

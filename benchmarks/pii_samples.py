@@ -20,9 +20,9 @@ from typing import get_args
 from clinaudit.audit.pii.benchmark.generator.drafts import Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
 from clinaudit.audit.pii.benchmark.sample import Domain
-from clinaudit.audit.pii.benchmark.statistics import SampleCounter
-from clinaudit.audit.pii.benchmark.validation import check_sample
-from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PaperStatistics
+from clinaudit.audit.pii.benchmark.sample_file import check_sample
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PaperStatistics
 
 MEANS = [field.name for field in fields(PaperStatistics) if field.name != "samples"]
 MOST_SECONDS = 60

@@ -51,11 +51,10 @@ from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.results.gate.evaluation import Comparison, decide
 from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, DisclosureRule, Policy, TextRule
 from clinaudit.audit.results.gate.sample_size import clean_run
-from clinaudit.audit.results.publication import exact_outcomes
+from clinaudit.audit.results.publication import run_verdict
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.results import derive
-from clinaudit.audit.results.ranges.safe_limits import DrawnTables, draw_tables, safe_level, safe_limits
-from clinaudit.audit.results.ranges.tests import find_test_ranges
+from clinaudit.audit.results.ranges.tests import DrawnTables, draw_tables, find_test_ranges, safe_level, safe_limits
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
@@ -340,8 +339,8 @@ def _record_turns(tally: Tally, published: RunResults) -> Mapping[Comparison, Wo
         recorded.append(Words(level, tuple(found[limit] for limit in limits)))
         return found
 
-    with patch.object(exact_outcomes, "safe_limits", record):
-        outcomes = exact_outcomes.find_outcomes(derive(tally), published)
+    with patch.object(run_verdict, "safe_limits", record):
+        outcomes = run_verdict.find_outcomes(derive(tally), published)
     return dict(zip(outcomes, recorded, strict=True))
 
 
@@ -349,7 +348,7 @@ def _words_of_all(tally: Tally, published: RunResults) -> Mapping[Comparison, li
     """Return the status of every comparison under a policy of each limit in turn."""
     words: dict[Comparison, list[str]] = defaultdict(list)
     for limit in LIMITS:
-        outcomes = exact_outcomes.find_outcomes(derive(tally), published)
+        outcomes = run_verdict.find_outcomes(derive(tally), published)
         rule = DisclosureRule(tuple(tally.memorization), None, limit)
         policy = Policy("attack", 2, 1.0, 1.0, (), (rule,))
         for decided in decide(policy, published, outcomes).rules:

@@ -18,10 +18,9 @@ from clinaudit.priors.table_agreement import Standing, agrees, compare_with_note
 from clinaudit.priors.tiers import BELOW_BANNER, FRAGMENT_TIERS, TIERS, Fact, Tier
 from clinaudit.templates.dates import read_birth_date, read_date
 from clinaudit.templates.markup import is_tag
-from clinaudit.templates.note import TemplatedText
+from clinaudit.templates.note import LaidOutNote, NoteReader, original_offsets
 from clinaudit.templates.note_fields import FoundField, Heading
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import LayoutReader, SectionResolver, normalize_newlines, original_offsets
 
 #: Entries of a medication list without medications.
 _NO_MEDICATION = frozenset(
@@ -129,8 +128,7 @@ class FactReader:
 
     def __init__(self, profile: NoteProfile) -> None:
         self._profile = profile
-        self._layouts = LayoutReader(profile)
-        self._templated = TemplatedText(profile, SectionResolver(profile))
+        self._reader = NoteReader(profile)
 
     def read(self, corpus: Corpus, patient_id: str) -> PatientFacts:
         """Return the facts of one patient, from the tables and the latest note that has them."""
@@ -155,9 +153,9 @@ class FactReader:
     ) -> PatientFacts:
         """Return the facts from one of the notes; `table`, where it is known how the table agrees with all of them."""
         latest = notes[place]
-        text = normalize_newlines(latest.text)
-        offsets = original_offsets(latest.text)
-        note = self._layouts.read(text)
+        given = latest.text
+        offsets = original_offsets(given)
+        note = self._reader.read(given)
         formats = note.layout.date_formats
         fields = {Fact(fact): field for fact, field in note.fields.items()}
         in_note, in_prose = (
@@ -182,7 +180,7 @@ class FactReader:
             in_note=in_note,
             in_prose=in_prose,
             values=values,
-            medications=self._medications(text, fields.get(Fact.MEDICATIONS)),
+            medications=_medications(note, fields.get(Fact.MEDICATIONS)),
             headers=tuple(replace(item, span_chars=item.span_chars.at(offsets)) for item in note.headings),
             age=age,
             sex=patient.sex or read_sex(values.get(Fact.SEX)),
@@ -206,21 +204,20 @@ class FactReader:
 
     def fields_of(self, text: str) -> dict[Fact, FoundField]:
         """Return the facts that one note states, by its template alone, with spans of its text with line feeds only."""
-        note = self._layouts.read(normalize_newlines(text))
-        return {Fact(fact): field for fact, field in note.fields.items()}
+        return {Fact(fact): field for fact, field in self._reader.read(text).fields.items()}
 
-    def _medications(self, text: str, field: FoundField | None) -> tuple[str, ...]:
-        if field is None:
-            return ()
-        begin = field.value_chars.start
-        mask = self._templated.mask(text)
-        found: list[str] = []
-        for match in _ENTRY.finditer(text[begin : begin + len(field.value)]):
-            entry = _BULLET.sub("", match[0]).strip()
-            boilerplate = any(mask[begin + match.start() : begin + match.end()])
-            if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
-                found.append(entry)
-        return tuple(found)
+
+def _medications(note: LaidOutNote, field: FoundField | None) -> tuple[str, ...]:
+    if field is None:
+        return ()
+    begin = field.value_chars.start
+    found: list[str] = []
+    for match in _ENTRY.finditer(note.text[begin : begin + len(field.value)]):
+        entry = _BULLET.sub("", match[0]).strip()
+        boilerplate = any(note.templated[begin + match.start() : begin + match.end()])
+        if entry and not boilerplate and not is_tag(entry) and entry.lower().rstrip(".") not in _NO_MEDICATION:
+            found.append(entry)
+    return tuple(found)
 
 
 def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact, str]:

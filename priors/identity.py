@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 from clinaudit.priors.corpus.cells import MAX_AGE_YEARS, age_on
 from clinaudit.priors.corpus.patient import Note, Patient
@@ -42,19 +43,18 @@ class Identity:
     age_place: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VisitNote:
-    """A note with what the tables say of its visit; for its reader it does not matter where the text comes from."""
+class Visit(NamedTuple):
+    """What is told of a visit: the text of its note, and what the tables say."""
 
     text: str
     visit_date: date | None
     provider: str | None
     practice: str | None
 
-
-def visit_note(note: Note, text: str) -> VisitNote:
-    """Return a note of the corpus with its text."""
-    return VisitNote(text, note.visit_date, note.provider, note.practice)
+    @classmethod
+    def of(cls, note: Note, text: str) -> "Visit":
+        """Return the visit of a note; the text is given, wherever it comes from."""
+        return cls(text, note.visit_date, note.provider, note.practice)
 
 
 class IdentityReader:
@@ -64,7 +64,7 @@ class IdentityReader:
         self._facts = FactReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[VisitNote]) -> list[Identity]:
+    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[Identity]:
         """Return the identity of each of a patient's notes, which come oldest first and are all there are."""
         fields = [self._facts.fields_of(note.text) for note in notes]
         names = _texts([patient.name, *patient.other_names, *_written(fields, Fact.NAME)])

@@ -1,9 +1,11 @@
-"""A note as its template reads it: line feeds only, the section of each character, what is templated and boilerplate.
+"""A note as its template lays it out: headers, facts, the section of each character, what is templated and boilerplate.
 
-Templated is what the six rules of Table 3 and the combined-history rule match (paper, Appendix B), with high precision
-at the cost of recall: text that no rule matches counts as clinically revealing, which is the conservative side.
-Boilerplate is templated text that tells nothing of its patient (docs/methods.md, section 2, "Boilerplate"). The paper's
-rules describe notes and take whole lines, histories included; to call a leak none, less must do.
+A note *fits* a layout where its signature, if it has one, matches anywhere in the note, and each of its required facts
+is found (paper 3.2.1). Templated is what the six rules of Table 3 and the combined-history rule match (paper, Appendix
+B), with high precision at the cost of recall: text that no rule matches counts as clinically revealing, which is the
+conservative side. Boilerplate is templated text that tells nothing of its patient (docs/methods.md, section 2,
+"Boilerplate"). The paper's rules describe notes and take whole lines, histories included; to call a leak none, less
+must do.
 """
 
 import bisect
@@ -11,11 +13,32 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from clinaudit.templates.markup import plain_blanks
-from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import Section, SectionResolver, normalize_newlines
+from clinaudit.templates.names import NO_LAYOUT, PREAMBLE
+from clinaudit.templates.note_fields import FieldFinder, FoundField, FoundFields, Heading, HeadingReader
+from clinaudit.templates.profile import Layout, NoteProfile
 from clinaudit.templates.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The part of a note from one header (or the start) to the next header (or the end)."""
+
+    name: str
+    span_chars: Span
+
+
+def normalize_newlines(text: str) -> str:
+    r"""Read `\r\n` and `\r` as `\n` (docs/methods.md, section 2)."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def original_offsets(text: str) -> list[int]:
+    """Return for each character of `normalize_newlines(text)`, and for its end, where it starts in `text`."""
+    offsets = [index for index, char in enumerate(text) if not (char == "\n" and index and text[index - 1] == "\r")]
+    return [*offsets, len(text)]
 
 
 class Rule(StrEnum):
@@ -62,41 +85,6 @@ _SEE_REFERENCE = re.compile(
 )
 
 
-class TemplatedText:
-    """The templated spans of whole notes under one profile."""
-
-    def __init__(self, profile: NoteProfile, resolver: SectionResolver) -> None:
-        self._resolver = resolver
-        self._combined = profile.templated_header
-        headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
-        header_prefix = re.compile(rf"^[ \t]*(?:{headers}):", re.IGNORECASE | re.MULTILINE)
-        self._rules: dict[Rule, Callable[[str], Iterator[Span]]] = {
-            Rule.HEADER_PREFIX: _spans_of(header_prefix),
-            Rule.NEGATIVE_ROS: _spans_of(_NEGATIVE_ROS),
-            Rule.LAST_REVIEWED: _spans_of(_LAST_REVIEWED),
-            Rule.DATE_TIME_LINE: _spans_of(_DATE_TIME_LINE),
-            Rule.BY_NAME_LINE: _by_name_spans,
-            Rule.SEE_REFERENCE: _spans_of(_SEE_REFERENCE),
-            Rule.COMBINED_HISTORY: self._combined_history,
-        }
-
-    def spans_by_rule(self, note: str) -> dict[Rule, list[Span]]:
-        """Return the spans each rule matches in a whole note (line feeds only), in characters."""
-        note = plain_blanks(note)
-        return {rule: list(find(note)) for rule, find in self._rules.items()}
-
-    def mask(self, note: str) -> bytes:
-        """Return one byte for each character of the whole note: 1 where some rule matches, else 0."""
-        return bytes(mask_spans(len(note), self.spans_by_rule(note).values()))
-
-    def _combined_history(self, note: str) -> Iterator[Span]:
-        headings = self._resolver.headings(note)
-        starts = [heading.span_chars.start for heading in headings]
-        for heading, end in zip(headings, [*starts[1:], len(note)], strict=False):
-            if heading.header == self._combined:
-                yield Span(heading.span_chars.start, end)
-
-
 def mask_spans(length: int, groups: Iterable[Iterable[Span]]) -> bytearray:
     """Return one byte for each character of a note of that length: 1 in some span, else 0."""
     mask = bytearray(length)
@@ -114,6 +102,16 @@ def _by_name_spans(note: str) -> Iterator[Span]:
     found = {Span(*match.span()) for match in _BY_NAME_LINE.finditer(note)}
     found |= {Span(*match.span("attribution")) for match in _BY_NAME_AFTER_VERB.finditer(note)}
     yield from sorted(found)
+
+
+#: Rules that are the same under every profile, in their order.
+_RULES: Mapping[Rule, Callable[[str], Iterator[Span]]] = {
+    Rule.NEGATIVE_ROS: _spans_of(_NEGATIVE_ROS),
+    Rule.LAST_REVIEWED: _spans_of(_LAST_REVIEWED),
+    Rule.DATE_TIME_LINE: _spans_of(_DATE_TIME_LINE),
+    Rule.BY_NAME_LINE: _by_name_spans,
+    Rule.SEE_REFERENCE: _spans_of(_SEE_REFERENCE),
+}
 
 
 #: Finds the clinical terms of a text.
@@ -209,17 +207,74 @@ def _before_contrast(note: str, span: Span) -> Span:
     return Span(span.start, span.end if contrast is None else begin + len(denied.rstrip(" \t,(")))
 
 
-@dataclass(frozen=True, slots=True)
-class NoteText:
-    """A note with line feeds only, with the section and the flags of each character."""
+class LaidOutNote:
+    """A note under the layout that it has; each part is read where it is asked for, and then kept.
 
-    note_id: str
-    text: str
-    sections: tuple[Section, ...]
-    #: One byte for each character: 1 where templated by the paper's rules, which its tables count.
-    templated: bytes
-    #: The same: 1 where it is boilerplate, templated and telling nothing, which no headline counts.
-    boilerplate: bytes
+    Offsets are characters of `text`, the note with line feeds only.
+    """
+
+    def __init__(self, text: str, reader: "NoteReader") -> None:
+        self.text = normalize_newlines(text)
+        self._reader = reader
+
+    @cached_property
+    def _read(self) -> tuple[Layout, bool, list[Heading], FoundFields]:
+        return self._reader.choose_layout(self)
+
+    @property
+    def layout(self) -> Layout:
+        """The first layout that the note fits; the last one where it fits none."""
+        return self._read[0]
+
+    @property
+    def layout_name(self) -> str:
+        """The layout's name, or `NO_LAYOUT` where the note fits none."""
+        return self.layout.name if self._read[1] else NO_LAYOUT
+
+    @property
+    def found(self) -> FoundFields:
+        """The facts in its structure and in its prose."""
+        return self._read[3]
+
+    @property
+    def fields(self) -> Mapping[str, FoundField]:
+        """All facts by id, with where they stand."""
+        return {**self.found.in_prose, **self.found.placed}
+
+    @cached_property
+    def headings(self) -> list[Heading]:
+        """Its headers in order, body-system headers resolved to their parent."""
+        alone = self._reader.one_style
+        return alone.read(self.text) if alone else self._read[2]
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """The note cut at its headers: consecutive sections that cover it without gaps, none of them empty."""
+        cuts = [(PREAMBLE, 0)] + [(heading.section, heading.span_chars.start) for heading in self.headings]
+        ends = [start for _, start in cuts[1:]] + [len(self.text)]
+        return tuple(Section(name, Span(at, end)) for (name, at), end in zip(cuts, ends, strict=True) if at < end)
+
+    @cached_property
+    def spans_by_rule(self) -> dict[Rule, list[Span]]:
+        """What each rule matches."""
+        text = plain_blanks(self.text)
+        starts = [heading.span_chars.start for heading in self.headings]
+        combined = [
+            Span(heading.span_chars.start, end)
+            for heading, end in zip(self.headings, [*starts[1:], len(text)], strict=False)
+            if heading.header == self._reader.profile.templated_header
+        ]
+        return {rule: list(find(text)) for rule, find in self._reader.rules.items()} | {Rule.COMBINED_HISTORY: combined}
+
+    @cached_property
+    def templated(self) -> bytes:
+        """One byte for each character: 1 where templated by the paper's rules, which its tables count."""
+        return bytes(mask_spans(len(self.text), self.spans_by_rule.values()))
+
+    @cached_property
+    def boilerplate(self) -> bytes:
+        """The same: 1 where it is boilerplate, templated and telling nothing, which no headline counts."""
+        return _mask_boilerplate(self.text, self.spans_by_rule, self._reader.find_terms)
 
 
 class NoteReader:
@@ -227,18 +282,30 @@ class NoteReader:
 
     def __init__(self, profile: NoteProfile, find_terms: TermFinder = lambda _: ()) -> None:
         self.profile = profile
-        self._resolver = SectionResolver(profile)
-        self._templated = TemplatedText(profile, self._resolver)
-        self._find_terms = find_terms
+        self.find_terms = find_terms
+        readers = {styles: HeadingReader(profile, styles) for styles in {at.header_styles for at in profile.layouts}}
+        self._layouts = [(at, readers[at.header_styles], FieldFinder(at)) for at in profile.layouts]
+        #: The reader of headings, where all layouts set headers off alike and no choice is needed for them.
+        self.one_style = next(iter(readers.values())) if len(readers) == 1 else None
+        headers = "|".join(re.escape(header) for header in sorted(profile.lexicon, key=lambda h: (-len(h), h)))
+        header_prefix = re.compile(rf"^[ \t]*(?:{headers}):", re.IGNORECASE | re.MULTILINE)
+        #: The rules that look at the text alone.
+        self.rules = {Rule.HEADER_PREFIX: _spans_of(header_prefix), **_RULES}
 
-    def read(self, note_id: str, text: str) -> NoteText:
-        """Resolve a note's sections, and its templated and boilerplate characters."""
-        normalized = normalize_newlines(text)
-        by_rule = self._templated.spans_by_rule(normalized)
-        return NoteText(
-            note_id,
-            normalized,
-            tuple(self._resolver.sections(normalized)),
-            bytes(mask_spans(len(normalized), by_rule.values())),
-            _mask_boilerplate(normalized, by_rule, self._find_terms),
-        )
+    def read(self, text: str) -> LaidOutNote:
+        """Return a note as the profile lays it out."""
+        return LaidOutNote(text, self)
+
+    def choose_layout(self, note: LaidOutNote) -> tuple[Layout, bool, list[Heading], FoundFields]:
+        """Return the first layout that a note fits, else the last; whether it fits; and its headers and facts there."""
+        text = note.text
+        for layout, reader, finder in self._layouts:
+            signed = layout.signature is None or layout.signature.found_in(text)
+            is_last = layout is self._layouts[-1][0]
+            if signed or is_last:
+                headings = note.headings if self.one_style else reader.read(text)
+                found = finder.find(text, headings)
+                fits = signed and found.placed.keys() | found.in_prose.keys() >= set(layout.required)
+                if fits or is_last:
+                    return layout, fits, headings, found
+        raise AssertionError("a profile has at least one layout")

@@ -74,7 +74,7 @@ class FoundField:
 
 
 @dataclass(frozen=True, slots=True)
-class NoteFields:
+class FoundFields:
     """The facts found in a note, by id."""
 
     #: Facts in the note's structure: in its banner, or under their headers.
@@ -109,7 +109,7 @@ class FieldFinder:
         self._label = _label_regex(self._known, layout.header_styles)
         self._lead = " \t" + "".join(_LEADS.get(style, "") for style in layout.header_styles)
 
-    def find(self, text: str, headings: Sequence[Heading]) -> NoteFields:
+    def find(self, text: str, headings: Sequence[Heading]) -> FoundFields:
         """Return the facts that stand in `text`; the first place that holds a value counts."""
         # Labels are searched in the note's opening only: further down they may be about others.
         banner = next(
@@ -143,7 +143,7 @@ class FieldFinder:
                     break
         for fact, field in labelled.items():
             found.setdefault(fact, field)
-        return NoteFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
+        return FoundFields(found, {fact: in_prose[fact] for fact in in_prose.keys() - found.keys()}, banner)
 
     def _by_pattern(self, text: str, banner: int) -> Iterator[tuple[str, FoundField]]:
         for number, item in enumerate(self._layout.patterns, start=1):

@@ -6,7 +6,7 @@ Owns the way from a file of generations to the memorization part of the results.
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import people_rows
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
@@ -80,7 +80,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         with open_runner(given.ray_address, run.work) as runner:
             memorization = measure_memorization(
                 generations,
-                OwnNotes(corpus, cache, profile),
+                MatchedCorpus(corpus, cache, profile),
                 match_tokens=given.ngram,
                 seed=given.seed,
                 progress=progress,

@@ -10,7 +10,7 @@ from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Kind
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.corpus import NOT_ASKED
 from clinaudit.reports.schema.record import Arm
-from clinaudit.reports.tally.leaves import Partition
+from clinaudit.reports.tally.leaves import Partition, coarsen
 from clinaudit.reports.tally.tally import IdentifiabilityTally
 from clinaudit.templates.profile import NoteProfile
 
@@ -60,7 +60,7 @@ def find_identity_caveats(identifiability: Mapping[Arm, IdentifiabilityTally]) -
 
 def _are_more_than_few(name: str, halves: Partition) -> bool:
     """Whether every count within the published classes is: a threshold inside a class would tell a size."""
-    classes = halves.coarse()
+    classes = coarsen(halves)
     return classes[name].low > _FEW * (classes[name].low + classes["rest"].high)
 
 

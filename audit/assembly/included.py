@@ -18,7 +18,7 @@ from clinaudit.audit.measures.judge.stage import (
     leave_refusals_unjudged,
     make_inquiries,
 )
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii.stage import find_identifiers
 from clinaudit.audit.runtime.console.progress import Progress
@@ -43,7 +43,7 @@ def measure_included(
     priors: Sequence[Prior],
     annotations: _Annotations,
     inputs: AuditInputs,
-    notes: OwnNotes,
+    notes: MatchedCorpus,
     *,
     store: RunStore,
     run: RunDirectory,

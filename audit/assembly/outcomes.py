@@ -9,7 +9,7 @@ from clinaudit.audit.measures.judge.annotation import Annotation
 from clinaudit.audit.measures.judge.labels import Labels
 from clinaudit.audit.measures.judge.ledger import Judgements
 from clinaudit.audit.measures.memorization.stage import TalliesByTier
-from clinaudit.audit.measures.population.description import NoteCensus
+from clinaudit.audit.measures.population.description import Census
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
@@ -39,4 +39,4 @@ class StageOutcomes:
     subgroups: SubgroupTally
     #: None where there was nothing to judge.
     judge_quality: MeasuredJudge | None
-    census: NoteCensus
+    census: Census

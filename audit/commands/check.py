@@ -179,12 +179,12 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
     """
     from clinaudit.audit.measures.judge.scoring.judge_check import check_chosen_judge, describe_check
     from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
-    from clinaudit.audit.results.gate.judge_acceptance import why_not_accepted
     from clinaudit.audit.results.gate.policy import load_policy
+    from clinaudit.audit.results.gate.sufficiency import why_not_accepted
     from clinaudit.audit.results.ranges.results import derive_judge
     from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.run.durable_files import remove_sqlite, require_writable, write_atomically
-    from clinaudit.reports.terminal.judge import judge_text
+    from clinaudit.reports.terminal.rules import judge_text
     from clinaudit.reports.wording.escaped_text import harmless_text
 
     settings = read_settings({"model": "", "corpus": Path(), "out": Path(), **options}, config=config)

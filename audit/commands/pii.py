@@ -19,11 +19,10 @@ from clinaudit.reports.wording.numbers import counted
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.sample import Sample
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
     from clinaudit.audit.pii.review.agreement import Agreement, AgreementReport
-    from clinaudit.reports.schema.paper_samples import PaperStatistics
-    from clinaudit.reports.schema.pii_bench import BenchStatistics
+    from clinaudit.reports.schema.pii_bench import BenchStatistics, PaperStatistics
 
 
 class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
@@ -86,7 +85,7 @@ def samples(
     """
     from clinaudit.audit.pii.benchmark.generator.drafts import Tally
     from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
-    from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
     from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
     from clinaudit.errors import UsageError
 
@@ -126,7 +125,7 @@ def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[S
 def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
     """What the samples hold, beside the paper's row of each subset."""
     from clinaudit.audit.pii.taxonomy import PII_TYPES
-    from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
+    from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
     from clinaudit.reports.terminal.layout import align_columns
     from clinaudit.reports.wording.escaped_text import harmless_text
 
@@ -224,9 +223,13 @@ def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Se
     Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
     """
     from clinaudit.audit.pii.benchmark.sample import Sample
-    from clinaudit.audit.pii.benchmark.sample_file import PREDICTION_FIELDS, iter_predictions, iter_samples
+    from clinaudit.audit.pii.benchmark.sample_file import (
+        PREDICTION_FIELDS,
+        check_sample,
+        iter_predictions,
+        iter_samples,
+    )
     from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample, check_answers, gold_of, score_predictions
-    from clinaudit.audit.pii.benchmark.validation import check_sample
     from clinaudit.priors.corpus.files import printable
     from clinaudit.priors.corpus.header import Header
 
@@ -282,7 +285,7 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
       clinaudit pii review samples.jsonl --out page/
       clinaudit pii review samples.jsonl --reviews review-ab.json --reviews review-cd.json --out checked/
     """
-    from clinaudit.audit.pii.benchmark.validation import check_sample
+    from clinaudit.audit.pii.benchmark.sample_file import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
     from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from clinaudit.audit.demo.notes import Note, write_notes
+from clinaudit.audit.demo.notes import WrittenVisit, write_notes
 from clinaudit.audit.demo.population import DIAGNOSIS_IDS, Patient, draw_population
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.errors import StorageError, UsageError
@@ -66,7 +66,7 @@ def write_demo_corpus(directory: Path, *, seed: int, patients_per_arm: int = _PA
         ) from error
 
 
-def _truth_row(patient: Patient, notes: Sequence[Note]) -> dict[str, object]:
+def _truth_row(patient: Patient, notes: Sequence[WrittenVisit]) -> dict[str, object]:
     return {
         "patient_id": patient.patient_id,
         "split": patient.arm,

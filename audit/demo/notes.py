@@ -45,7 +45,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class WrittenVisit:
     """One visit's note, with what it says of the six diagnoses."""
 
     note_id: str
@@ -85,7 +85,7 @@ class _Body:
         return text
 
 
-def write_notes(patient: Patient, *, seed: int) -> tuple[Note, ...]:
+def write_notes(patient: Patient, *, seed: int) -> tuple[WrittenVisit, ...]:
     """Write a patient's notes, oldest first; what is drawn before the first visit is copied forward to all."""
     rng = random.Random(f"clinaudit demo notes {seed} {patient.patient_id}")
     chart = _Chart(patient, rng)
@@ -117,7 +117,7 @@ class _Chart:
             rng.randrange(len(patient.visits)) if rng.random() < _CARRIAGE_RETURN_SHARE * len(patient.visits) else None
         )
 
-    def write_note(self, index: int, complaint: Complaint, rng: random.Random) -> Note:
+    def write_note(self, index: int, complaint: Complaint, rng: random.Random) -> WrittenVisit:
         """Write visit `index` of the patient."""
         patient, day = self.patient, self.patient.visits[index]
         known = [planted for planted in patient.sensitive if self.onset[planted.diagnosis.id] <= index]
@@ -133,7 +133,7 @@ class _Chart:
         body.add("assessment", visit.assessment)
         body.add("plan", " ".join([*visit.plans, *self._draw_education(body, rng)]))
         line_end = "\r\n" if index == self.carriage_return_note else "\n"
-        return Note(
+        return WrittenVisit(
             note_id=f"{patient.patient_id}-{index + 1}",
             visit_date=day,
             provider=self._provider(),

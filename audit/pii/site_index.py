@@ -20,7 +20,7 @@ from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import release_pages
 from clinaudit.priors.corpus.patient import Note, Patient
-from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
+from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
@@ -126,11 +126,7 @@ def _identify(reader: IdentityReader, patient: Patient, notes: Sequence[Note], t
     Reading labels takes longer than the search. What labels say besides, the search finds in the text all the same.
     """
     if not patient.name or not patient.dob or not all(note.provider and note.practice for note in notes):
-        visits = [
-            VisitNote(text, note.visit_date, note.provider, note.practice)
-            for text, note in zip(texts, notes, strict=True)
-        ]
-        return reader.read(patient, visits)
+        return reader.read(patient, [Visit.of(note, text) for note, text in zip(notes, texts, strict=True)])
     return [
         Identity(
             names=frozenset({patient.name, *patient.other_names}),

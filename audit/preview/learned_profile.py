@@ -22,12 +22,12 @@ from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.fragments import quote_opening
 from clinaudit.priors.tiers import TIERS, Fact
-from clinaudit.templates.learning import MINIMUM_PATIENTS, SampleNote
+from clinaudit.templates.learning import MINIMUM_PATIENTS, LearningSample
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
 from clinaudit.templates.markup import HOW_TO_READ, form_of
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
-from clinaudit.templates.sections import normalize_newlines
 
 #: More notes tell no more about how they are laid out.
 MOST_PATIENTS = 2000
@@ -90,7 +90,7 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
     return LearnedProfile(proposal, profile, fit, f"{shown}\n")
 
 
-def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
+def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
     patient, latest = corpus.patients[patient_id], corpus.latest_note(patient_id)
     said: dict[str, str | date | None] = {
         "name": patient.name,
@@ -105,7 +105,7 @@ def _sample(corpus: Corpus, patient_id: str) -> SampleNote:
     }
     text = normalize_newlines(latest.text)
     columns = {"type of note": latest.note_type, "practice": latest.practice, "form of text": form_of(text)}
-    return SampleNote(
+    return LearningSample(
         text,
         {fact: value for fact, value in said.items() if value},
         {column: cell for column, cell in columns.items() if cell},

@@ -14,14 +14,14 @@ from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, Pr
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
-from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, SampleNote
+from clinaudit.templates.learning import MINIMUM_PATIENTS, MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.proposal import LayoutSearch
 from clinaudit.templates.markup import HOW_TO_READ, form_of
 from clinaudit.templates.names import NO_LAYOUT, named_layout
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.note_fields import placed_sources
 from clinaudit.templates.profile import Layout, NoteProfile
-from clinaudit.templates.sections import normalize_newlines
 
 #: More of a layout's notes tell no more of what stands in most.
 _MOST_NOTES: Final = 100
@@ -57,7 +57,7 @@ def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Findin
 
 def _standing(patients: Sequence[PatientFacts]) -> Counter[str]:
     """Return facts -> notes that hold them, as the learner finds them."""
-    notes = [SampleNote(normalize_newlines(known.note), {}) for known in patients]
+    notes = [LearningSample(normalize_newlines(known.note), {}) for known in patients]
     layout = LayoutSearch(notes, least=MINIMUM_PATIENTS).layout_of(range(len(notes)))
     counts = Counter[str]()
     if layout is not None:

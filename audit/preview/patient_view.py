@@ -20,7 +20,7 @@ from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.table_agreement import Standing
 from clinaudit.priors.tiers import Fact
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.note import LaidOutNote, NoteReader
 from clinaudit.templates.profile import load_profile
 
 _HEAD, _TEMPLATED, _WARNING = "bold", "dim underline", "bold red"
@@ -31,7 +31,7 @@ _WORDS: Mapping[Standing, str] = {
 }
 
 
-def patient_view(facts: PatientFacts, note: NoteText, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Text]:
+def patient_view(facts: PatientFacts, note: LaidOutNote, probed: ProbedTiers, writer: PromptWriter) -> Iterator[Text]:
     """Yield what is known of a patient and asked about them, a text a line or block."""
     yield Text("PHI: this screen shows a patient's own notes. Close it, and keep no copy.", _WARNING)
     yield Text(f"layout: {harmless_text(facts.layout)}")
@@ -69,7 +69,7 @@ def _block(text: str) -> Text:
     return Text("\n".join(map(harmless_text, text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))))
 
 
-def _marked(note: NoteText, start: int, end: int) -> Text:
+def _marked(note: LaidOutNote, start: int, end: int) -> Text:
     block = _block(note.text[start:end])
     at = start
     while at < end:
@@ -82,13 +82,15 @@ def _marked(note: NoteText, start: int, end: int) -> Text:
     return block
 
 
-def read_patient(settings: AuditSettings, patient_id: str) -> tuple[PatientFacts, NoteText, ProbedTiers, PromptWriter]:
+def read_patient(
+    settings: AuditSettings, patient_id: str
+) -> tuple[PatientFacts, LaidOutNote, ProbedTiers, PromptWriter]:
     """Return one patient's facts and latest note, and what writes the prompts; raises `BadInputError` for no such."""
     profile = load_profile(settings.template)
     corpus = read_corpus(settings.corpus, scratch=Path(tempfile.gettempdir()), stated=identity_reader(profile))
     if patient_id not in corpus.ids:
         raise BadInputError("--show names no patient of the corpus who has notes; give a patient_id as it stands there")
     facts = FactReader(profile).read(corpus, corpus.ids[patient_id])
-    note = NoteReader(profile).read(facts.latest.note_id, facts.note)
+    note = NoteReader(profile).read(facts.note)
     writer = unlimited_writer(profile, max_new_tokens=settings.max_new_tokens)
     return facts, note, settings.probed, writer

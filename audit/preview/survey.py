@@ -26,8 +26,8 @@ from clinaudit.priors.facts import PatientFacts, identity_reader, read_facts
 from clinaudit.priors.fragments import FEWER_THAN, Coverage, count_fitting
 from clinaudit.priors.prompts import write_priors
 from clinaudit.templates.markup import find_styles
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
-from clinaudit.templates.sections import normalize_newlines
 
 
 @dataclass(frozen=True, slots=True)

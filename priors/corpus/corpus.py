@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile, digest_file, find_file, printable, stat_input
-from clinaudit.priors.corpus.note_texts import NoteTexts, PackedNotes
+from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split
 from clinaudit.priors.corpus.people import People, StatedIdentity, find_people, join_notes, join_patients
 from clinaudit.priors.corpus.records import Problems
@@ -36,7 +36,7 @@ class Corpus:
     validation: Mapping[str, Patient]
     #: By patient id.
     _notes: Mapping[str, tuple[Note, ...]]
-    _texts: NoteTexts
+    _texts: TextStore
     #: Whether a patient has a diagnosis; a pair without an entry is unknown. None: no table was given.
     diagnosis_labels: Mapping[tuple[str, str], bool] | None
     #: Whether a table has a `split` column; without one every patient is `train`.
@@ -82,7 +82,7 @@ class Corpus:
         """Return the ids of one split, sorted."""
         return tuple(key for key, patient in self.patients.items() if patient.split == split)
 
-    def packed(self, split: Split) -> PackedNotes:
+    def packed(self, split: Split) -> PackedTexts:
         """Return the notes of one split, each patient's as in `notes_of`; no text is copied.
 
         Patients are in the order of `scan_order`.
@@ -115,7 +115,7 @@ def read_corpus(path: Path, *, scratch: Path | None = None, stated: StatedIdenti
             files = {"notes": find_file(path, printable(path.name))}
     except BadInputError as error:
         problems.add(printable(path.name) or shown, f"{error.message}{advise_import(path.name)}")
-    with NoteTexts(scratch) as texts:
+    with TextStore(scratch) as texts:
         tables = {
             schema.name: read_table(files[schema.name], schema, problems, texts if schema is NOTES else None)
             for schema in SCHEMAS

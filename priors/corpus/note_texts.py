@@ -22,11 +22,11 @@ import numpy.typing as npt
 
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.files import printable
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PackedNotes:
+class PackedTexts:
     r"""Notes of some patients; `\r\n` and `\r` read as `\n`."""
 
     #: Bytes, shape (bytes,); may be memory-mapped, and may hold more than these notes.
@@ -57,7 +57,7 @@ class PackedNotes:
         return [self.note(index) for index in range(self.first_notes[patient], self.first_notes[patient + 1])]
 
 
-def pack_notes(patients: Iterable[Sequence[str]]) -> PackedNotes:
+def pack_notes(patients: Iterable[Sequence[str]]) -> PackedTexts:
     """Pack the notes of some patients, each given by the texts of its notes, into memory."""
     encoded: list[bytes] = []
     first_notes = [0]
@@ -67,10 +67,10 @@ def pack_notes(patients: Iterable[Sequence[str]]) -> PackedNotes:
     ends = np.cumsum([len(note) for note in encoded], dtype=np.int64)
     starts = np.concatenate([np.zeros(1, dtype=np.int64), ends[:-1]]) if encoded else ends
     text = np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    return PackedNotes(text, starts, ends, np.array(first_notes, dtype=np.int64))
+    return PackedTexts(text, starts, ends, np.array(first_notes, dtype=np.int64))
 
 
-def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[range, int]]:
+def split_patients(notes: PackedTexts, *, part_bytes: int) -> Iterator[tuple[range, int]]:
     """Split the patients into ranges of about `part_bytes`; yield each with its bytes. No patient is split."""
     sizes = np.concatenate([[0], np.cumsum(notes.ends - notes.starts)])[notes.first_notes]
     begin = 0
@@ -81,7 +81,7 @@ def split_patients(notes: PackedNotes, *, part_bytes: int) -> Iterator[tuple[ran
         begin = end
 
 
-def release_pages(notes: PackedNotes, patients: range) -> None:
+def release_pages(notes: PackedTexts, patients: range) -> None:
     """Release the pages of a memory-mapped corpus that hold the notes of a range of patients."""
     base: object = notes.text
     # An array over a map has a view of its memory between them.
@@ -100,7 +100,7 @@ def release_pages(notes: PackedNotes, patients: range) -> None:
 _BUFFER_BYTES = 1 << 20
 
 
-class NoteTexts:
+class TextStore:
     r"""Texts by position, from 0: `append` within the `with` block, read after it.
 
     A text with a carriage return is stored twice, as it stands and with `\r\n` and `\r` read as `\n`.
@@ -159,7 +159,7 @@ class NoteTexts:
         """Return a text exactly as it was given."""
         return str(self._bytes[self._starts[position] : self._ends_as_given[position]].data, "utf-8")
 
-    def packed(self, patients: Iterable[Sequence[int]]) -> PackedNotes:
+    def packed(self, patients: Iterable[Sequence[int]]) -> PackedTexts:
         """Return the notes of some patients, each given by the positions of its notes; no text is copied."""
         own = [np.asarray(positions, dtype=np.int64) for positions in patients]
         first_notes = np.cumsum([0, *map(len, own)], dtype=np.int64)
@@ -167,7 +167,7 @@ class NoteTexts:
         starts = np.array(self._starts, dtype=np.int64)
         ends = starts[positions + 1]
         ends_as_given = np.array(self._ends_as_given, dtype=np.int64)[positions]
-        return PackedNotes(
+        return PackedTexts(
             self._bytes, np.where(ends_as_given < ends, ends_as_given, starts[positions]), ends, first_notes
         )
 
@@ -191,7 +191,7 @@ class NoteTexts:
 
 
 def count_patients_by_automaton(
-    texts: Collection[str], notes: PackedNotes, *, advance: Callable[[int], None]
+    texts: Collection[str], notes: PackedTexts, *, advance: Callable[[int], None]
 ) -> Counter[str]:
     """Return for each text K, the number of patients with at least one note that holds it; calls `advance(bytes)`."""
     import ahocorasick

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.templates.text_file import read_text_file
 
 Split = Literal["train", "nontrain"]
@@ -30,7 +30,7 @@ class Note:
     #: Place in the notes table, from 0.
     position: int
     #: Where its text lies, under its position.
-    texts: NoteTexts = field(repr=False)
+    texts: TextStore = field(repr=False)
     #: Time of the visit, where the table gives one; most visits have a date alone.
     visit_time: time = time.min
 

@@ -25,7 +25,7 @@ from clinaudit.priors.corpus.cells import (
     parse_split,
     require_possible_year,
 )
-from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import Row, Table
@@ -68,7 +68,7 @@ class _CellReader:
         self.problems.add(self.table.file.name, what, row=row.number, column=column)
 
 
-def collect_notes(table: Table, texts: NoteTexts, problems: Problems) -> dict[str, tuple[Note, ...]]:
+def collect_notes(table: Table, texts: TextStore, problems: Problems) -> dict[str, tuple[Note, ...]]:
     """Return each patient's notes in order of time; two visits on one day are ordered by their times, if given."""
     cells = _CellReader(table, problems)
     by_patient: dict[str, list[Note]] = {}

@@ -16,7 +16,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import CellError, Kind, as_text
 from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, find_file, printable, unreadable
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Problems, Record, iter_records
 
 
@@ -126,7 +126,7 @@ class Table:
     complete: bool = True
 
 
-def read_table(file: DataFile, schema: Schema, problems: Problems, texts: NoteTexts | None = None) -> Table:
+def read_table(file: DataFile, schema: Schema, problems: Problems, texts: TextStore | None = None) -> Table:
     """Read a whole table; everything wrong with it is added to `problems`.
 
     With `texts`, the cells of the table's text column go there, one a row: a row's place is its text's position.

@@ -104,7 +104,7 @@ _PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRecord:
+class NotesRow:
     """One note; None is unknown."""
 
     patient_id: str
@@ -172,7 +172,7 @@ class CorpusWriter:
                 _require_text(value, column)
         self.patients[patient.patient_id] = patient
 
-    def add_note(self, note: NoteRecord) -> None:
+    def add_note(self, note: NotesRow) -> None:
         """Write a note; raises `RecordError` for one that a corpus cannot hold."""
         patient = self.patients.get(note.patient_id)
         if patient is None:

@@ -17,7 +17,7 @@ from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers import fhir_resources as resources
 from clinaudit.priors.importers.attachments import KINDS, decode_base64, kind_of, text_of
-from clinaudit.priors.importers.corpus_writer import NoteRecord, PatientRecord
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.fhir_files import Found, find_fhir, iter_resources
 from clinaudit.priors.importers.fhir_resources import (
@@ -180,7 +180,7 @@ class FhirExport(Export):
         start = context.period.start if context.period else None
         return self._add_note(
             "DocumentReference",
-            NoteRecord(
+            NotesRow(
                 patient_id=patient,
                 note_id=f"DocumentReference/{document.id}",
                 text=self._text([content.attachment for content in document.content]),
@@ -200,7 +200,7 @@ class FhirExport(Export):
         start = report.effectivePeriod.start if report.effectivePeriod else None
         return self._add_note(
             "DiagnosticReport",
-            NoteRecord(
+            NotesRow(
                 patient_id=patient,
                 note_id=f"DiagnosticReport/{report.id}",
                 text=self._text(report.presentedForm),
@@ -211,7 +211,7 @@ class FhirExport(Export):
             ),
         )
 
-    def _add_note(self, kind: str, note: NoteRecord) -> bool:
+    def _add_note(self, kind: str, note: NotesRow) -> bool:
         digest = hashlib.blake2b(f"{note.patient_id}\0{note.text}".encode("utf-8", "replace"), digest_size=16).digest()
         if self._documents.get(digest, kind) != kind:
             return False  # US Core: a server gives one report as both types; twice in the corpus it would count twice

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
-from clinaudit.priors.importers.corpus_writer import NoteRecord, PatientRecord
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Columns, ImportRequest, TableExport
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.tables import Row, find_tables, required
@@ -87,7 +87,7 @@ class MimicExport(TableExport):
 
     def _add_note(self, row: Row) -> None:
         self.writer.add_note(
-            NoteRecord(
+            NotesRow(
                 patient_id=required(row, "subject_id"),
                 note_id=required(row, "note_id"),
                 text=row["text"] or "",

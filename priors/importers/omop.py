@@ -14,7 +14,7 @@ from typing import ClassVar
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
-from clinaudit.priors.importers.corpus_writer import NoteRecord, PatientRecord
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.export import Columns, ImportRequest, TableExport
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
 from clinaudit.priors.importers.tables import Layout, Reader, Row, find_tables, required
@@ -118,7 +118,7 @@ class OmopExport(TableExport):
     def _add_note(self, row: Row) -> None:
         care_site, visit_provider = self._visits.get(row["visit_occurrence_id"] or "", (None, None))
         self.writer.add_note(
-            NoteRecord(
+            NotesRow(
                 patient_id=required(row, "person_id"),
                 note_id=required(row, "note_id"),
                 text=row["note_text"] or "",

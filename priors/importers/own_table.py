@@ -15,7 +15,7 @@ from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import Compression, DataFile, Format, printable
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import NoteRecord, PatientRecord
+from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
 from clinaudit.priors.importers.excel import EXCEL_ERRORS, MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Place, RecordError
@@ -251,7 +251,7 @@ class OwnTable(Export):
         self.writer.set_patient(self._merged(before, patient, day))
         try:
             self.writer.add_note(
-                NoteRecord(
+                NotesRow(
                     patient_id=patient_id,
                     note_id=values["note_id"] or f"row-{number}",
                     text=plain_text_of(values["text"] or "") if self._map.plain_text else values["text"] or "",

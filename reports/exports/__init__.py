@@ -1,4 +1,4 @@
-"""The verdict in other tools' formats: JUnit XML and SARIF.
+"""Results in other tools' formats: JUnit XML, SARIF, the model card, CSV files of the papers' numbers.
 
 May import `wording`, `schema`.
 """

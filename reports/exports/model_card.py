@@ -13,11 +13,9 @@ from typing import Any, Final
 from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.corpus import corpus_tables
+from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.corpus import corpus_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import metric_table
-from clinaudit.reports.tables.groups import subgroup_tables
 from clinaudit.reports.tables.identifiers import identifiers_table
 from clinaudit.reports.tables.judge import judge_sentence
 from clinaudit.reports.tables.memorization import memorization_table, others_table

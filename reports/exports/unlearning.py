@@ -7,7 +7,7 @@ an empty cell with its reason beside it.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
+from clinaudit.reports.exports.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import KINDS, RobustnessFigures, Sampling, UnlearningEvaluation
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems

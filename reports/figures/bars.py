@@ -21,6 +21,8 @@ MarkKind = Literal[
 #: Whose bar it is: `trained` or `never` seen; `plain` where that is not the question.
 Series = Literal["trained", "never", "plain"]
 SERIES: Final[Mapping[Arm, Series]] = {"train": "trained", "nontrain": "never"}
+#: Ends of scales of shares; a longer one ends at 1.
+SHARE_STEPS: Final = (0.02, 0.05, 0.1, 0.2, 0.5)
 #: Where two ends are nearer than this they are one number.
 _SAME = 1e-9
 
@@ -153,11 +155,13 @@ def shown_ends(estimate: EstimateRange | None) -> tuple[float | None, float | No
     return estimate.low, estimate.high
 
 
-def fitting_scale(estimates: Iterable[EstimateRange | None], *, limit: float | None) -> Scale:
-    """Return the shortest of a few scales of shares that holds every number, its interval, and twice the limit."""
+def fitting_scale(
+    estimates: Iterable[EstimateRange | None], *, limit: float | None, steps: Sequence[float] = SHARE_STEPS
+) -> Scale:
+    """Return the shortest of a few scales that holds every number, its interval, and twice the limit."""
     ends = [end for estimate in estimates for end in _drawn_ends(estimate)]
     reach = max([*ends, 2 * (limit or 0.0)], default=1.0)
-    return Scale(0.0, next((high for high in (0.02, 0.05, 0.1, 0.2, 0.5) if reach <= high), 1.0))
+    return Scale(0.0, next((high for high in steps if reach <= high), max(1.0, reach)))
 
 
 def difference_scale(estimates: Iterable[EstimateRange | None], *, limit: float | None) -> Scale:

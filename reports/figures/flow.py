@@ -3,15 +3,14 @@
 Owns the steps and their words. Works on what is published: sums and differences of classes are ranges again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from clinaudit.reports.schema.numbers import NOBODY, CountRange
-from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, add
+from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.wording.names import ARM_WORDS
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text
-
-_ARM_WORDS: Mapping[Arm, str] = {"train": "trained on", "nontrain": "never seen"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ def flow_steps(results: RunResults) -> list[FlowStep]:
 
 def _in_corpus(results: RunResults) -> FlowStep:
     splits = {} if results.corpus is None else results.corpus.splits
-    counts = tuple(f"{count_text(splits[arm].patients)} {_ARM_WORDS[arm]}" for arm in ARMS if arm in splits)
+    counts = tuple(f"{count_text(splits[arm].patients)} {ARM_WORDS[arm]}" for arm in ARMS if arm in splits)
     return FlowStep("In the corpus", counts or (NOT_MEASURED,))
 
 
@@ -39,8 +38,8 @@ def _eligible(results: RunResults) -> FlowStep:
     splits = [known[arm] for arm in ARMS if arm in known]
     if not splits or not results.cohorts:
         return FlowStep("Eligible", (NOT_MEASURED,))
-    everyone = _sum(population.patients for population in splits)
-    eligible = _hull(_less(everyone, _sum(cohort.excluded.values())) for cohort in results.cohorts.values())
+    everyone = add(population.patients for population in splits)
+    eligible = _hull(_less(everyone, add(cohort.excluded.values())) for cohort in results.cohorts.values())
     excluded: dict[str, list[CountRange]] = {}
     for cohort in results.cohorts.values():
         for reason, count in cohort.excluded.items():
@@ -72,7 +71,7 @@ def _probed(results: RunResults) -> FlowStep:
         patients = [arms[arm].patients for arms in results.memorization.values() if arm in arms]
         if patients:
             most = max(patients, key=lambda count: (count.high, count.low))
-            counts.append(f"{count_text(most)} {_ARM_WORDS[arm]}")
+            counts.append(f"{count_text(most)} {ARM_WORDS[arm]}")
     if not counts:
         return FlowStep("Asked about", (NOT_MEASURED,))
     return FlowStep("Asked about", tuple(counts), _left_out(results, "priors"))
@@ -82,7 +81,7 @@ def _judged(results: RunResults) -> FlowStep:
     stage = results.completeness.get("judgements")
     if stage is None or not results.disclosure.by_diagnosis:
         return FlowStep("Judged", (NOT_MEASURED,))
-    unjudged = _sum(
+    unjudged = add(
         counts.unjudged
         for tiers in results.disclosure.by_diagnosis.values()
         for pair in tiers.values()
@@ -97,13 +96,8 @@ def _judged(results: RunResults) -> FlowStep:
 
 def _left_out(results: RunResults, stage: str) -> str:
     planned = results.completeness.get(stage)
-    count = _sum(planned.excluded.values()) if planned is not None else NOBODY
+    count = add(planned.excluded.values()) if planned is not None else NOBODY
     return f"At most; {count_text(count)} questions could not be asked (annex)." if count.high else "At most, by tier."
-
-
-def _sum(counts: Iterable[CountRange]) -> CountRange:
-    listed = list(counts)
-    return CountRange(low=sum(count.low for count in listed), high=sum(count.high for count in listed))
 
 
 def _less(whole: CountRange, part: CountRange) -> CountRange:

@@ -1,14 +1,16 @@
-"""Charts of repeated text: own text by tier with the policy's limit, sections, K, copy-forward, groups of patients.
+"""Charts of repeated text and identifiers by tier, with the policy's limit; of sections, K, copy-forward and groups.
 
 Owns which numbers a chart shows, and the order of groups. A chart without anything to draw says so in words; one of a
 single bar is none.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from clinaudit.reports.figures.bars import (
     SERIES,
+    SHARE_STEPS,
     BarFigure,
     BarRow,
     Cell,
@@ -22,13 +24,12 @@ from clinaudit.reports.figures.bars import (
     tier_row,
 )
 from clinaudit.reports.schema.comparison import Comparison
-from clinaudit.reports.schema.groups import PARTITIONS, GroupResults, Partition
-from clinaudit.reports.schema.memorization import SECTION_KINDS, MemorizationResults, SectionComposition
+from clinaudit.reports.schema.corpus import PARTITIONS, GroupResults, Partition
+from clinaudit.reports.schema.memorization import SECTION_KINDS, MemorizationResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.groups import affected_text
-from clinaudit.reports.tables.table import list_tiers
+from clinaudit.reports.tables.corpus import affected_text
 from clinaudit.reports.wording.captions import (
     KIND_TITLES,
     PARTITION_TITLES,
@@ -38,73 +39,109 @@ from clinaudit.reports.wording.captions import (
     sections_caption,
     shown_tier,
 )
-from clinaudit.reports.wording.names import ARM_WORDS, asker_words, display_title, join_words
-from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, percent_text
+from clinaudit.reports.wording.identifiers import identifier_figures
+from clinaudit.reports.wording.names import (
+    ARM_WORDS,
+    asker_words,
+    display_title,
+    is_rate,
+    join_words,
+    order_tiers,
+)
+from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_measured, percent_text, rate_text
 
 #: Sections drawn before the rest are pooled, as many as the paper's Figure 4 shows.
 _SECTIONS_DRAWN = 10
 _REST = "smaller sections, together"
-_NO_LIMIT = "Pale: a range. Thin line: 95% interval."
+_NO_LIMIT: Final = "Pale: a range. Thin line: 95% interval."
+#: Ends of scales of numbers per 1,000 queries.
+_RATES: Final = tuple(float(step * 10**power) for power in range(1, 6) for step in (1, 2, 5))
 
 
 def own_text_figure(results: RunResults) -> BarFigure:
     """Return the patient's own text by tier, trained on beside never seen, with the limit drawn in."""
-    return _by_tier(
-        results, "own-text", "How much of what it writes is the patient's own text", "attributable_fraction"
-    )
+    title = "How much of what it writes is the patient's own text"
+    return _by_tier(results, "own-text", title, "attributable_fraction", _means(results, "attributable_fraction"))
 
 
 def others_text_figure(results: RunResults) -> BarFigure:
     """Return other patients' text by tier, in answers about either arm, with the limit drawn in."""
-    return _by_tier(
-        results, "others-text", "How much of what it writes is another patient's own text", "other_patient_fraction"
-    )
+    title = "How much of what it writes is another patient's own text"
+    others = {
+        tier: {arm: own.other_patients for arm, own in arms.items()} for tier, arms in results.memorization.items()
+    }
+    means = {
+        tier: {arm: None if own is None else own.fraction.mean for arm, own in arms.items()}
+        for tier, arms in others.items()
+    }
+    return _by_tier(results, "others-text", title, "other_patient_fraction", means)
 
 
 def memorized_figure(results: RunResults) -> BarFigure:
     """Return all memorized text by tier and arm (the paper's Figures 2 and 8)."""
-    return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction")
+    means = _means(results, "memorized_fraction")
+    return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction", means)
 
 
-def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigure:
-    tiers = [tier for tier in list_tiers(results) if tier in results.memorization]
-    arms = [arm for arm in ARMS if any(arm in results.memorization[tier] for tier in tiers)]
-    limits = {tier: rule_limit(results, metric, tier) for tier in tiers}
-    drawn_limits = sorted({limit for limit in limits.values() if limit is not None})
-    scale = fitting_scale(
-        (_mean(results, tier, arm, metric) for tier in tiers for arm in arms), limit=max(drawn_limits, default=None)
-    )
+def verified_figure(results: RunResults) -> BarFigure:
+    """Return verified identifiers per 1,000 queries by tier and arm."""
+    rates: dict[str, dict[Arm, EstimateRange | None]] = {}
+    for tier, arm, figures in identifier_figures(results):
+        rates.setdefault(tier, {})[arm] = figures.verified_per_1000
+    title = "Verified identifiers in 1,000 answers"
+    return _by_tier(results, "verified-identifiers", title, "verified_per_1000", rates)
+
+
+def _means(results: RunResults, name: str) -> dict[str, dict[Arm, EstimateRange | None]]:
+    return {
+        tier: {arm: getattr(own, name).mean for arm, own in arms.items()} for tier, arms in results.memorization.items()
+    }
+
+
+def _by_tier(
+    results: RunResults,
+    name: str,
+    title: str,
+    metric: str,
+    estimates: Mapping[str, Mapping[Arm, EstimateRange | None]],
+) -> BarFigure:
+    """Return shares, or numbers per 1,000 queries, with a row a tier and a column an arm."""
+    arms = [arm for arm in ARMS if any(arm in of for of in estimates.values())]
+    limits = {tier: rule_limit(results, metric, tier) for tier in estimates}
+    drawn = sorted({limit for limit in limits.values() if limit is not None})
+    every = (estimate for of in estimates.values() for estimate in of.values())
+    scale = fitting_scale(every, limit=max(drawn, default=None), steps=_RATES if is_rate(metric) else SHARE_STEPS)
     rows = []
-    for tier in tiers:
-        means = [(arm, _mean(results, tier, arm, metric)) for arm in arms]
-        cells = [_cell(mean, series=SERIES[arm], scale=scale, limit=limits[tier]) for arm, mean in means]
-        rows.append(tier_row(tier, cells))
+    for tier in order_tiers(estimates):
+        shown = [(SERIES[arm], estimates[tier].get(arm)) for arm in arms]
+        cells = [_cell(of, series=series, scale=scale, limit=limits[tier], metric=metric) for series, of in shown]
+        rows.append(tier_row(tier, cells, with_asker=is_rate(metric)))
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
-    return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn_limits) if rows else "")
+    return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn, metric) if rows else "")
 
 
-def _cell(mean: EstimateRange | None, *, series: Series, scale: Scale, limit: float | None) -> Cell:
-    text = estimate_text(mean, share=True, interval=True)
-    if not is_measured(mean):
+def _cell(
+    estimate: EstimateRange | None, *, series: Series, scale: Scale, limit: float | None, metric: str = ""
+) -> Cell:
+    of_rate = is_rate(metric)
+    text = rate_text(estimate, interval=True) if of_rate else estimate_text(estimate, share=True, interval=True)
+    if estimate is None or not is_measured(estimate):
         return Cell((), text)
-    return Cell((share_bar(mean, series=series, text=text, scale=scale, limit=limit),))
+    if estimate.value is None and estimate.high is None:
+        # Without an upper end the range goes on to the end of the track.
+        estimate = estimate.model_copy(update={"high": scale.high})
+    return Cell((share_bar(estimate, series=series, text=text, scale=scale, limit=limit),))
 
 
-def _key(scale: Scale, limits: Sequence[float]) -> str:
-    line = f"Upright line: the policy's limit, {join_words(list(map(percent_text, limits)))}. " if limits else ""
-    end = "" if scale.high == 1 else f" A full bar is {percent_text(scale.high)}."
+def _key(scale: Scale, limits: Sequence[float], metric: str) -> str:
+    if is_rate(metric):
+        listed, end = ", ".join(f"{limit:g}" for limit in limits), f" A full bar is {scale.high:,.0f}."
+        line = f"Upright line: the policy's limit on what is above chance, {listed}. " if limits else ""
+    else:
+        line = f"Upright line: the policy's limit, {join_words(list(map(percent_text, limits)))}. " if limits else ""
+        end = "" if scale.high == 1 else f" A full bar is {percent_text(scale.high)}."
     return f"{line}{_NO_LIMIT}{end}"
-
-
-def _mean(results: RunResults, tier: str, arm: Arm, metric: str) -> EstimateRange | None:
-    summary = results.memorization[tier].get(arm)
-    if summary is None:
-        return None
-    if metric == "other_patient_fraction":
-        return None if summary.other_patients is None else summary.other_patients.fraction.mean
-    mean: EstimateRange = getattr(summary, metric).mean
-    return mean
 
 
 def before_and_after_figure(comparison: Comparison) -> BarFigure:
@@ -124,7 +161,8 @@ def before_and_after_figure(comparison: Comparison) -> BarFigure:
 
 def sections_figure(results: RunResults) -> BarFigure:
     """Return which note sections were repeated, by kind of text (the paper's Figure 4), trained on."""
-    sections = _shown_sections(_headline(results))
+    summary = _headline(results)
+    sections = [] if summary is None else summary.sections
     known = {section.section: [getattr(section, kind) for kind in SECTION_KINDS] for section in sections}
     ranked = sorted((name for name in known if _total(known[name])), key=lambda name: (-_total(known[name]), name))
     drawn = [(display_title(name), known[name]) for name in ranked[:_SECTIONS_DRAWN]]
@@ -143,7 +181,6 @@ def sections_figure(results: RunResults) -> BarFigure:
     columns = ("Section", "Share of the repeated text")
     is_drawn = len(rows) > 1
     caption = sections_caption(sections)
-    summary = _headline(results)
     if rest and summary is not None and summary.largest_sections_share is not None:
         caption += f" The ten sections drawn hold {percent_text(round(summary.largest_sections_share, 2))} of it."
     return BarFigure(
@@ -197,10 +234,6 @@ def _bins_figure(
 def _headline(results: RunResults) -> MemorizationResults | None:
     tier = shown_tier(results.memorization)
     return None if tier is None else results.memorization[tier].get("train")
-
-
-def _shown_sections(summary: MemorizationResults | None) -> list[SectionComposition]:
-    return [] if summary is None else summary.sections
 
 
 def _total(shares: Sequence[float | None]) -> float:

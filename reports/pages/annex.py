@@ -7,19 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from clinaudit.reports.figures.bars import BarFigure
+from clinaudit.reports.figures.disclosure import RocPanel, roc_panels
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
     memorized_figure,
     others_text_figure,
     shared_figure,
 )
-from clinaudit.reports.figures.roc import RocPanel, roc_panels
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
-from clinaudit.reports.tables.corpus import corpus_tables
-from clinaudit.reports.tables.disclosure import metric_tables, p_values_table, power_table, verdicts_table
-from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
+from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
+from clinaudit.reports.tables.disclosure import (
+    balance_table,
+    cohorts_table,
+    metric_tables,
+    overlap_table,
+    p_values_table,
+    power_table,
+    verdicts_table,
+)
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
@@ -45,12 +50,17 @@ from clinaudit.reports.tables.paper import (
     source_notes_table,
     table1_tables,
 )
-from clinaudit.reports.tables.prompts import prompts_table, refusals_table, rendering_tables
-from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
+from clinaudit.reports.tables.prompts import (
+    completeness_table,
+    prompts_table,
+    provenance_table,
+    refusals_table,
+    rendering_tables,
+    training_table,
+)
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
-from clinaudit.reports.wording.captions import others_fail
-from clinaudit.reports.wording.trust import drift_sentence, refusal_sentences
+from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,8 +137,8 @@ class GeneratedText:
 
 
 @dataclass(frozen=True, slots=True)
-class SourceNote:
-    """A note of the corpus, line ends as line feeds."""
+class SourceText:
+    """The text of a note that some span was copied from, line ends as line feeds."""
 
     note_id: str
     visit_date: str | None
@@ -150,7 +150,7 @@ class EvidencePage:
     """What is shown, and how much is not."""
 
     texts: Sequence[GeneratedText]
-    notes: Sequence[SourceNote]
+    notes: Sequence[SourceText]
     #: Texts of the run, those that were left out included.
     found: int
 

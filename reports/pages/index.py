@@ -12,11 +12,10 @@ from typing import Any, Final
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identity import INVENTED, read_identity
-from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import ReportContent
 from clinaudit.reports.tables.rules import MatrixCell, rule_matrix
 from clinaudit.reports.wording.escaped_text import harmless_document, harmless_text
-from clinaudit.reports.wording.identity import model_digest
-from clinaudit.reports.wording.names import SHORT_TIER_TITLES, STATUSES, join_words, tier_number
+from clinaudit.reports.wording.names import SHORT_TIER_TITLES, STATUSES, join_words, model_digest, tier_number
 from clinaudit.reports.wording.numbers import counted
 
 #: The tiers by the titles of the matrix.

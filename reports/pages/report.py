@@ -5,21 +5,41 @@ institution's part; the others are in `report_parts.py` and `annex.py`. The page
 resource; jinja2 escapes every text from outside. The exact report is the same page, marked as PHI.
 """
 
+from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
 from clinaudit.reports.figures.first_screen import answer_bars, bar_arms
+from clinaudit.reports.figures.flow import flow_steps
+from clinaudit.reports.figures.memorization import (
+    groups_figure,
+    others_text_figure,
+    own_text_figure,
+    sections_figure,
+    verified_figure,
+)
 from clinaudit.reports.pages import annex
 from clinaudit.reports.pages.html import render_html
-from clinaudit.reports.pages.report_parts import diagnoses_part, identifiers_part, repeated_text_part, trust_part
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.identifiers import hipaa_table
 from clinaudit.reports.tables.institution import breach_factors_table, next_steps, signatures_table, subject_table
+from clinaudit.reports.tables.judge import judge_caveat_sentences, judge_matrix_table, judge_sentence
 from clinaudit.reports.tables.rules import VERDICT_BASIS, asker_rules, rule_groups, rule_matrix
 from clinaudit.reports.tables.table import tiers_of_access
+from clinaudit.reports.wording.captions import (
+    LIMITS,
+    balance_sentence,
+    judge_quality_sentences,
+    others_fail,
+    others_text_sentences,
+    own_text_sentences,
+    refusal_sentences,
+    shown_tier,
+    spread_sentence,
+    stated_sentences,
+)
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
-from clinaudit.reports.wording.identifiers import headline_sentence
-from clinaudit.reports.wording.identity import BLANK, identity_line, model_digest
-from clinaudit.reports.wording.names import STATUSES, asker_words
+from clinaudit.reports.wording.identifiers import DEFINITION, headline_sentence, identifier_sentences
+from clinaudit.reports.wording.names import BLANK, STATUSES, asker_words, identity_line, model_digest
 from clinaudit.reports.wording.numbers import RANGE_NOTE
 from clinaudit.reports.wording.verdict import (
     asker_counts_text,
@@ -103,4 +123,58 @@ def _own_context(content: ReportContent) -> dict[str, object]:
         "subject": subject_table(results, identity, digest),
         "signatures": signatures_table(),
         "schema_version": results.schema_version,
+    }
+
+
+def repeated_text_part(content: ReportContent) -> dict[str, object]:
+    """Return what `repeated_text.html.j2` shows, as `repeated_text`."""
+    results = content.results
+    tier = shown_tier(results.memorization)
+    summary = None if tier is None else results.memorization[tier].get("train")
+    return {
+        "sentences": [*own_text_sentences(results), *refusal_sentences(results)],
+        "by_tier": own_text_figure(results),
+        "sections": sections_figure(results),
+        "groups": groups_figure(results),
+        # Where it decides nothing, it stands in the annex.
+        "others": others_text_figure(results) if others_fail(results) else None,
+        "others_sentences": others_text_sentences(results),
+        "worst_patients": spread_sentence(None if summary is None else summary.evidence),
+    }
+
+
+def identifiers_part(content: ReportContent) -> dict[str, object]:
+    """Return what `identifiers.html.j2` shows, as `identifiers`."""
+    results = content.results
+    return {
+        "definition": DEFINITION,
+        "sentences": identifier_sentences(results),
+        "by_tier": verified_figure(results),
+        "table": hipaa_table(results),
+    }
+
+
+def diagnoses_part(content: ReportContent) -> dict[str, object]:
+    """Return what `diagnoses.html.j2` shows, as `diagnoses`."""
+    results = content.results
+    stated = stated_figure(results)
+    return {
+        "sentences": stated_sentences(results),
+        "judge": judge_sentence(results.judge_quality) if stated.rows else "",
+        "stated": stated,
+        "excess": excess_figure(results),
+    }
+
+
+def trust_part(content: ReportContent) -> dict[str, object]:
+    """Return what `trust.html.j2` shows, as `trust`."""
+    results = content.results
+    judge = (judge_quality_sentences(results.judge_quality), judge_caveat_sentences(results.judge_quality))
+    return {
+        "flow": flow_steps(results),
+        "balance": balance_sentence(results),
+        "judge": " ".join(sentence for sentence in judge if sentence),
+        "matrix": judge_matrix_table(results),
+        "limits": LIMITS,
+        "warnings": [*results.warnings, *(results.corpus.warnings if results.corpus else ())],
     }

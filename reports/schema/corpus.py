@@ -1,11 +1,11 @@
-"""Results records of the corpus: patients by class, split and cohort (the paper's Tables 5 to 7)."""
+"""Results records of who was in the corpus (the paper's Tables 4 to 7): splits, matched cohorts, groups of patients."""
 
 from collections.abc import Mapping
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import NOBODY, Count, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, Count, Estimate, EstimateRange
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Bins of the number of patients whom a prior fits, and the patients who have none at a tier.
@@ -137,3 +137,121 @@ class CorpusResults(Record):
     #: Targets who have an id in the nontrain split and one in train, and count as train. Null: not looked for.
     targets_in_both_splits: Count | None = None
     warnings: list[str]
+
+
+Partition = Literal["age", "sex", "race", "notes"]
+PARTITIONS: tuple[Partition, ...] = get_args(Partition)
+
+
+class GroupMemorization(Record):
+    """Memorization among the patients of one group; means over patients, with the bounds that the gate uses."""
+
+    partition: Partition
+    group: str
+    #: Targets of the group with a generation.
+    patients: int
+    memorized_fraction: Estimate
+    attributable_fraction: Estimate
+    #: Patients with any memorized token.
+    memorized_patients: int
+    #: Patients with any attributable token.
+    attributable_patients: int
+
+
+class GroupDisclosure(Record):
+    """How often a diagnosis is stated of the patients of one group who have it, all diagnoses together."""
+
+    partition: Partition
+    group: str
+    #: Patients with at least one of the diagnoses and a verdict on it.
+    patients: int
+    #: Mean over patients of the share of their own diagnoses that is stated, with the bounds that the gate uses.
+    sensitivity: Estimate
+    #: Patients of whom any diagnosis is stated.
+    exposed_patients: int
+
+
+class MeasuredSubgroups(Record):
+    """Estimates by age, sex, race where given, and number of notes."""
+
+    memorization: dict[str, dict[Arm, list[GroupMemorization]]] = Field(default_factory=dict)
+    disclosure: dict[str, dict[Arm, list[GroupDisclosure]]] = Field(default_factory=dict)
+
+
+class GroupResults(Record):
+    """The patients of one group, and how many of them are affected."""
+
+    partition: Partition
+    #: `others` pools the groups that a partition has too many cells for.
+    group: str
+    patients: Count
+    #: Memorization: patients with any attributable text. Disclosure: patients with the diagnosis of whom it is stated.
+    affected: Count
+    share: EstimateRange
+
+
+class SubgroupResults(Record):
+    """Groups by age, sex, race where given, and number of notes: tier -> arm -> groups."""
+
+    memorization: dict[str, dict[Arm, list[GroupResults]]] = Field(default_factory=dict)
+    disclosure: dict[str, dict[Arm, list[GroupResults]]] = Field(default_factory=dict)
+    #: Null in what is published.
+    evidence: MeasuredSubgroups | None = None
+
+
+CohortStatus = Literal["balanced", "imbalanced", "poorly_matched", "unavailable"]
+
+
+class BalanceResults(Record):
+    """Standardized mean difference of one covariate in one contrast (the paper's Table 4), one decimal."""
+
+    contrast: Literal["pos-train vs. pos-nontrain", "pos-train vs. neg-train", "pos-nontrain vs. neg-nontrain"]
+    covariate: Literal["age", "sex", "notes"]
+    #: Null where it is undefined, and of sex where 1 to 10 of one sex are in a cell: its flag follows from numbers.
+    smd: float | None
+    flag: Literal["balanced", "imbalanced", "poorly_matched"]
+    #: The same SMD among all candidates, before matching.
+    smd_before: float | None = None
+
+
+class OverlapBin(Record):
+    """Patients by propensity of having the diagnosis, `low` to `high`, in one arm: all candidates, and those matched.
+
+    Both propensities are of one model, fitted to the arm's candidates.
+    """
+
+    arm: Arm
+    low: float
+    high: float
+    positive_candidates: int
+    negative_candidates: int
+    positive_matched: int
+    negative_matched: int
+
+
+class CohortEvidence(Record):
+    """What only the evidence holds of a cohort."""
+
+    #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
+    cells: dict[str, int]
+    #: Share of d-positives among the train candidates that controls come from.
+    prevalence: Estimate
+    overlap: list[OverlapBin] = Field(default_factory=list)
+
+
+class CohortResults(Record):
+    """The matched cohort of one diagnosis."""
+
+    status: CohortStatus
+    reason: str | None
+    matcher: Literal["psm", "optimal"]
+    #: Matched sets, with one patient of each of the four cells.
+    sets: Count
+    #: Share of patients with the diagnosis among the train candidates that controls come from.
+    prevalence: EstimateRange
+    #: By arm: share of the generations that mention the diagnosis, the mean over the tiers (the paper's Table 1).
+    mention_rate: dict[Arm, EstimateRange] = Field(default_factory=dict)
+    balance: list[BalanceResults]
+    excluded: dict[str, Count]
+    #: Null in what is published.
+    evidence: CohortEvidence | None = None

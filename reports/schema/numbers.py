@@ -3,6 +3,7 @@
 And a measured estimate, exact, with its 95% interval.
 """
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -18,6 +19,17 @@ class CountRange(Record):
 
 
 NOBODY: Final = CountRange(low=0, high=0)
+
+
+def exactly(count: int) -> CountRange:
+    """Return a class of one number: of the exact report, and of what is invented."""
+    return CountRange(low=count, high=count)
+
+
+def add(counts: Iterable[CountRange]) -> CountRange:
+    """Return the range of a sum."""
+    listed = list(counts)
+    return CountRange(low=sum(count.low for count in listed), high=sum(count.high for count in listed))
 
 
 def _read_count(value: Any) -> Any:

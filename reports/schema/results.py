@@ -1,22 +1,22 @@
 """The results schema: what `results.json` holds, as typed records (docs/results.md, "results.json").
 
-Owns the shape of every published number; json_schema.py makes the JSON Schema of it. Knows nothing of how a number was
-computed. A count of patients is a class, an estimate is a range (`numbers`).
+Owns the shape of every published number, and the JSON Schema made of it. Knows nothing of how a number was computed. A
+count of patients is a class, an estimate is a range (`numbers`).
 """
 
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field
 from pydantic_core import to_json as to_json_bytes
 
-from clinaudit.reports.schema.cohorts import CohortResults
-from clinaudit.reports.schema.corpus import CorpusResults
+from clinaudit.reports.schema.corpus import CohortResults, CorpusResults, SubgroupResults
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults
-from clinaudit.reports.schema.groups import SubgroupResults
 from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
@@ -203,3 +203,40 @@ def read_document(text: str) -> dict[str, Any]:
         mean = disclosure.pop("mean", {})
         part["disclosure"] = {"by_diagnosis": disclosure, "mean": mean}
     return document
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """A report's numbers and where they come from."""
+
+    results: RunResults
+    #: The content of `run.json`.
+    provenance: Mapping[str, object]
+    #: The exact report (PHI): ranges have no width, and what only the evidence holds is there.
+    is_exact: bool = False
+
+
+SCHEMA_PATH = Path(__file__).with_name("results.schema.json")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema of the published `results.json`."""
+    return schema_of_document(RunResults)
+
+
+def schema_of_document(records: type[Record]) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a results document, `disclosure` laid flat as `document_text` does."""
+    schema = records.model_json_schema(mode="serialization")
+    definitions = schema["$defs"]
+    name = schema["properties"]["disclosure"]["$ref"].rpartition("/")[2]
+    flat = definitions[name]["properties"]
+    definitions[name] = {
+        "description": "By diagnosis and tier, and the means over the diagnoses.",
+        "type": "object",
+        "properties": {"mean": flat["mean"]},
+        "required": ["mean"],
+        "additionalProperties": flat["by_diagnosis"]["additionalProperties"],
+    }
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["required"] = sorted(set(schema["properties"]) - {"training"})
+    return schema

@@ -19,7 +19,7 @@ from clinaudit.reports.schema.comparison import (
     HealthCheck,
     LevelCounts,
 )
-from clinaudit.reports.schema.numbers import NOBODY, CountRange
+from clinaudit.reports.schema.numbers import NOBODY, add
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tables.table import Table, asked_about, numbered_tier_title
 from clinaudit.reports.wording.comparison import shown_direction
@@ -205,5 +205,4 @@ def cost_table(forgetting: Forgetting) -> Table:
 
 def above_text(counts: LevelCounts) -> str:
     """Return how many are above the level, of how many."""
-    total = CountRange(low=counts.above.low + counts.within.low, high=counts.above.high + counts.within.high)
-    return f"{count_text(counts.above)} of {count_text(total)}"
+    return f"{count_text(counts.above)} of {count_text(add([counts.above, counts.within]))}"

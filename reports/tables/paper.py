@@ -10,9 +10,9 @@ from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.memorization import FEW_PATIENTS, few_note
-from clinaudit.reports.tables.table import Table, asked_about, list_tiers, memorization_summaries, numbered_tier_title
+from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries, numbered_tier_title
 from clinaudit.reports.wording.captions import KIND_TITLES
-from clinaudit.reports.wording.names import ARM_WORDS, BOLD, display_title, is_bold
+from clinaudit.reports.wording.names import ARM_WORDS, BOLD, display_title, is_bold, list_tiers
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, number_text, percent_text, range_text
 
 _HEADS: Final = {"auroc": "AUROC", "ppv": "PPV"}

@@ -7,10 +7,11 @@ And of the samples: how many, how long, and which types. Owns which number stand
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
-from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES, PaperStatistics
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
+    PAPER_STATISTICS,
+    PAPER_TYPES,
     BenchDomain,
     BenchMetric,
     BenchResult,
@@ -19,6 +20,7 @@ from clinaudit.reports.schema.pii_bench import (
     BenchSystem,
     BenchTask,
     PaperScore,
+    PaperStatistics,
     PiiBench,
 )
 from clinaudit.reports.tables.table import Table

@@ -9,13 +9,13 @@ from typing import Final
 
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.table import order_tiers
 from clinaudit.reports.wording.names import (
     SHORT_TIER_TITLES,
     STATUSES,
     display_title,
     display_words,
     join_words,
+    order_tiers,
     short_asker,
     tier_title,
 )

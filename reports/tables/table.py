@@ -11,7 +11,7 @@ from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, tier_number, tier_title
+from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, list_tiers, tier_number, tier_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,6 @@ def tiers_of_access() -> list[TierOfAccess]:
         shown.append(TierOfAccess(str(place), tier_title(tier.id), tier.holder, words))
         before = facts
     return shown
-
-
-def list_tiers(results: RunResults) -> list[str]:
-    """Return the tiers at which anything was measured, in order of access; ids outside the six come last."""
-    present = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
-    return order_tiers(present)
-
-
-def order_tiers(tiers: set[str]) -> list[str]:
-    """Return tiers in order of access; ids outside the six come last."""
-    known = [tier.id for tier in TIERS if tier.id in tiers]
-    return [*known, *sorted(tiers - set(known))]
 
 
 def disclosure_pairs(results: RunResults) -> Iterator[tuple[str, str, PairResults]]:

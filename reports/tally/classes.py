@@ -70,11 +70,6 @@ def class_of_alone(count: int) -> CountRange:
     return CountRange(low=whole.low, high=last) if count <= last else CountRange(low=last + 1, high=whole.high)
 
 
-def exactly(count: int) -> CountRange:
-    """Return a class of one number: of the exact report, and of what is invented."""
-    return CountRange(low=count, high=count)
-
-
 def pool_cells(cells: Mapping[str, int], *, most: int = MOST_CELLS) -> dict[str, int]:
     """Return the cells of a partition, the last named pooled as `others` where more than `most` are not empty."""
     used = [name for name, count in cells.items() if count]

@@ -4,7 +4,7 @@ The only module that reads exact comparison records and returns anything publish
 comparison is made of both runs' published results. p-values and paired intervals stay in the evidence.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from clinaudit.reports.schema.comparison import (
     NOT_PUBLISHED,
@@ -13,20 +13,14 @@ from clinaudit.reports.schema.comparison import (
     LevelCounts,
     PairedPatients,
 )
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of, is_enough, two_digits
 
 
 def coarsen_hits(hits: PairedPatients) -> PairedPatients:
     """Return the four cells of who had a match in which run, and the unpaired, as classes of an arm's patients."""
-    return PairedPatients(
-        both=_class_of(hits.both, step=ARM_STEP),
-        a_only=_class_of(hits.a_only, step=ARM_STEP),
-        b_only=_class_of(hits.b_only, step=ARM_STEP),
-        neither=_class_of(hits.neither, step=ARM_STEP),
-        unpaired_a=_class_of(hits.unpaired_a, step=ARM_STEP),
-        unpaired_b=_class_of(hits.unpaired_b, step=ARM_STEP),
-    )
+    counts = {name: of for name, of in iter(hits) if isinstance(of, CountRange)}
+    return PairedPatients(**{name: _class_of(of, step=ARM_STEP) for name, of in counts.items()})
 
 
 def _class_of(count: CountRange, *, step: int = STEP) -> CountRange:
@@ -48,7 +42,7 @@ def coarsen_forgetting(
     patients = {} if is_few else {verdict: _class_of(number) for verdict, number in forgetting.patients.items()}
     return Forgetting(
         verdict=forgetting.verdict,
-        named=_class_of(forgetting.named) if is_few else _sum(patients.values()),
+        named=_class_of(forgetting.named) if is_few else add(patients.values()),
         patients=patients,
         before=None if is_few else _coarsen_level(forgetting.before, step=STEP),
         controls=_coarsen_level(forgetting.controls, step=ARM_STEP),
@@ -60,10 +54,6 @@ def coarsen_forgetting(
         beside=list(forgetting.beside),
         collateral={} if is_few else _coarsen_collateral(forgetting.collateral),
     )
-
-
-def _sum(cells: Collection[CountRange]) -> CountRange:
-    return CountRange(low=sum(cell.low for cell in cells), high=sum(cell.high for cell in cells))
 
 
 def _coarsen_level(counts: LevelCounts | None, *, step: int) -> LevelCounts | None:
@@ -85,12 +75,10 @@ def _coarsen_check(check: HealthCheck, patients: int) -> HealthCheck:
     A share of generations is a function of how many patients have one such generation: it is never given.
     """
     if check.unit == "tokens" and patients and is_enough(patients, step=ARM_STEP):
-        values = {name: _two_digits(getattr(check, name)) for name in ("a", "b", "limit")}
-        return check.model_copy(update=values)
+        values = {name: getattr(check, name) for name in ("a", "b", "limit")}
+        return check.model_copy(
+            update={name: None if value is None else two_digits(value) for name, value in values.items()}
+        )
     withheld = check.a is not None or check.b is not None
     reason = check.reason or (NOT_PUBLISHED if withheld else None)
     return check.model_copy(update={"a": None, "b": None, "limit": None, "reason": reason})
-
-
-def _two_digits(value: float | None) -> float | None:
-    return None if value is None else two_digits(value)

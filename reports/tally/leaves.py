@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Final, Generic, Self, TypeVar
 
-from clinaudit.reports.schema.numbers import CountRange
+from clinaudit.reports.schema.numbers import CountRange, exactly
 from clinaudit.reports.tally.classes import (
     ARM_STEP,
     COHORT_STEP,
@@ -22,7 +22,6 @@ from clinaudit.reports.tally.classes import (
     class_of_alone,
     class_of_mean,
     class_of_sum,
-    exactly,
     is_enough,
     pool_cells,
     two_digits,
@@ -40,7 +39,7 @@ def coarsen(node: T) -> T:
 
 def _coarsen(node: Any) -> Any:
     if isinstance(node, Leaf):
-        return node.coarse()
+        return node._coarse()
     if is_dataclass(node) and not isinstance(node, type):
         return replace(node, **{field.name: _coarsen(getattr(node, field.name)) for field in fields(node)})
     if isinstance(node, Mapping):
@@ -56,10 +55,6 @@ class Leaf(ABC):
     """One kind of number, exact as it is counted; coarsened, what may be published of it."""
 
     __slots__ = ()
-
-    def coarse(self) -> Self:
-        """Return what may be published of it."""
-        return self._coarse()
 
     @abstractmethod
     def _coarse(self) -> Self: ...
@@ -196,7 +191,7 @@ class PartitionWithMean(Leaf):
         return cls(Partition.of(cells).cells, edges, None if mean is None else MeanClass(mean, mean, mean), step)
 
     def _coarse(self) -> Self:
-        cells = Partition(self.cells, self.step).coarse().cells
+        cells = coarsen(Partition(self.cells, self.step)).cells
         bins = [(self.edges[name], count) for name, count in cells.items() if name in self.edges]
         mean = None if self.mean is None else class_of_mean(self.mean.low, bins, unit=1.0)
         return replace(self, cells=cells, mean=mean)
@@ -225,7 +220,7 @@ class Fraction(Leaf):
         counts = tuple(class_of(_number(count), step=ARM_STEP) for count in self.bins)
         bins = list(zip(self.edges, counts, strict=True))
         if self.sum_of:
-            mean = class_of_sum([part.coarse().mean for part in self.sum_of], bins)
+            mean = class_of_sum([coarsen(part).mean for part in self.sum_of], bins)
         else:
             mean = class_of_mean(self.mean.low, bins, unit=_PERCENT)
         return replace(self, bins=counts, mean=mean, sum_of=())

@@ -6,12 +6,10 @@ The stages fill it. Coarsened (`leaves.coarsen`) it is what everything published
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from clinaudit.reports.schema.cohorts import CohortEvidence
-from clinaudit.reports.schema.corpus import FollowUpEvidence, PopulationEvidence
+from clinaudit.reports.schema.corpus import CohortEvidence, FollowUpEvidence, MeasuredSubgroups, PopulationEvidence
+from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DiagnosisStatus, MeanOverDiagnoses, MeasuredPair
-from clinaudit.reports.schema.groups import MeasuredSubgroups
-from clinaudit.reports.schema.groups import Partition as GroupedBy
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvidence
 from clinaudit.reports.schema.judge import MeasuredJudge
@@ -136,7 +134,6 @@ class PairTally:
     dropped_sets: Partition
     #: With what was measured of it.
     evidence: Inside[MeasuredPair]
-    has_nontrain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A verdict as plain text, a line a rule, for `clinaudit gate`. At most 100 columns.
+"""A verdict as plain text, a line a rule, for `clinaudit gate`, and how well a judge reads. At most 100 columns.
 
 Owns what stands in which column, and the sentence that says which figures were read. Knows nothing of how a rule is
 decided.
@@ -8,7 +8,10 @@ from itertools import groupby
 from typing import Final, Literal
 
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus
-from clinaudit.reports.terminal.layout import paint, wrap, wrap_rows
+from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.tables.judge import judge_caveat_sentences, judge_matrix_table, judge_metrics_table
+from clinaudit.reports.terminal.layout import align_columns, paint, wrap, wrap_rows
 from clinaudit.reports.wording.names import STATUSES, is_rate, short_asker
 from clinaudit.reports.wording.rule_figures import is_of_identifiers, limit_text, observed_text, subject_title
 from clinaudit.reports.wording.verdict import asker_counts_text
@@ -100,3 +103,13 @@ def _subject(rule: DecidedRule) -> str:
 def _figure(text: str, rule: DecidedRule) -> str:
     """Return a figure without the unit that `_subject` gives."""
     return text.removesuffix(_PER_1000) if is_rate(rule.metric) else text
+
+
+def judge_text(quality: JudgeResults) -> str:
+    """Return the judge's confusion matrix and metrics, and what they are worth."""
+    results = RunResults(judge_quality=quality)
+    matrix, metrics = judge_matrix_table(results), judge_metrics_table(results)
+    lines = "\n".join(wrap(f"{title}: {value}", indent="  ") for title, value in metrics.rows)
+    caveat = wrap(judge_caveat_sentences(quality), indent="")
+    table = align_columns([matrix.columns, *matrix.rows])
+    return f"{matrix.caption}\n\n{table}\n\n{metrics.caption}\n\n{lines}\n\n{caveat}\n"

@@ -13,10 +13,10 @@ from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.institution import next_step_sentences
 from clinaudit.reports.tables.rules import STATUS_WORDS, RuleMatrix, rule_matrix
 from clinaudit.reports.terminal.layout import WIDTH, align_rows, paint, wrap
+from clinaudit.reports.wording.captions import drift_in_short, refusal_sentences
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.identifiers import headline_in_short
 from clinaudit.reports.wording.names import STATUSES
-from clinaudit.reports.wording.trust import drift_in_short, refusal_sentences
 from clinaudit.reports.wording.verdict import consequence_sentences, tally_text, verdict_title
 
 #: Lines that each part may take, so that the whole stays within 24.

@@ -7,7 +7,6 @@ Owns the rule of the conclusion. It is decided from the shown ranges alone: a ch
 from collections.abc import Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import ComparedRules, Comparison, FiguresRead, ForgettingVerdict
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
@@ -15,6 +14,7 @@ from clinaudit.reports.wording.names import (
     STATUSES,
     display_words,
     join_words,
+    order_tiers,
     tier_title,
 )
 from clinaudit.reports.wording.numbers import is_measured, range_text
@@ -60,7 +60,7 @@ def conclusion_sentence(comparison: Comparison) -> str:
 
 
 def _text_clause(comparison: Comparison) -> str:
-    tiers = sorted(comparison.memorization, key=lambda tier: (tier != HEADLINE_TIER, _place(tier)))
+    tiers = sorted(order_tiers(comparison.memorization), key=lambda tier: tier != HEADLINE_TIER)
     for tier in tiers:
         if "train" not in comparison.memorization[tier]:
             continue
@@ -118,7 +118,7 @@ def _diagnosis_clause(comparison: Comparison) -> str:
 
 def _with_tiers(diagnosis: str, signs: Mapping[str, int], direction: int) -> str:
     """Return a diagnosis with the tiers at which it changed so: "HIV (at “Public facts”)"."""
-    tiers = [tier for tier in sorted(signs, key=_place) if signs[tier] == direction]
+    tiers = [tier for tier in order_tiers(signs) if signs[tier] == direction]
     if len(tiers) > _MOST_NAMED:
         return f"{display_words(diagnosis)} (at {len(tiers)} of {len(signs)} levels of access)"
     return f"{display_words(diagnosis)} (at {join_words([f'“{tier_title(tier)}”' for tier in tiers])})"
@@ -129,7 +129,3 @@ def _count_or_name(harder: Mapping[str, Mapping[str, int]], measured: int) -> st
         return join_words([_with_tiers(diagnosis, signs, -1) for diagnosis, signs in harder.items()])
     which = f"{'all' if len(harder) == measured else f'{len(harder)} of'} {measured} diagnoses"
     return f"{which}, each at one level of access or more,"
-
-
-def _place(tier: str) -> int:
-    return TIER_IDS.index(tier) if tier in TIER_IDS else len(TIER_IDS)

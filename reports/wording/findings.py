@@ -5,7 +5,6 @@ no leakage.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,10 +12,18 @@ from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import HEADLINE_TIER, display_title, display_words, join_words, tier_title
+from clinaudit.reports.wording.captions import rule_limit
+from clinaudit.reports.wording.names import (
+    HEADLINE_TIER,
+    display_title,
+    display_words,
+    join_words,
+    list_tiers,
+    tier_title,
+)
 from clinaudit.reports.wording.numbers import (
     NOT_MEASURED,
     count_text,
@@ -65,9 +72,7 @@ def key_tier(results: RunResults) -> str | None:
     The appointment reminder where a rule of it failed; else the failed tier of least knowledge; else the tier where
     most is repeated, the appointment reminder where they are alike.
     """
-    order = [tier.id for tier in TIERS]
-    measured = {*results.memorization, *(t for tiers in results.disclosure.by_diagnosis.values() for t in tiers)}
-    tiers = sorted(measured, key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
+    tiers = list_tiers(results)
     failed = [tier for tier in tiers if tier in {rule.tier for rule in failed_rules(results.decision)}]
     if failed:
         return HEADLINE_TIER if HEADLINE_TIER in failed else failed[0]
@@ -100,14 +105,7 @@ def repeated_words_figure(results: RunResults, tier: str) -> KeyFigure:
     mean = None if summary is None else summary.attributable_fraction.mean
     if mean is None or not is_measured(mean):
         return KeyFigure("Not measured", f"Words repeated from the patient’s own notes: {_reason_of(mean)}.")
-    limit = next(
-        (
-            rule.limit.max
-            for rule in (() if results.decision is None else results.decision.rules)
-            if rule.metric == "attributable_fraction" and rule.tier == tier
-        ),
-        None,
-    )
+    limit = rule_limit(results, "attributable_fraction", tier)
     text = (
         "about a patient it was trained on is medical and from that patient’s notes alone."
         f" {'No limit was set' if limit is None else f'Limit: {percent_text(limit)}'}."
@@ -216,7 +214,7 @@ def stated_text(pair: PairResults, arm: Arm, status: DiagnosisStatus) -> str | N
 
 def unstated_count(counts: VerdictCounts) -> CountRange:
     """Return the patients of whom the model does not say that they have it."""
-    return _sum([counts.negative, counts.undecided, counts.unjudged])
+    return add([counts.negative, counts.undecided, counts.unjudged])
 
 
 def is_guess(pair: PairResults) -> bool:
@@ -280,7 +278,7 @@ def _largest_part(fraction: FractionOfText) -> tuple[float, str]:
 
 def _patients_above(fraction: FractionOfText, threshold: float) -> tuple[CountRange, CountRange]:
     above = next((item.patients for item in fraction.above if item.threshold == threshold), CountRange(low=0, high=0))
-    return above, _sum([item.patients for item in fraction.bins if item.high <= threshold])
+    return above, add([item.patients for item in fraction.bins if item.high <= threshold])
 
 
 def _leakiest_diagnosis(results: RunResults, tier: str) -> str | None:
@@ -298,11 +296,6 @@ def _leakiest_diagnosis(results: RunResults, tier: str) -> str | None:
 
 def _are_few(patients: CountRange) -> bool:
     return patients.low <= _FEW
-
-
-def _sum(counts: Iterable[CountRange]) -> CountRange:
-    counts = list(counts)
-    return CountRange(low=sum(count.low for count in counts), high=sum(count.high for count in counts))
 
 
 def _at_most(mean: EstimateRange) -> str:

@@ -8,13 +8,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
-from clinaudit.reports.wording.names import ARM_WORDS, join_words, short_asker
+from clinaudit.reports.wording.names import ARM_WORDS, join_words, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, part_text, rate_text
 
 #: What a rule's metric counts, within a sentence.
@@ -42,8 +41,7 @@ _DATES: Final = "C"
 def identifier_figures(results: RunResults) -> Iterator[tuple[str, Arm, IdentifierResults]]:
     """Yield tier, arm and figures for all that was measured, in order of access, those trained on first."""
     tiers = {} if results.identifiers is None else results.identifiers.tiers
-    known = [tier.id for tier in TIERS if tier.id in tiers]
-    for tier in [*known, *sorted(set(tiers) - set(known))]:
+    for tier in order_tiers(tiers):
         yield from ((tier, arm, tiers[tier][arm]) for arm in ARMS if arm in tiers[tier])
 
 

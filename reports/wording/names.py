@@ -3,12 +3,14 @@
 Owns every name that more than one output uses. A `_title` opens with a capital; the others stand within a sentence.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
+from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.results import RunResults
 
 #: AUROC from 0.65 on, PPV from 0.8 on.
 BOLD: Final[Mapping[str, float]] = {"auroc": 0.65, "ppv": 0.8}
@@ -137,6 +139,18 @@ def tier_number(tier: str) -> str:
     return next((str(place) for place, row in enumerate(TIERS, 1) if row.id == tier), tier)
 
 
+def order_tiers(tiers: Iterable[str]) -> list[str]:
+    """Return tiers in order of access; ids outside the six come last."""
+    present = set(tiers)
+    known = [tier.id for tier in TIERS if tier.id in present]
+    return [*known, *sorted(present - set(known))]
+
+
+def list_tiers(results: RunResults) -> list[str]:
+    """Return the tiers at which anything was measured, in order of access."""
+    return order_tiers([*results.memorization, *(t for of in results.disclosure.by_diagnosis.values() for t in of)])
+
+
 def asker_words(tier: str) -> str:
     """Return who asks at a tier: "someone who holds an appointment reminder"."""
     return _ASKERS.get(tier, f"someone who knows {display_words(tier)}")
@@ -173,3 +187,22 @@ def is_share(metric: str) -> bool:
 def is_rate(metric: str) -> bool:
     """Whether a metric is a number per 1,000 queries."""
     return metric.endswith("_per_1000")
+
+
+_DIGEST_SHOWN: Final = 12
+#: What was not given is a line to write on.
+BLANK: Final = "________"
+
+
+def model_digest(provenance: Mapping[str, object]) -> str | None:
+    """Return the first characters of the digest of the model's files, with an ellipsis; None where there is none."""
+    digests = provenance.get("digests")
+    digest = digests.get("model") if isinstance(digests, Mapping) else None
+    return f"{str(digest)[:_DIGEST_SHOWN]}…" if digest else None
+
+
+def identity_line(identity: Identity, digest: str | None) -> str:
+    """Return model, institution and date in one line."""
+    model = identity.model_name or BLANK
+    shown = f" ({digest})" if digest else ""
+    return f"Model {model}{shown} · Institution {identity.institution or BLANK} · Date {identity.date or BLANK}"

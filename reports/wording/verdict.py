@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Narrowing, RuleStatus
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words
+from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words, order_tiers
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
 
@@ -152,7 +151,7 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
     """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
     text = [rule for rule in rules if rule.diagnosis is None and rule.tier]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
-    place = {tier: number for number, tier in enumerate(_by_knowledge(rule.tier or "" for rule in [*text, *told]))}
+    place = {tier: number for number, tier in enumerate(order_tiers(rule.tier or "" for rule in [*text, *told]))}
 
     def first_tier(of: Iterable[DecidedRule]) -> str | None:
         return min((rule.tier or "" for rule in of), key=place.__getitem__, default=None)
@@ -204,12 +203,7 @@ def _tiers_of(decision: GateDecision | None) -> list[str]:
     """Return the tiers that a rule of the policy is about, asked or not, that of least knowledge first."""
     if decision is None:
         return []
-    return _by_knowledge([*decision.not_asked, *(rule.tier for rule in decision.rules if rule.tier)])
-
-
-def _by_knowledge(tiers: Iterable[str]) -> list[str]:
-    order = [tier.id for tier in TIERS]
-    return sorted(set(tiers), key=lambda tier: (order.index(tier) if tier in order else len(order), tier))
+    return order_tiers([*decision.not_asked, *(rule.tier for rule in decision.rules if rule.tier)])
 
 
 def _asker_with_facts(tier: str) -> str:

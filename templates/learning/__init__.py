@@ -20,7 +20,7 @@ MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class SampleNote:
+class LearningSample:
     """One patient's latest note."""
 
     #: Line feeds only.

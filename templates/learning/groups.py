@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from clinaudit.templates.learning import SampleNote, enough
+from clinaudit.templates.learning import LearningSample, enough
 from clinaudit.templates.learning.value_shapes import TITLE
 from clinaudit.templates.names import LABEL_END
 from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
@@ -62,7 +62,7 @@ _MOST_LINES = 20
 _CLINICIAN = re.compile(rf"\b{TITLE}\b\.? [A-Z]|,? \b(?:MD|DO|NP|PA-?C?|RN|MBBS)\b|\bby:? [A-Z]")
 
 
-def recurring_lines(notes: Sequence[SampleNote], banner_ends: Sequence[int]) -> dict[str, int]:
+def recurring_lines(notes: Sequence[LearningSample], banner_ends: Sequence[int]) -> dict[str, int]:
     """Return lines below the banners -> patients whose note holds them, the most frequent first."""
     counts = Counter[str]()
     for note, end in zip(notes, banner_ends, strict=True):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clinaudit.templates.learning import MOST, SampleNote
+from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label, known_words
 from clinaudit.templates.learning.value_shapes import fits, same, shape_of
 from clinaudit.templates.names import LABEL_END
@@ -66,7 +66,7 @@ def find_labels(banners: Sequence[str], *, least: int) -> list[list[LabelledValu
     return [_values(matches, counts, least) for matches in found]
 
 
-def assign_facts(notes: Sequence[SampleNote], labels: Sequence[Sequence[LabelledValue]]) -> list[LabelUse]:
+def assign_facts(notes: Sequence[LearningSample], labels: Sequence[Sequence[LabelledValue]]) -> list[LabelUse]:
     """Return the labels of a group of notes, most frequent first, each with its fact.
 
     The tables tell first: a label holds the fact whose value most often stands there. Then the label's words, then the
@@ -89,7 +89,7 @@ def assign_facts(notes: Sequence[SampleNote], labels: Sequence[Sequence[Labelled
     return sorted(uses, key=lambda use: (-use.patients, use.label))
 
 
-def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Sequence[SampleNote]) -> LabelUse:
+def _by_table_or_words(label: str, held: Sequence[tuple[int, str]], notes: Sequence[LearningSample]) -> LabelUse:
     known: Counter[str] = Counter()
     equal: Counter[str] = Counter()
     for index, value in held:

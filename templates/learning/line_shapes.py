@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 
-from clinaudit.templates.learning import MOST, SampleNote
+from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
 from clinaudit.templates.learning.labels import LabelledValue
 from clinaudit.templates.learning.value_shapes import (
@@ -129,7 +129,7 @@ class _Segment:
 
 
 def learn_line_patterns(
-    notes: Sequence[SampleNote],
+    notes: Sequence[LearningSample],
     banners: Sequence[str],
     labels: Sequence[Sequence[LabelledValue]],
     *,
@@ -213,7 +213,7 @@ def _segments(banner: str, labels: Sequence[LabelledValue]) -> Iterator[_Segment
             yield _Segment(item.label, item.value, following.label if following else None)
 
 
-def _common_words(banners: Sequence[str], notes: Sequence[SampleNote]) -> frozenset[str]:
+def _common_words(banners: Sequence[str], notes: Sequence[LearningSample]) -> frozenset[str]:
     """Return the words and marks that nearly all banners have, but for those of names in a table."""
     counts = Counter(word for banner in banners for word in set(_WORD.findall(banner)))
     names = {
@@ -222,7 +222,7 @@ def _common_words(banners: Sequence[str], notes: Sequence[SampleNote]) -> frozen
     return frozenset(word for word, found in counts.items() if found > _COMMON * len(banners) and word not in names)
 
 
-def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Piece]:
+def _pieces(line: str, note: LearningSample, common: frozenset[str]) -> Iterator[Piece]:
     known = list(_known_spans(line, note))
     at = 0
     end = 0
@@ -249,7 +249,7 @@ def _pieces(line: str, note: SampleNote, common: frozenset[str]) -> Iterator[Pie
         yield Piece(kind, line[match.start() : stop], spaced)
 
 
-def _cells(row: str, top: str, note: SampleNote, common: frozenset[str]) -> Iterator[Piece]:
+def _cells(row: str, top: str, note: LearningSample, common: frozenset[str]) -> Iterator[Piece]:
     """Yield the cells of a row, each whole, and the bars between them; a cell of common words is a label.
 
     `top` names the columns, where the row above does.
@@ -284,7 +284,7 @@ def _until_common(match: re.Match[str], common: frozenset[str]) -> tuple[str, in
     return kind, match.start() + parts[own - 1].end()
 
 
-def _known_spans(line: str, note: SampleNote) -> Iterator[tuple[str, Span]]:
+def _known_spans(line: str, note: LearningSample) -> Iterator[tuple[str, Span]]:
     """Yield where a table's name, clinician or place stands in a line as the table writes it."""
     for fact, kind in (("name", "name"), ("provider", "clinician"), ("practice", "place")):
         said = note.known.get(fact)
@@ -294,7 +294,7 @@ def _known_spans(line: str, note: SampleNote) -> Iterator[tuple[str, Span]]:
 
 
 def _facts(
-    label: str, lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[SampleNote], known: set[str]
+    label: str, lines: Sequence[tuple[int, list[Piece]]], notes: Sequence[LearningSample], known: set[str]
 ) -> list[str | None]:
     """Return for each piece of a shape the fact that it holds (`age sex` are two), or None; a fact is taken once."""
     taken: set[str] = set()
@@ -331,7 +331,7 @@ def _facts(
     return facts
 
 
-def _date_fact(held: Sequence[tuple[int, str]], notes: Sequence[SampleNote]) -> str | None:
+def _date_fact(held: Sequence[tuple[int, str]], notes: Sequence[LearningSample]) -> str | None:
     for fact in ("dob", "visit_date"):
         said = [(value, notes[index].known[fact]) for index, value in held if fact in notes[index].known]
         if said and sum(same(fact, value, known) for value, known in said) > MOST * len(said):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from clinaudit.templates.dates import other_order
-from clinaudit.templates.learning import MOST, SampleNote, enough
+from clinaudit.templates.learning import MOST, LearningSample, enough
 from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes, recurring_lines
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
@@ -109,7 +109,7 @@ class Proposal:
     boilerplate: Mapping[str, int]
 
 
-def propose_profile(notes: Sequence[SampleNote]) -> Proposal:
+def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
     """Return what the notes suggest, one note a patient."""
     search = LayoutSearch(notes, least=enough(len(notes)))
     layouts = search.layouts()
@@ -208,7 +208,7 @@ def _doubtful(layouts: Sequence[ProposedLayout]) -> dict[str, int]:
 class LayoutSearch:
     """Finds the layouts of notes, of at least `least` notes each."""
 
-    def __init__(self, notes: Sequence[SampleNote], *, least: int) -> None:
+    def __init__(self, notes: Sequence[LearningSample], *, least: int) -> None:
         self._notes = notes
         self._least = least
         self._uses = [find_header_uses(note.text) for note in notes]
@@ -309,7 +309,7 @@ def _banner_end(text: str, use: HeaderUse) -> int:
     return end
 
 
-def _without_names(chosen: ChosenHeaders, notes: Sequence[SampleNote]) -> ChosenHeaders:
+def _without_names(chosen: ChosenHeaders, notes: Sequence[LearningSample]) -> ChosenHeaders:
     """Leave out lines that a table says are somebody's name, or a place's."""
     names = {said.lower() for note in notes for said in note.known.values() if isinstance(said, str)}
     return replace(
@@ -320,7 +320,12 @@ def _without_names(chosen: ChosenHeaders, notes: Sequence[SampleNote]) -> Chosen
 
 
 def _propose(
-    corpus: Sequence[SampleNote], members: Sequence[int], banners: Sequence[str], chosen: ChosenHeaders, *, least: int
+    corpus: Sequence[LearningSample],
+    members: Sequence[int],
+    banners: Sequence[str],
+    chosen: ChosenHeaders,
+    *,
+    least: int,
 ) -> ProposedLayout:
     notes = [corpus[at] for at in members]
     labels = find_labels(banners, least=least)
@@ -343,7 +348,7 @@ def _propose(
     )
 
 
-def _sentences(notes: Sequence[SampleNote], placed: Collection[str], *, least: int) -> dict[str, int]:
+def _sentences(notes: Sequence[LearningSample], placed: Collection[str], *, least: int) -> dict[str, int]:
     """Return the sentences that hold facts that neither the banner nor the tables have: prose is a poor witness."""
     found: dict[str, int] = {}
     for regex in known_words().sentences:
@@ -372,7 +377,7 @@ def _facts_under(chosen: ChosenHeaders, labelled: Collection[str], *, least: int
 
 
 def _formats(
-    notes: Sequence[SampleNote],
+    notes: Sequence[LearningSample],
     banners: Sequence[str],
     labels: Sequence[Sequence[LabelledValue]],
     uses: Sequence[LabelUse],

@@ -28,8 +28,7 @@ from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_inde
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.pages.unlearning import render_unlearning
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import ReportContent, RunResults
 
 PUBLISHED = {name: make for name, make in VARIANTS.items() if name != "exact"}
 #: Exact reports beside the one of `VARIANTS`.

@@ -20,7 +20,7 @@ from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_com
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
-from clinaudit.reports.schema.json_schema import SCHEMA_PATH
+from clinaudit.reports.schema.results import SCHEMA_PATH
 
 #: What an audit with one judge leaves.
 TABLES = sorted(SCHEMAS.keys() - {"disagreements"})

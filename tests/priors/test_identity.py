@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Identity, IdentityReader, VisitNote
+from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.profile import load_profile
 
@@ -17,8 +17,8 @@ def patient(**known: object) -> Patient:
     return Patient(patient_id="p", split="train", **{**unknown, **known})  # type: ignore[arg-type]
 
 
-def note(text: str, seen: date | None = None, provider: str | None = None, practice: str | None = None) -> VisitNote:
-    return VisitNote(text, seen, provider, practice)
+def note(text: str, seen: date | None = None, provider: str | None = None, practice: str | None = None) -> Visit:
+    return Visit(text, seen, provider, practice)
 
 
 def test_tables_and_notes_together() -> None:

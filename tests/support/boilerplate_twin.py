@@ -5,12 +5,11 @@ The six rules are taken as they are. Of clinical terms it knows a few, as whole 
 
 import re
 
-from clinaudit.templates.note import Rule, TemplatedText
+from clinaudit.templates.note import NoteReader, Rule
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import SectionResolver
 
 _PROFILE = load_profile()
-_RULES = TemplatedText(_PROFILE, SectionResolver(_PROFILE))
+_READER = NoteReader(_PROFILE)
 TERMS = (
     "hiv",
     "abortions",
@@ -120,7 +119,7 @@ def end_of_denial(text: str, start: int, end: int) -> int:
 def boilerplate_characters(note: str) -> list[bool]:
     """Whether each character of a note with line feeds only is boilerplate."""
     text = plain(note).lower()
-    by_rule = _RULES.spans_by_rule(note)
+    by_rule = _READER.read(note).spans_by_rule
     taken: set[int] = set()
     cuts: set[int] = set()
     for start, end in by_rule[Rule.NEGATIVE_ROS]:

@@ -8,7 +8,7 @@ import pytest
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
-from clinaudit.priors.corpus.note_texts import NoteTexts
+from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.records import Problems
 from clinaudit.priors.corpus.tables import NOTES, read_table
 
@@ -33,7 +33,7 @@ def problems_of(path: Path) -> list[str]:
 
 def notes_rows(path: Path) -> tuple[list[tuple[int, dict[str, str | None]]], tuple[str, ...]]:
     problems = Problems()
-    with NoteTexts() as texts:
+    with TextStore() as texts:
         table = read_table(find_file(path, path.name), NOTES, problems, texts)
     cells = [{name: row.cell(name) for name in NOTES.columns if name in table.columns} for row in table.rows]
     rows = [

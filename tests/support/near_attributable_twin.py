@@ -74,7 +74,7 @@ class NearTwin:
         runs = [self.twin.text(note, at, at + run) for at in range(begin, end - run + 1)]
         if any(patients_holding(text, self.people) > 1 for text in runs if text):
             return
-        boilerplate = self.reader.read("n", self.twin.notes[index]).boilerplate
+        boilerplate = self.reader.read(self.twin.notes[index]).boilerplate
         yield from (x for x, y in pairs if not any(boilerplate[slice(*self._chars(note, y))]))
 
     def _chars(self, note: Ids, place: int) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.aci_bench import ACI_BENCH, read_annotated_sections
 
+from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import LayoutReader, SectionResolver, normalize_newlines
 
 PROFILE = load_profile(Path("capitals"))
 ANNOTATED = read_annotated_sections()
@@ -26,7 +26,7 @@ def read_notes() -> dict[str, tuple[str, str]]:
 def test_sections_are_those_that_a_reader_annotated(note_id: str) -> None:
     text = read_notes()[note_id][1]
     starts: list[tuple[int, str]] = []
-    for section in SectionResolver(PROFILE).sections(text):
+    for section in NoteReader(PROFILE).read(text).sections:
         # Consecutive parts of one section (a body system of the examination) are one to the reader.
         if not starts or starts[-1][1] != section.name:
             starts.append((text.count("\n", 0, section.span_chars.start) + 1, section.name))
@@ -34,7 +34,7 @@ def test_sections_are_those_that_a_reader_annotated(note_id: str) -> None:
 
 
 def test_facts_are_those_that_a_reader_finds() -> None:
-    reader = LayoutReader(PROFILE)
+    reader = NoteReader(PROFILE)
     found = {note_id: reader.read(text).fields for note_id, (_, text) in read_notes().items()}
     counts = {
         fact: sum(fact in fields for fields in found.values())

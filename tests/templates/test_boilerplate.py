@@ -85,7 +85,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("note", "expected"), TABLE)
 def test_boilerplate_is_exactly_this(note: str, expected: list[str]) -> None:
-    mask = READER.read("n", note).boilerplate
+    mask = READER.read(note).boilerplate
     stretches = "".join(char if flag else "\0" for char, flag in zip(note, mask, strict=True)).split("\0")
     assert [stretch for stretch in stretches if stretch] == expected
     assert list(map(bool, mask)) == boilerplate_characters(note)
@@ -93,7 +93,7 @@ def test_boilerplate_is_exactly_this(note: str, expected: list[str]) -> None:
 
 @pytest.mark.parametrize("note", [note for note, _ in TABLE])
 def test_boilerplate_is_templated(note: str) -> None:
-    read = READER.read("n", note)
+    read = READER.read(note)
     assert all(by_rules for by_rules, flag in zip(read.templated, read.boilerplate, strict=True) if flag)
 
 
@@ -112,7 +112,7 @@ SPACED = [
 @pytest.mark.parametrize("note", SPACED)
 def test_every_space_of_a_note_is_a_blank(note: str, space: str) -> None:
     written = note.replace(" ", space)
-    plain, spaced = READER.read("n", note), READER.read("n", written)
+    plain, spaced = READER.read(note), READER.read(written)
     assert (spaced.templated, spaced.boilerplate, spaced.sections) == (
         plain.templated,
         plain.boilerplate,
@@ -124,19 +124,19 @@ def test_every_space_of_a_note_is_a_blank(note: str, space: str) -> None:
 
 def test_a_header_that_holds_a_cue_is_a_header() -> None:
     note = "history of present illness: fine\nhistory of present illness: hiv"
-    mask = NoteReader(load_profile(Path("capitals")), TERMS).read("n", note).boilerplate
+    mask = NoteReader(load_profile(Path("capitals")), TERMS).read(note).boilerplate
     assert [index for index, flag in enumerate(mask) if flag] == list(range(len("history of present illness:")))
 
 
 def test_a_zero_width_space_is_no_blank() -> None:
-    assert 1 not in READER.read("n", "negative\u200bfor cough").templated
+    assert 1 not in READER.read("negative\u200bfor cough").templated
 
 
 def test_a_site_adds_a_diagnosis_of_its_own() -> None:
     note = "skin: negative for gout."
-    assert 1 in READER.read("n", note).boilerplate
+    assert 1 in READER.read(note).boilerplate
     panel = load_panel({"gout": {"names": ["gout"]}})
-    assert 1 not in NoteReader(PROFILE, clinical_terms(panel)).read("n", note).boilerplate
+    assert 1 not in NoteReader(PROFILE, clinical_terms(panel)).read(note).boilerplate
 
 
 def test_the_lists_of_drugs_are_read_without_their_comments() -> None:
@@ -157,5 +157,5 @@ def test_the_rules_of_the_paper_are_as_they_were() -> None:
         "combined_history",
     }
     for note in ("negative for cough but positive for hiv", "03/14/2019 hiv test came back positive"):
-        assert set(READER.read("n", note).templated) == {1}
-        assert 1 in READER.read("n", note).templated
+        assert set(READER.read(note).templated) == {1}
+        assert 1 in READER.read(note).templated

@@ -7,9 +7,9 @@ import pytest
 
 from clinaudit.templates.header_styles import STYLES, HeaderFinder
 from clinaudit.templates.names import FACTS
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile import SHIPPED, load_profile
-from clinaudit.templates.sections import LayoutReader
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "note-templates.md").read_text(encoding="utf-8")
 
@@ -22,7 +22,7 @@ def test_the_profile_from_scratch_reads_the_note_above_it(tmp_path: Path) -> Non
     (profile,) = [block for block in blocks("toml") if block.startswith('name = "elm valley"')]
     (note,) = [block for block in blocks("text") if block.startswith("ELM VALLEY HEALTH")]
     (tmp_path / "ours.toml").write_text(profile, encoding="utf-8")
-    found = LayoutReader(load_profile(tmp_path / "ours.toml")).read(note).fields
+    found = NoteReader(load_profile(tmp_path / "ours.toml")).read(note).fields
     assert {fact: field.value for fact, field in found.items()} == {
         "name": "Ada Lund",
         "dob": "01/02/1980",

@@ -2,13 +2,12 @@
 
 import pytest
 
-from clinaudit.templates.note import Rule, TemplatedText
+from clinaudit.templates.note import NoteReader, Rule
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import SectionResolver
 from clinaudit.templates.spans import Span
 
 PROFILE = load_profile()
-TEMPLATED = TemplatedText(PROFILE, SectionResolver(PROFILE))
+READER = NoteReader(PROFILE)
 
 # (rule, note, the exact substrings that must match, in order)
 MATCHES = [
@@ -85,20 +84,20 @@ MATCHES = [
 
 @pytest.mark.parametrize(("rule", "note", "expected"), MATCHES)
 def test_rule_matches_exactly_these_spans(rule: Rule, note: str, expected: list[str]) -> None:
-    spans = sorted(TEMPLATED.spans_by_rule(note)[rule])
+    spans = sorted(READER.read(note).spans_by_rule[rule])
     assert [note[start:end] for start, end in spans] == expected
 
 
 def test_mask_is_the_union_of_all_rules() -> None:
     note = "ros:\nrespiratory: negative for cough; walks"
-    assert bytes(TEMPLATED.mask(note)).decode("latin-1") == "\x01" * 4 + "\x00" + "\x01" * 32 + "\x00" * 6
+    assert bytes(READER.read(note).templated).decode("latin-1") == "\x01" * 4 + "\x00" + "\x01" * 32 + "\x00" * 6
     assert note[5:37] == "respiratory: negative for cough;"
 
 
 def test_a_slice_would_make_a_false_line_start() -> None:
     note = "she was negative for strep"
-    assert not any(TEMPLATED.mask(note))
-    assert any(TEMPLATED.mask(note[8:]))
+    assert not any(READER.read(note).templated)
+    assert any(READER.read(note[8:]).templated)
 
 
 # (rule, note, where it matches: half-open, in characters of the whole note)
@@ -127,13 +126,13 @@ POSITIONS = [
 
 @pytest.mark.parametrize(("rule", "note", "expected"), POSITIONS)
 def test_rule_matches_at_exactly_these_places(rule: Rule, note: str, expected: list[tuple[int, int]]) -> None:
-    assert [tuple(span) for span in sorted(TEMPLATED.spans_by_rule(note)[rule])] == expected
+    assert [tuple(span) for span in sorted(READER.read(note).spans_by_rule[rule])] == expected
 
 
 @pytest.mark.parametrize("header", sorted(PROFILE.lexicon))
 def test_every_header_of_table_2_is_templated_through_its_colon(header: str) -> None:
-    assert TEMPLATED.spans_by_rule(f"x\n {header.title()}: y")[Rule.HEADER_PREFIX] == [Span(2, 4 + len(header))]
-    assert TEMPLATED.spans_by_rule(f"x {header}: y\n{header} y\n{header}s: y")[Rule.HEADER_PREFIX] == []
+    assert READER.read(f"x\n {header.title()}: y").spans_by_rule[Rule.HEADER_PREFIX] == [Span(2, 4 + len(header))]
+    assert READER.read(f"x {header}: y\n{header} y\n{header}s: y").spans_by_rule[Rule.HEADER_PREFIX] == []
 
 
 # Table 3, word for word.
@@ -157,12 +156,12 @@ TARGETS = [
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_of_table_3_is_a_reference(target: str) -> None:
-    assert TEMPLATED.spans_by_rule(f"skin: see {target}.")[Rule.SEE_REFERENCE] == [Span(6, 10 + len(target))]
-    assert TEMPLATED.spans_by_rule(f"see {target}x, seen {target}, see my {target}")[Rule.SEE_REFERENCE] == []
+    assert READER.read(f"skin: see {target}.").spans_by_rule[Rule.SEE_REFERENCE] == [Span(6, 10 + len(target))]
+    assert READER.read(f"see {target}x, seen {target}, see my {target}").spans_by_rule[Rule.SEE_REFERENCE] == []
 
 
 @pytest.mark.parametrize("credential", ["MD", "DO", "NP", "PA", "RN"])
 def test_every_credential_of_table_3_ends_an_attribution(credential: str) -> None:
     for name in (f"Jane Roe {credential}", f"Jane Roe, {credential}", f"jane roe, {credential.lower()}"):
-        assert TEMPLATED.spans_by_rule(f"seen by {name}")[Rule.BY_NAME_LINE] == [Span(5, 8 + len(name))]
-        assert TEMPLATED.spans_by_rule(f"seen by {name} at noon")[Rule.BY_NAME_LINE] == []
+        assert READER.read(f"seen by {name}").spans_by_rule[Rule.BY_NAME_LINE] == [Span(5, 8 + len(name))]
+        assert READER.read(f"seen by {name} at noon").spans_by_rule[Rule.BY_NAME_LINE] == []

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import LayoutReader
 
 HEAD = """name = "t"
 date_formats = "day_first"
@@ -39,7 +39,7 @@ def find(
     path = tmp_path / "t.toml"
     absent = [fact for fact in ABSENT if f"fields.{fact}]" not in fields and f"<{fact}>" not in head + fields]
     path.write_text(f"{HEAD}{head}\nnot_in_notes = {[*absent, *also_absent]!r}\n{TAIL}{fields}", encoding="utf-8")
-    found = LayoutReader(load_profile(path)).read(note).fields
+    found = NoteReader(load_profile(path)).read(note).fields
     for field in found.values():
         assert note[slice(*field.value_chars)] == field.value
         assert field.span_chars.start <= field.value_chars.start
@@ -91,10 +91,10 @@ def test_bold_and_dashed_labels_where_the_header_styles_say_so(tmp_path: Path) -
     assert find(tmp_path, note) == {}
     path = tmp_path / "t.toml"
     path.write_text(path.read_text().replace('header_styles = ["colon"]', styles))
-    found = LayoutReader(load_profile(path)).read(note).fields
+    found = NoteReader(load_profile(path)).read(note).fields
     assert {fact: field.value for fact, field in found.items()} == {"name": "Ada Lund", "dob": "1/2/60"}
     path.write_text(path.read_text().replace("markdown", "dash"))
-    found = LayoutReader(load_profile(path)).read("Name - Ada Lund-Ode\nDOB – 1/2/60\n").fields
+    found = NoteReader(load_profile(path)).read("Name - Ada Lund-Ode\nDOB – 1/2/60\n").fields
     assert {fact: field.value for fact, field in found.items()} == {"name": "Ada Lund-Ode", "dob": "1/2/60"}
 
 
@@ -119,7 +119,7 @@ chief_complaint.headers = ["cc"]
         encoding="utf-8",
     )
     note = "## Patient\n\nAda Lund\n## Born\n1/2/1980\nin Elm\n## Seen\n3/4/2024\n## CC\ncough\nfever\n"
-    found = LayoutReader(load_profile(tmp_path / "t.toml")).read(note).found
+    found = NoteReader(load_profile(tmp_path / "t.toml")).read(note).found
     assert {fact: field.value for fact, field in found.placed.items()} == {
         "name": "Ada Lund",
         "dob": "1/2/1980",
@@ -153,7 +153,7 @@ def test_a_pattern_may_look_in_the_whole_note(tmp_path: Path) -> None:
     found = find(tmp_path, "cc: a 46-year-old male, brother of a 50-year-old\n", fields=fields)
     assert (found["age"], found["sex"]) == ("46", "male")
     # In prose it tells nothing of where an opening ends; in the banner it does.
-    reader = LayoutReader(load_profile(tmp_path / "t.toml"))
+    reader = NoteReader(load_profile(tmp_path / "t.toml"))
     assert reader.read("cc: a 46-year-old male\n").found.placed.keys() == {"chief_complaint"}
     assert reader.read("a 46-year-old male\ncc: x\n").found.placed.keys() == {"age", "sex", "chief_complaint"}
     assert "age" not in load_profile(tmp_path / "t.toml").layouts[0].placed

@@ -3,16 +3,16 @@
 import pytest
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import DEFAULT_PROFILE, load_profile
-from clinaudit.templates.sections import SectionResolver, normalize_newlines
 from clinaudit.templates.spans import Span
 
 PROFILE = load_profile()
-RESOLVER = SectionResolver(PROFILE)
+READER = NoteReader(PROFILE)
 
 
 def names(note: str) -> list[tuple[str, str]]:
-    return [(section.name, note[slice(*section.span_chars)]) for section in RESOLVER.sections(note)]
+    return [(section.name, note[slice(*section.span_chars)]) for section in READER.read(note).sections]
 
 
 def test_lexicon_has_the_73_strings_of_table_2() -> None:
@@ -52,13 +52,13 @@ def test_capitals_alone_on_a_line_need_no_colon() -> None:
 
 
 def test_longest_header_wins() -> None:
-    heading = RESOLVER.headings("past medical history / family history / social history: x")[0]
+    heading = READER.read("past medical history / family history / social history: x").headings[0]
     assert heading.section == "PMH / FH / SH"
     assert heading.span_chars == Span(0, 55)
 
 
 def test_empty_note_has_no_section() -> None:
-    assert RESOLVER.sections("") == []
+    assert READER.read("").sections == ()
 
 
 def test_newlines() -> None:
@@ -98,7 +98,7 @@ def test_ambiguous_leaf_takes_the_nearest_preceding_parent(leaf: str, parent: st
     # A header that is no parent, and a leaf of the other parent alone, stand between and change nothing.
     between = "skin: a\n" if parent == "ros" else "constitutional: a\n"
     note = f"{other}:\n{parent}:\n{between}family history: b\n{leaf}: c\n{other}:\n"
-    resolved = [(heading.header, heading.section) for heading in RESOLVER.headings(note)]
+    resolved = [(heading.header, heading.section) for heading in READER.read(note).headings]
     assert (leaf, section) in resolved
     assert resolved[-1] == (other, dict(PARENTS)[other])
 

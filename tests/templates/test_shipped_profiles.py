@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from support.sample_notes import BANNERS, NOTES
 
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import DEFAULT_PROFILE, SHIPPED, load_profile
-from clinaudit.templates.sections import LayoutReader, SectionResolver
 
 FACTS = ("visit_date", "provider", "practice", "name", "dob", "age", "sex")
 READ = [note for note in NOTES if "facts" in note]
@@ -43,17 +43,17 @@ def test_shipped_profile_is_named_as_its_file(name: str) -> None:
 @pytest.mark.parametrize("note", READ, ids=[f"{note['profile']} {at}" for at, note in enumerate(READ)])
 def test_shipped_profile_reads_notes_of_its_kind(note: dict[str, Any]) -> None:
     profile, text = load_profile(Path(note["profile"])), note["text"]
-    fields = LayoutReader(profile).read(text).fields
+    fields = NoteReader(profile).read(text).fields
     assert {fact: field.value for fact, field in fields.items()} == note["facts"]
     assert all(text[slice(*field.value_chars)] == field.value for field in fields.values())
     if "sections" in note:
-        assert [section.name for section in SectionResolver(profile).sections(text)] == note["sections"]
+        assert [section.name for section in NoteReader(profile).read(text).sections] == note["sections"]
 
 
 @pytest.mark.parametrize(("kind", "banner"), [(kind, banner) for kind, some in BANNERS.items() for banner in some])
 def test_banners_of_british_general_practice(kind: str, banner: dict[str, Any]) -> None:
     body, complaint, history = BODIES[kind]
-    fields = LayoutReader(load_profile(Path("uk-gp"))).read(f"{banner['text']}\n\n{body}").fields
+    fields = NoteReader(load_profile(Path("uk-gp"))).read(f"{banner['text']}\n\n{body}").fields
     assert [fields[fact].value if fact in fields else "" for fact in FACTS] == banner["values"]
     assert (fields["chief_complaint"].value, fields["hpi"].value) == (complaint, history)
 
@@ -67,7 +67,7 @@ def test_banners_of_british_general_practice(kind: str, banner: dict[str, Any]) 
     ],
 )
 def test_consultation_line_of_british_general_practice(line: str, facts: tuple[str, ...]) -> None:
-    found = LayoutReader(load_profile(Path("uk-gp"))).read(f"{line}\nC/O x").fields
+    found = NoteReader(load_profile(Path("uk-gp"))).read(f"{line}\nC/O x").fields
     values = tuple(found[fact].value for fact in ("visit_date", "provider", "practice") if fact in found)
     assert values == facts
 
@@ -83,7 +83,7 @@ def test_consultation_line_of_british_general_practice(line: str, facts: tuple[s
     ],
 )
 def test_patient_line_of_british_general_practice(line: str, facts: dict[str, str]) -> None:
-    found = LayoutReader(load_profile(Path("uk-gp"))).read(f"{line}\nC/O x\nHPC 50M partner").fields
+    found = NoteReader(load_profile(Path("uk-gp"))).read(f"{line}\nC/O x\nHPC 50M partner").fields
     ours = ("name", "age", "sex", "dob")
     assert {fact: field.value for fact, field in found.items() if fact in ours} == facts
 

@@ -11,9 +11,9 @@ from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
 from clinaudit.templates.names import NO_LAYOUT
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
 from clinaudit.templates.profile_problems import profile_problems
-from clinaudit.templates.sections import LayoutReader
 from clinaudit.templates.text_file import parse_toml
 
 RIGHT = r"""name = "ours"
@@ -183,7 +183,7 @@ def test_any_entry_of_any_kind_is_refused_or_can_be_used(value: object) -> None:
             table = table[key]
         table[path[-1]] = value
         if not profile_problems(wrong):
-            note = LayoutReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
+            note = NoteReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
             assert note.layout_name in {*(layout.name for layout in parse_profile(wrong).layouts), NO_LAYOUT}
 
 

@@ -18,7 +18,7 @@ from clinaudit.audit.measures.cohorts.propensity import describe_overlap
 from clinaudit.audit.runtime.choices import Controls, Matcher
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.cohorts import CohortEvidence, CohortStatus, OverlapBin
+from clinaudit.reports.schema.corpus import CohortEvidence, CohortStatus, OverlapBin
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Inside, OfBothSplits, Partition, StandardizedDifference

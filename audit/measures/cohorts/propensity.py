@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.reports.schema.cohorts import OverlapBin
+from clinaudit.reports.schema.corpus import OverlapBin
 from clinaudit.reports.schema.record import Arm
 
 #: `(patients, covariates)` of one group.

@@ -84,7 +84,6 @@ def tally_pair(pair: MeasuredPair) -> PairTally:
         },
         dropped_sets=Partition.of(pair.dropped_sets, step=STEP),
         evidence=Inside(pair),
-        has_nontrain=pair.nontrain is not None,
     )
 
 

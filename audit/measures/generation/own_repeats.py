@@ -20,7 +20,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import rest_of_note
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.tiers import TIERS
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 Ids = npt.NDArray[np.uint32]
 #: Returns the ids of each text alone, without special tokens.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.source_attribution import Piece, cut_region_text
-from clinaudit.audit.measures.memorization.specificity.masked_notes import MaskableNote, NoteMasker
+from clinaudit.audit.measures.memorization.specificity.masked_notes import MaskableText, NoteMasker
 from clinaudit.audit.measures.memorization.specificity.value_mask import (
     PLACEHOLDERS,
     MaskedValue,
@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.specificity.value_mask import (
     mask_text,
 )
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.identity import visit_note
+from clinaudit.priors.identity import Visit
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
@@ -41,7 +41,7 @@ class PieceMasker:
         self._corpus = corpus
         self._masker = NoteMasker(profile)
         self._patient_id: str | None = None
-        self._own: list[MaskableNote] = []
+        self._own: list[MaskableText] = []
 
     def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
         """Return one piece of a generation as its source note masks it."""
@@ -70,10 +70,10 @@ class PieceMasker:
         given = own.mask.find(generation.prompt) if generation.prompt and own.values else []
         return [value for value in own.values if holds_value(given, value)]
 
-    def _note(self, generation: Generation, index: int) -> MaskableNote:
+    def _note(self, generation: Generation, index: int) -> MaskableText:
         if generation.patient_id != self._patient_id:
             self._patient_id = generation.patient_id
-            notes = [visit_note(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
+            notes = [Visit.of(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
             self._own = self._masker.read(self._corpus.patients[generation.patient_id], notes)
         return self._own[index]
 

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.near_passages import NearPassages, find_near_passages
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes, PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, concatenate_sequences
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -55,7 +55,7 @@ class _Task:
 
 def match_generations(
     generations: Sequence[Generation],
-    notes: OwnNotes,
+    notes: MatchedCorpus,
     *,
     match_tokens: int,
     progress: Progress,

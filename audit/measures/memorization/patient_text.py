@@ -12,9 +12,8 @@ from clinaudit.audit.runtime.model.token_cache import TokenCache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
-from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import normalize_newlines
 from clinaudit.templates.spans import Span
 
 
@@ -43,7 +42,7 @@ def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uin
     return TokenSequences(ids, starts)
 
 
-class NoteTokens(Protocol):
+class TextTokens(Protocol):
     """Tokenizes notes."""
 
     def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
@@ -52,7 +51,7 @@ class NoteTokens(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class OwnNotes:
+class MatchedCorpus:
     """What generations are matched with: the corpus, its token ids, its notes' template, and whose terms tell."""
 
     corpus: Corpus
@@ -69,7 +68,7 @@ class OwnNotes:
 class PatientText:
     """One patient's own notes: their ids, and the notes as their template reads them."""
 
-    def __init__(self, notes: Sequence[tuple[str, str]], tokens: NoteTokens, reader: NoteReader) -> None:
+    def __init__(self, notes: Sequence[tuple[str, str]], tokens: TextTokens, reader: NoteReader) -> None:
         texts = [text for _, text in notes]
         # A note with carriage returns is matched twice, as it stands and with line feeds: neither form hides a match.
         with_returns = [index for index, text in enumerate(texts) if "\r" in text]
@@ -81,15 +80,15 @@ class PatientText:
         self.note_ids = [note_id for note_id, _ in notes]
         self._notes = notes
         self._reader = reader
-        self._read: dict[int, NoteText] = {}
+        self._read: dict[int, LaidOutNote] = {}
         #: Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence.
         self.token_chars = np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
         self._laid_out: set[int] = set()
 
-    def note(self, index: int) -> NoteText:
+    def note(self, index: int) -> LaidOutNote:
         """Return a note as its template reads it; read once, then kept."""
         if index not in self._read:
-            self._read[index] = self._reader.read(*self._notes[index])
+            self._read[index] = self._reader.read(self._notes[index][1])
         return self._read[index]
 
     def lay_out(self, sequence: int, tokenizer: ModelTokenizer) -> None:

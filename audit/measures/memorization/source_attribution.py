@@ -8,7 +8,7 @@ boundaries. Knows nothing of sections, template rules or other patients.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 

@@ -18,7 +18,7 @@ from clinaudit.audit.measures.memorization.near_verbatim_summary import (
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients, summarize_refusals
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.summary import (
     GenerationMetrics,
     MeasuredGeneration,
@@ -115,7 +115,7 @@ class MeasuredMemorization:
 
 def measure_memorization(
     generations: Sequence[Generation],
-    notes: OwnNotes,
+    notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,

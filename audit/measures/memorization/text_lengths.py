@@ -38,14 +38,14 @@ def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
     return LengthSummary(mean=float(np.mean(lengths)), median=float(median), p90=float(p90), max=max(lengths))
 
 
-class SourceNotes(NamedTuple):
+class SourceCount(NamedTuple):
     """Notes that hold some piece of a generation, and the fewest (found greedily) that hold every piece."""
 
     any: int
     fewest: int
 
 
-def count_source_notes(holders: Sequence[Sequence[int]]) -> SourceNotes:
+def count_source_notes(holders: Sequence[Sequence[int]]) -> SourceCount:
     """Return the notes that hold any piece, and how many cover all of them; `holders` are the notes of each piece.
 
     The cover is greedy: the note that holds most of the pieces left, and of several the latest. The least cover may be
@@ -63,4 +63,4 @@ def count_source_notes(holders: Sequence[Sequence[int]]) -> SourceNotes:
         best = max(held, key=lambda note: (len(held[note]), note))
         left -= held[best]
         fewest += 1
-    return SourceNotes(len({note for own in holders for note in own}), fewest)
+    return SourceCount(len({note for own in holders for note in own}), fewest)

@@ -34,7 +34,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.names import UNASSIGNED
-from clinaudit.templates.note import NoteText
+from clinaudit.templates.note import LaidOutNote
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
@@ -65,7 +65,7 @@ class SegmentPlace:
 _label = lru_cache(maxsize=None)(TokenLabel)
 
 
-def compose_piece(piece: Piece, region: RegionText, note: NoteText) -> tuple[list[TokenLabel], list[SegmentPlace]]:
+def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[list[TokenLabel], list[SegmentPlace]]:
     """Label the tokens of a piece, in order, and cut the piece at the section boundaries of its source note.
 
     A token belongs to the segment that holds its first character. It is templated when any of its characters is, and so
@@ -207,13 +207,18 @@ def _attribute_generation(
         attributed = attribute_region(region, patient.texts)
         regions.append(attributed)
         for piece in attributed.pieces:
-            note = patient.note(piece.note)
-            labels, segments = compose_piece(piece, region, note)
+            labels, segments = compose_piece(piece, region, patient.note(piece.note))
             start, end = piece.span_tokens
             chars = Span(generation.token_chars[start].start, generation.token_chars[end - 1].end)
             pieces.append(
                 AttributedPiece(
-                    region_id, piece, chars, attributed.stitched, note.note_id, tuple(labels), tuple(segments)
+                    region_id,
+                    piece,
+                    chars,
+                    attributed.stitched,
+                    patient.note_ids[piece.note],
+                    tuple(labels),
+                    tuple(segments),
                 )
             )
     prompt = read_prompt(generation.prompt if regions else None, tokenizer)

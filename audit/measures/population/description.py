@@ -64,7 +64,7 @@ _BIN_STARTS: Final = tuple(zip(reversed((1, *FEWER_THAN)), reversed(UNIQUENESS_B
 
 
 @dataclass(frozen=True, slots=True)
-class NoteCensus:
+class Census:
     """What all notes together show of each patient, by patient id."""
 
     #: Tokens of the notes, summed, and of the longest one; each note is tokenized alone.
@@ -74,7 +74,7 @@ class NoteCensus:
     tag_styles: Mapping[str, Collection[str]]
 
 
-def take_census(corpus: Corpus, cache: TokenCache, progress: Progress) -> NoteCensus:
+def take_census(corpus: Corpus, cache: TokenCache, progress: Progress) -> Census:
     """Read every note once, those of the validation split too."""
     totals: Counter[str] = Counter()
     longest: Counter[str] = Counter()
@@ -88,10 +88,10 @@ def take_census(corpus: Corpus, cache: TokenCache, progress: Progress) -> NoteCe
                 if found := find_styles(note.text):
                     styles.setdefault(note.patient_id, set()).update(found)
             advance(len(batch))
-    return NoteCensus(dict(totals), dict(longest), styles)
+    return Census(dict(totals), dict(longest), styles)
 
 
-def long_note_rows(census: NoteCensus, corpus: Corpus, training_length: int) -> Iterator[Row]:
+def long_note_rows(census: Census, corpus: Corpus, training_length: int) -> Iterator[Row]:
     """Yield the rows of `long_notes.parquet`: train patients with a note longer than what the model was trained on."""
     for patient_id in corpus.patient_ids("train"):
         if census.longest[patient_id] > training_length:
@@ -190,7 +190,7 @@ def _moments(values: Iterable[int]) -> Moments:
 def describe_identifiability(
     facts: Mapping[str, PatientFacts],
     probed: ProbedTiers,
-    census: NoteCensus,
+    census: Census,
     *,
     training_length: int,
     several_ids: Collection[str],

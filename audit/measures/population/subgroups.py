@@ -16,7 +16,7 @@ from clinaudit.audit.measures.population.description import UNKNOWN, age_band, r
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.reports.schema.groups import (
+from clinaudit.reports.schema.corpus import (
     PARTITIONS,
     GroupDisclosure,
     GroupMemorization,

@@ -15,10 +15,14 @@ from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
 from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, BenchRequest, ServedOptions
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import ScoredSystems, group_recalls, paper_scores
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
+    ScoredSystems,
+    describe_samples,
+    group_recalls,
+    paper_scores,
+)
 from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteNotes
-from clinaudit.audit.pii.benchmark.statistics import describe_samples
+from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteSample
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
@@ -147,7 +151,7 @@ def _measure_site(corpus_path: Path, run: RunDirectory, plan: Plan, progress: Pr
     profile = load_profile(request.template)
     corpus = read_corpus(corpus_path, scratch=run.work, stated=identity_reader(profile))
     with progress.stage("reading the site's names", total=len(corpus.patients), unit="patients") as advance:
-        notes = SiteNotes(corpus, profile, seed=request.seed, advance=advance)
+        notes = SiteSample(corpus, profile, seed=request.seed, advance=advance)
     found: dict[str, Hits] = {}
     for row in ROWS:
         if row.id in request.systems:

@@ -82,7 +82,7 @@ class KnownPlace:
         return categories()[self.span.category].hipaa
 
 
-class SiteNotes:
+class SiteSample:
     """Notes drawn from a corpus, and the identifiers known in them."""
 
     def __init__(

@@ -16,7 +16,7 @@ from clinaudit.audit.pii.values.known_names import FoldedWord, folded_words
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Identity, IdentityReader, visit_note
+from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.markup import is_tag
 from clinaudit.templates.profile import NoteProfile
 
@@ -69,7 +69,7 @@ class Gazetteer:
         people: dict[tuple[str, ...], str] = {}
         for patient in (*corpus.patients.values(), *corpus.validation.values()):
             identities = reader.read(
-                patient, [visit_note(note, note.text) for note in corpus.notes_of(patient.patient_id)]
+                patient, [Visit.of(note, note.text) for note in corpus.notes_of(patient.patient_id)]
             )
             self._add_patient(patient, identities)
             names = _names(name for one in identities for name in one.names)

@@ -19,8 +19,8 @@ from clinaudit.audit.statistics.paired_differences import (
 )
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.comparison import ComparedEstimate, ComparedMemorization, PairedPatients, exact_change
+from clinaudit.reports.schema.numbers import exactly
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.tally.classes import exactly
 
 #: Rows of one tier and arm by patient.
 ByPatient = Mapping[str, Sequence[GenerationMetrics]]

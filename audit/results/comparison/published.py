@@ -21,8 +21,7 @@ from clinaudit.reports.schema.memorization import FractionOfText, MemorizationRe
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.table import order_tiers
-from clinaudit.reports.wording.names import short_asker
+from clinaudit.reports.wording.names import order_tiers, short_asker
 from clinaudit.reports.wording.rule_figures import RENDERING_WORDS, subject_title
 
 _NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"

@@ -5,10 +5,13 @@ policy. `policies/default.toml` and `policies/strict.toml` explain every key.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+
+from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationError, ValidationInfo
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
@@ -17,7 +20,6 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
-Value = TypeVar("Value")
 MemorizationMetric = Literal[
     "attributable_fraction",
     "near_verbatim_attributable_fraction",
@@ -52,6 +54,82 @@ _MEANT_FOR: Final = {
 }
 
 
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError("must be a text that is not empty")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 2:
+        raise ValueError("must be a whole number of at least 2")
+    return value
+
+
+def _share(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise ValueError("must be a number from 0 to 1")
+    # Not -0.0, which would be printed so.
+    return float(value) + 0.0
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _level(value: object) -> float:
+    if _share(value) != ALPHA:
+        raise ValueError(f"must be {ALPHA:g}: the tests of many levels would bisect a p-value")
+    return ALPHA
+
+
+def _limit(value: object, info: ValidationInfo) -> float:
+    """Return one of `LIMITS`; a number per 1,000 is no share, or 5 in 100 would be 5 in 100,000."""
+    times = _QUERIES if info.data.get("metric") == "verified_per_1000" else 1
+    allowed = [round(limit * times, 4) for limit in LIMITS]
+    listed = f"must be one of {', '.join(f'{limit:g}' for limit in allowed)}"
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ValueError(listed)
+    nearest = min(allowed, key=lambda limit: abs(limit - value))
+    if value != nearest:
+        raise ValueError(f"{listed}; the nearest is {nearest:g}")
+    return nearest
+
+
+def _one_of(known: Sequence[str]) -> PlainValidator:
+    def check(value: object) -> object:
+        if value not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+        return value
+
+    return PlainValidator(check)
+
+
+def _names(known: tuple[str, ...] | None) -> PlainValidator:
+    """Take a list of names; "all" is all that are known, or None where any name may be given."""
+
+    def check(value: object) -> tuple[str, ...] | None:
+        if value == "all":
+            return known
+        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
+            raise ValueError('must be "all" or a list of names')
+        if strange := [item for item in value if known is not None and item not in known]:
+            # A line each.
+            raise ValueError("\n".join(f"{item!r} is none of {', '.join(known or ())}" for item in strange))
+        return tuple(dict.fromkeys(value))
+
+    return PlainValidator(check)
+
+
+_Share = Annotated[float, PlainValidator(_share)]
+_Count = Annotated[int, PlainValidator(_count)]
+_Limit = Annotated[float, PlainValidator(_limit), Field(alias="max")]
+_Tiers = Annotated[tuple[str, ...], _names(TIER_IDS)]
+_STRICT: Final = ConfigDict(extra="forbid")
+
+
 @dataclass(frozen=True, slots=True)
 class TextRule:
     """A limit on what generated text repeats, or on identifiers in it beyond what chance gives, at each of `tiers`.
@@ -59,20 +137,22 @@ class TextRule:
     Of the train arm's text; of some metrics of either arm's.
     """
 
+    __pydantic_config__ = _STRICT
     metric: MemorizationMetric | IdentifierMetric
-    tiers: tuple[str, ...]
+    tiers: _Tiers
     #: A share of text or of patients; of `verified_per_1000` a number of values per 1,000 queries.
-    maximum: float
+    maximum: _Limit
 
 
 @dataclass(frozen=True, slots=True)
 class DisclosureRule:
     """A limit on the delta of `auroc_all`, train minus nontrain, for each diagnosis at each of `tiers`."""
 
-    tiers: tuple[str, ...]
+    __pydantic_config__ = _STRICT
+    tiers: _Tiers
     #: None: every diagnosis that was audited.
-    diagnoses: tuple[str, ...] | None
-    maximum: float
+    diagnoses: Annotated[tuple[str, ...] | None, _names(None)]
+    maximum: _Limit
 
 
 AnyRule = TypeVar("AnyRule", TextRule, DisclosureRule)
@@ -82,9 +162,10 @@ AnyRule = TypeVar("AnyRule", TextRule, DisclosureRule)
 class JudgeLimits:
     """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""
 
-    minimum_sensitivity: float
-    minimum_specificity: float
-    maximum_flip_rate: float
+    __pydantic_config__ = _STRICT
+    minimum_sensitivity: _Share
+    minimum_specificity: _Share
+    maximum_flip_rate: _Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +175,16 @@ class PassRequirements:
     A stricter requirement can turn a pass into "inconclusive", never a failure into anything else.
     """
 
-    minimum_patients_per_class: int | None = None
-    maximum_short_share: float | None = None
-    maximum_unjudged_share: float | None = None
+    __pydantic_config__ = _STRICT
+    minimum_patients_per_class: _Count | None = None
+    maximum_short_share: _Share | None = None
+    maximum_unjudged_share: _Share | None = None
     #: Of the minimal detectable difference of `auroc_all`, at a power of 80% (`detectable_delta`).
-    maximum_detectable_delta: float | None = None
+    maximum_detectable_delta: _Share | None = None
     #: Of any covariate in any contrast of the cohort.
-    maximum_smd: float | None = None
+    maximum_smd: _Share | None = None
     #: Whether memorization passes only where patients outside the training data were probed too.
-    nontrain_arm: bool = False
+    nontrain_arm: Annotated[bool, PlainValidator(_flag)] = False
     judge: JudgeLimits | None = None
 
 
@@ -110,10 +192,11 @@ class PassRequirements:
 class Policy:
     """All limits of one gate; shares lie in 0..1."""
 
-    name: str
-    minimum_patients_per_class: int
-    maximum_short_share: float
-    maximum_unjudged_share: float
+    __pydantic_config__ = _STRICT
+    name: Annotated[str, PlainValidator(_text)]
+    minimum_patients_per_class: _Count
+    maximum_short_share: _Share
+    maximum_unjudged_share: _Share
     memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
     identifiers: tuple[TextRule, ...] = ()
@@ -121,9 +204,9 @@ class Policy:
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
     #: Of the prompts that quote a note, those that are its own beginning; below it no rule of the tier passes.
-    minimum_unbroken_share: float = MINIMUM_UNBROKEN_SHARE
+    minimum_unbroken_share: _Share = MINIMUM_UNBROKEN_SHARE
     #: Of the patients asked about in a chat, those of whom the model refused to answer; above it no rule passes.
-    maximum_refused_share: float = MAXIMUM_REFUSED_SHARE
+    maximum_refused_share: _Share = MAXIMUM_REFUSED_SHARE
 
     def about(self, tiers: Collection[str]) -> "Policy":
         """Return the policy with its rules about these tiers alone."""
@@ -177,207 +260,80 @@ def _describe(policy: Policy) -> str:
     return f"{policy.name:8}  {rules} rules: {', '.join(dict.fromkeys(limits))}; for {_MEANT_FOR.get(policy.name, '')}"
 
 
+# As a file has them
+
+
+@dataclass(frozen=True, slots=True)
+class _OnMemorization(TextRule):
+    metric: Annotated[MemorizationMetric, _one_of(get_args(MemorizationMetric))]
+
+
+@dataclass(frozen=True, slots=True)
+class _OnIdentifiers(TextRule):
+    metric: Annotated[IdentifierMetric, _one_of(IDENTIFIER_METRICS)]
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDisclosure(DisclosureRule):
+    metric: Annotated[str, _one_of(("auroc_all",))]
+    alpha: Annotated[float, PlainValidator(_level)] = ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class _Document(Policy):
+    memorization: tuple[_OnMemorization, ...] = ()
+    disclosure: tuple[_OnDisclosure, ...] = ()
+    identifiers: tuple[_OnIdentifiers, ...] = ()
+
+
 def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
     """Return the policy that a TOML document describes; raises `BadInputError` with a line for each key at fault."""
-    reader = _Reader(document, "")
-    name = reader.take_text("name")
-    minimum = reader.take_count("minimum_patients_per_class")
-    short = reader.take_share("maximum_short_share")
-    unjudged = reader.take_share("maximum_unjudged_share")
-    unbroken = reader.take_if_given("minimum_unbroken_share", reader.take_share)
-    refused = reader.take_if_given("maximum_refused_share", reader.take_share)
-    memorization = [_parse_text(rule, get_args(MemorizationMetric)) for rule in reader.take_tables("memorization")]
-    disclosure = [_parse_disclosure(rule) for rule in reader.take_tables("disclosure")]
-    identifiers = [_parse_text(rule, IDENTIFIER_METRICS) for rule in reader.take_tables("identifiers")]
-    judge = _parse_judge(reader.take_table("judge")) if "judge" in reader else None
-    to_pass = _parse_to_pass(reader.take_table("to_pass")) if "to_pass" in reader else PassRequirements()
-    if not memorization and not disclosure and not identifiers:
-        reader.complain(
-            "memorization", "a policy needs at least one [[memorization]], [[identifiers]] or [[disclosure]] rule"
-        )
-    for key, of_text in (("memorization", memorization), ("identifiers", identifiers)):
-        reader.complain_of_repeats(key, [(rule.metric, tier) for rule in of_text for tier in rule.tiers])
-    reader.complain_of_repeats(
-        "disclosure",
-        [(diagnosis, tier) for r in disclosure for tier in r.tiers for diagnosis in r.diagnoses or ("all",)],
-    )
-    reader.finish()
-    if reader.problems:
-        raise BadInputError(f"{where} is not a policy; mend these keys", reader.problems)
-    return Policy(
-        name=name,
-        minimum_patients_per_class=minimum,
-        maximum_short_share=short,
-        maximum_unjudged_share=unjudged,
-        memorization=tuple(memorization),
-        disclosure=tuple(disclosure),
-        identifiers=tuple(identifiers),
-        judge=judge,
-        to_pass=to_pass,
-        minimum_unbroken_share=MINIMUM_UNBROKEN_SHARE if unbroken is None else unbroken,
-        maximum_refused_share=MAXIMUM_REFUSED_SHARE if refused is None else refused,
-    )
+    problems: list[str] = []
+    try:
+        read = _adapter().validate_python(dict(document))
+    except ValidationError as error:
+        problems = [line for fault in error.errors() for line in _describe_fault(fault)]
+    else:
+        if not read.of_text and not read.disclosure:
+            rules = "[[memorization]], [[identifiers]] or [[disclosure]] rule"
+            problems.append(f"memorization: a policy needs at least one {rules}")
+        for key, of_text in (("memorization", read.memorization), ("identifiers", read.identifiers)):
+            problems += _find_repeats(key, [(rule.metric, tier) for rule in of_text for tier in rule.tiers])
+        limited = [(name, tier) for of in read.disclosure for tier in of.tiers for name in of.diagnoses or ("all",)]
+        problems += _find_repeats("disclosure", limited)
+    if problems:
+        raise BadInputError(f"{where} is not a policy; mend these keys", problems)
+    given = {field.name: getattr(read, field.name) for field in fields(Policy)}
+    for name in ("memorization", "identifiers"):
+        given[name] = tuple(TextRule(rule.metric, rule.tiers, rule.maximum) for rule in given[name])
+    given["disclosure"] = tuple(DisclosureRule(of.tiers, of.diagnoses, of.maximum) for of in read.disclosure)
+    return Policy(**given)
 
 
-def _parse_text(reader: "_Reader", metrics: tuple[str, ...]) -> TextRule:
-    metric = reader.take_choice("metric", metrics)
-    tiers = reader.take_names("tiers", TIER_IDS)
-    maximum = reader.take_limit("max", times=_QUERIES if metric == "verified_per_1000" else 1)
-    reader.finish()
-    return TextRule(metric, tiers or (), maximum)  # type: ignore[arg-type]
+@cache
+def _adapter() -> TypeAdapter[_Document]:
+    return TypeAdapter(_Document)
 
 
-def _parse_disclosure(reader: "_Reader") -> DisclosureRule:
-    reader.take_choice("metric", ("auroc_all",))
-    tiers = reader.take_names("tiers", TIER_IDS)
-    diagnoses = reader.take_names("diagnoses", None)
-    maximum = reader.take_limit("max")
-    alpha = reader.take_share("alpha") if "alpha" in reader else ALPHA
-    if alpha != ALPHA:
-        reader.complain("alpha", f"must be {ALPHA:g}: the tests of many levels would bisect a p-value")
-    reader.finish()
-    return DisclosureRule(tiers or (), diagnoses, maximum)
+def _describe_fault(fault: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with a key of the file, a line each; the key with its full path."""
+    place, kind = list(fault["loc"]), fault["type"]
+    is_list = kind == "tuple_type" or isinstance(place[-1], int)
+    if isinstance(place[-1], int):
+        place.pop()
+    path = "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).removeprefix(".")
+    if kind in ("tuple_type", "dataclass_type"):
+        return [f"{path}: must be written as {'[[' if is_list else '['}{path}{']]' if is_list else ']'}"]
+    if kind == "value_error":
+        return [f"{path}: {line}" for line in str(fault["ctx"]["error"]).split("\n")]
+    return [f"{path}: {'is missing' if kind == 'missing' else 'is not a key of a policy'}"]
 
 
-def _parse_judge(reader: "_Reader") -> JudgeLimits:
-    limits = JudgeLimits(
-        minimum_sensitivity=reader.take_share("minimum_sensitivity"),
-        minimum_specificity=reader.take_share("minimum_specificity"),
-        maximum_flip_rate=reader.take_share("maximum_flip_rate"),
-    )
-    reader.finish()
-    return limits
-
-
-def _parse_to_pass(reader: "_Reader") -> PassRequirements:
-    requirements = PassRequirements(
-        minimum_patients_per_class=reader.take_if_given("minimum_patients_per_class", reader.take_count),
-        maximum_short_share=reader.take_if_given("maximum_short_share", reader.take_share),
-        maximum_unjudged_share=reader.take_if_given("maximum_unjudged_share", reader.take_share),
-        maximum_detectable_delta=reader.take_if_given("maximum_detectable_delta", reader.take_share),
-        maximum_smd=reader.take_if_given("maximum_smd", reader.take_share),
-        nontrain_arm=reader.take_if_given("nontrain_arm", reader.take_flag) or False,
-        judge=_parse_judge(reader.take_table("judge")) if "judge" in reader else None,
-    )
-    reader.finish()
-    return requirements
-
-
-class _Reader:
-    """Takes typed values out of one TOML table and collects the problems, so that all are reported at once.
-
-    For an invalid value it returns a placeholder; the caller raises in the end.
-    """
-
-    def __init__(self, table: Mapping[str, Any], prefix: str, problems: list[str] | None = None) -> None:
-        self._table = dict(table)
-        self._prefix = prefix
-        self.problems = problems if problems is not None else []
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._table
-
-    def complain(self, key: str, problem: str) -> None:
-        """Record a problem under the key's full path."""
-        self.problems.append(f"{self._prefix}{key}: {problem}")
-
-    def complain_of_repeats(self, key: str, limited: list[tuple[str, str]]) -> None:
-        """Record as a problem what two rules limit at once."""
-        everything = {tier for subject, tier in limited if subject == "all"}
-        for subject, tier in sorted(set(limited)):
-            if limited.count((subject, tier)) > 1 or (subject != "all" and tier in everything):
-                self.complain(key, f"two rules limit {subject} at {tier}")
-
-    def finish(self) -> None:
-        """Record the keys that were not taken as problems."""
-        for key in self._table:
-            self.complain(key, "is not a key of a policy")
-
-    def take_text(self, key: str) -> str:
-        value = self._take(key)
-        if value is not None and (not isinstance(value, str) or not value.strip()):
-            self.complain(key, "must be a text that is not empty")
-        return str(value)
-
-    def take_count(self, key: str) -> int:
-        value = self._take(key)
-        if value is None:
-            return 1
-        if not isinstance(value, int) or isinstance(value, bool) or value < 2:
-            self.complain(key, "must be a whole number of at least 2")
-            return 2
-        return value
-
-    def take_share(self, key: str) -> float:
-        value = self._take(key)
-        if value is None:
-            return 0.5
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
-            self.complain(key, "must be a number from 0 to 1")
-            return 0.5
-        # Not -0.0, which would be printed so.
-        return float(value) + 0.0
-
-    def take_limit(self, key: str, *, times: int = 1) -> float:
-        """Take one of `LIMITS`, `times` over: a number per 1,000 is no share, or 5 in 100 would be 5 in 100,000."""
-        value = self._take(key)
-        allowed = [round(limit * times, 4) for limit in LIMITS]
-        if value is None:
-            return allowed[0]
-        listed = f"must be one of {', '.join(f'{limit:g}' for limit in allowed)}"
-        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            self.complain(key, listed)
-            return allowed[0]
-        nearest = min(allowed, key=lambda limit: abs(limit - value))
-        if value != nearest:
-            self.complain(key, f"{listed}; the nearest is {nearest:g}")
-        return nearest
-
-    def take_flag(self, key: str) -> bool:
-        value = self._take(key)
-        if not isinstance(value, bool):
-            self.complain(key, "must be true or false")
-            return False
-        return value
-
-    def take_if_given(self, key: str, take: Callable[[str], Value]) -> Value | None:
-        """Return what `take` makes of the key, or None where it is not given."""
-        return take(key) if key in self._table else None
-
-    def take_choice(self, key: str, known: tuple[str, ...]) -> str:
-        value = self._take(key)
-        if value is not None and value not in known:
-            self.complain(key, f"must be one of {', '.join(known)}")
-        return str(value)
-
-    def take_names(self, key: str, known: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        """Return a list of names; "all" is all that are known, or None where any name may be given."""
-        value = self._take(key)
-        if value is None or value == "all":
-            return known
-        if not isinstance(value, list) or not value or not all(isinstance(item, str) and item for item in value):
-            self.complain(key, 'must be "all" or a list of names')
-            return known
-        for item in value:
-            if known is not None and item not in known:
-                self.complain(key, f"{item!r} is none of {', '.join(known)}")
-        return tuple(dict.fromkeys(value))
-
-    def take_table(self, key: str) -> "_Reader":
-        value = self._table.pop(key)
-        if not isinstance(value, dict):
-            self.complain(key, f"must be written as [{self._prefix}{key}]")
-            value = {}
-        return _Reader(value, f"{self._prefix}{key}.", self.problems)
-
-    def take_tables(self, key: str) -> list["_Reader"]:
-        value = self._table.pop(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            self.complain(key, f"must be written as [[{key}]]")
-            return []
-        return [_Reader(item, f"{key}[{i}].", self.problems) for i, item in enumerate(value, start=1)]
-
-    def _take(self, key: str) -> Any:
-        if key not in self._table:
-            self.complain(key, "is missing")
-        return self._table.pop(key, None)
+def _find_repeats(key: str, limited: list[tuple[str, str]]) -> list[str]:
+    """Return what two rules limit at once."""
+    everything = {tier for subject, tier in limited if subject == "all"}
+    return [
+        f"{key}: two rules limit {subject} at {tier}"
+        for subject, tier in sorted(set(limited))
+        if limited.count((subject, tier)) > 1 or (subject != "all" and tier in everything)
+    ]

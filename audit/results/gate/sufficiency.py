@@ -3,20 +3,88 @@
 Owns what is asked of the evidence besides the limits: enough patients, texts that are long enough and rated, groups
 that are alike, a judge that is accepted, power. Reads what is published alone: a class of sizes holds where its low end
 does, since a threshold inside a class would tell the size. A failure is excused by a lack that is certain, a pass is
-withheld for one that is possible. Knows nothing of limits on figures: `evaluation` and `published` apply these.
+withheld for one that is possible. Knows nothing of limits on figures: `evaluation` applies these.
+
+A judge is accepted where the unfavourable end of the 95% interval of each error rate is within the policy's limit: one
+scored on few texts is not. A text that it could not rate counts as read wrong, or a judge that answers little would
+look good. Of a site's own texts counts are classes: the end is the widest over all counts within them.
 """
 
 from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.judge_acceptance import why_not_accepted
-from clinaudit.audit.results.gate.policy import PassRequirements, Policy
+from clinaudit.audit.results.gate.policy import JudgeLimits, PassRequirements, Policy
+from clinaudit.audit.results.gate.reasons import JUDGE_NOT_MEASURED
 from clinaudit.audit.results.gate.rules import AskedRule
+from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS
-from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
+from clinaudit.reports.schema.corpus import BalanceResults, CohortResults
 from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
+
+
+def why_not_accepted(limits: JudgeLimits | None, quality: JudgeResults | None) -> str | None:
+    """Return in words why the judge is not accepted; None where it is, or where the policy has no limits for it."""
+    if limits is None:
+        return None
+    if quality is None:
+        return JUDGE_NOT_MEASURED
+    sensitivity, specificity = least_sensitivity_and_specificity(quality)
+    complaints = [
+        complaint
+        for complaint in (
+            _complain_of_least("sensitivity", sensitivity, limits.minimum_sensitivity),
+            _complain_of_least("specificity", specificity, limits.minimum_specificity),
+            _complain_of_most(
+                "share of planted instructions that sway it", quality.flip_rate, limits.maximum_flip_rate
+            ),
+        )
+        if complaint is not None
+    ]
+    return f"The judge is not accepted: {'; '.join(complaints)}." if complaints else None
+
+
+def least_sensitivity_and_specificity(quality: JudgeResults) -> tuple[float | None, float | None]:
+    """Return the lower 95% ends of both, every unrated text counted as read wrong; None where there is none."""
+    positives = [row for row in quality.matrix if row.truth == "positive"]
+    others = [row for row in quality.matrix if row.truth != "positive"]
+    return (
+        _least_share_of_all(quality.sensitivity, positives, right=("positive",)),
+        _least_share_of_all(quality.specificity, others, right=("negative", "ambiguous", "not_mentioned")),
+    )
+
+
+def _least_share_of_all(
+    of_rated: EstimateRange, rows: list[ConfusionResults], *, right: tuple[str, ...]
+) -> float | None:
+    if not any(row.unjudged.high for row in rows):
+        return of_rated.confidence_low
+    # The lower end rises with each text read right and falls with each read wrong.
+    fewest_right, most_wrong = 0, 0
+    for row in rows:
+        for verdict in (*VERDICT_CLASSES, "unjudged"):
+            count: CountRange = getattr(row, verdict)
+            if verdict in right:
+                fewest_right += count.low
+            else:
+                most_wrong += count.high
+    return wilson(fewest_right, fewest_right + most_wrong).low
+
+
+def _complain_of_least(metric: str, shown: float | None, least: float) -> str | None:
+    if shown is not None and shown >= least:
+        return None
+    return f"its {metric} was not shown to be at least {100 * least:.3g}%"
+
+
+def _complain_of_most(metric: str, estimate: EstimateRange, most: float) -> str | None:
+    if estimate.confidence_high is not None and estimate.confidence_high <= most:
+        return None
+    return f"the {metric} was not shown to be at most {100 * most:.3g}%"
+
 
 #: Limit of |SMD| up to which a covariate is flagged as balanced (docs/methods.md, section 4).
 _BALANCED_SMD = 0.1

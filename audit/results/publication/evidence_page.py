@@ -26,13 +26,12 @@ from clinaudit.reports.pages.evidence import (
     LeakedSpan,
     OthersSpan,
     Reading,
-    SourceNote,
+    SourceText,
     SpanKind,
     render_evidence,
 )
-from clinaudit.templates.note import NoteReader, NoteText
+from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import normalize_newlines
 
 EVIDENCE_PAGE = "evidence.html"
 Row = Mapping[str, Any]
@@ -93,8 +92,8 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         return places.get(generation_id, len(metrics)), -readings.count("positive"), generation_id
 
     found = sorted(read_table(run.evidence, "generations"), key=rank)
-    notes: dict[str, SourceNote] = {}
-    read: dict[str, NoteText] = {}
+    notes: dict[str, SourceText] = {}
+    read: dict[str, LaidOutNote] = {}
     texts = []
     for row in found[:limit]:
         generation_id = row["generation_id"]
@@ -105,9 +104,9 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)}:
             for note in corpus.notes_of(owner):
                 if note.note_id in sources and note.note_id not in read:
-                    read[note.note_id] = reader.read(note.note_id, note.text)
+                    read[note.note_id] = reader.read(note.text)
                     visit = None if note.visit_date is None else note.visit_date.isoformat()
-                    notes[note.note_id] = SourceNote(note.note_id, visit, read[note.note_id].text)
+                    notes[note.note_id] = SourceText(note.note_id, visit, read[note.note_id].text)
         texts.append(
             GeneratedText(
                 generation_id=generation_id,
@@ -199,7 +198,7 @@ def _quoted(judgement: Row) -> tuple[str, ...]:
 
 
 def _spans(
-    text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, NoteText]
+    text: str, pieces: Sequence[Row], segments: Sequence[Row], notes: Mapping[str, LaidOutNote]
 ) -> Iterator[LeakedSpan]:
     """Yield the memorized spans, split where templated text of the source note begins and ends."""
     by_piece = {(piece["region_id"], piece["piece"]): piece for piece in pieces}

@@ -14,14 +14,13 @@ from clinaudit.audit.runtime.run.durable_files import make_private_directory, wr
 from clinaudit.audit.runtime.run.manifest import replace_files, write_manifest
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.reports.exports.model_card import model_card_yaml
-from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER, paper_files
+from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER, paper_files
 from clinaudit.reports.exports.verdict_files import gate_json, junit_xml, sarif_json
-from clinaudit.reports.pages.pdf import render_pdf
+from clinaudit.reports.pages.html import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identity import Identity, read_identity
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults, from_json, holds_evidence, to_json
+from clinaudit.reports.schema.results import ReportContent, RunResults, from_json, holds_evidence, to_json
 from clinaudit.reports.tally.tally import Tally, publishable
 
 

@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.runtime.run.durable_files import flush, make_private_directory
 from clinaudit.audit.runtime.run.manifest import has_manifest, is_purged, verify, write_manifest
 from clinaudit.errors import BadInputError, IncompleteError, StorageError, UnsafeError, UsageError
-from clinaudit.reports.exports.paper.files import FOLDER
+from clinaudit.reports.exports.paper import FOLDER
 
 
 @dataclass(frozen=True, slots=True)

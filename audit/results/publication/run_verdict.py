@@ -2,25 +2,35 @@
 
 Owns which figures decide: of the run's own policy the audit's recorded verdict counts, before and after a purge; of any
 other, diagnoses are tested on what the published ranges settle, or on the exact numbers where these are asked for.
-Reads no file of the run.
+Reads no file of the run. The test of each comparison is made on the exact numbers, with Holm's step-down over all of
+them, at levels that are safe for the classes of each, so that its word gives no count away.
 """
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.policy import Policy, load_policy, locate_policy
+from clinaudit.audit.results.gate.evaluation import Comparison, Outcome
+from clinaudit.audit.results.gate.policy import ALPHA, LIMITS, Policy, load_policy, locate_policy
 from clinaudit.audit.results.gate.rules import conclude
 from clinaudit.audit.results.gate.sample_size import decide_run
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
 from clinaudit.audit.results.ranges.results import read_again
-from clinaudit.audit.results.ranges.tests import agreed_outcomes, find_test_ranges
+from clinaudit.audit.results.ranges.tests import (
+    DrawnTables,
+    agreed_outcomes,
+    draw_tables,
+    find_test_ranges,
+    safe_level,
+    safe_limits,
+)
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.disclosure import TestedDelta
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.terminal.rules import Basis
 
 _CONTRADICTED = "the recorded verdict is not what {} say; run the audit again"
@@ -138,3 +148,55 @@ def _find_policy(
     if recorded.policy != policy.name:
         raise IntegrityError(_CONTRADICTED.format("the name of its policy"))
     return policy, True
+
+
+def find_outcomes(exact: RunResults, published: RunResults) -> dict[Comparison, Outcome]:
+    """Return the outcome of every comparison that was tested; `exact` and `published` are results of one run."""
+    measured: dict[Comparison, TestedDelta] = {
+        (diagnosis, tier, rendering): pair.evidence.delta.auroc_all
+        for rendering in (None, *exact.renderings)
+        for diagnosis, tiers in view_rendering(exact, rendering).disclosure.by_diagnosis.items()
+        for tier, pair in tiers.items()
+        if pair.evidence is not None and pair.evidence.delta is not None
+    }
+    ends = find_test_ranges(published)
+    tested = {}
+    for compared, delta in measured.items():
+        if delta.p_value is None:
+            continue
+        diagnosis, tier, rendering = compared
+        shown = view_rendering(published, rendering).disclosure.by_diagnosis[diagnosis][tier]
+        tested[compared] = delta, draw_tables(shown, ends[compared])
+    levels = _find_levels(tested)
+    return {
+        compared: Outcome(
+            shows_excess=(delta.p_value or 0.0) <= levels[compared],
+            is_within={
+                limit: max(_upper(delta.high), delta.worst_high or -1.0) <= turn
+                for limit, turn in safe_limits(drawn, levels[compared], LIMITS).items()
+            },
+        )
+        for compared, (delta, drawn) in tested.items()
+    }
+
+
+def _upper(end: float | None) -> float:
+    """Return the upper end of an interval; without one nothing can be ruled out."""
+    return math.inf if end is None else end
+
+
+def _find_levels(tested: dict[Comparison, tuple[TestedDelta, DrawnTables]]) -> dict[Comparison, float]:
+    """Return the level at which each comparison is tested after Holm's step-down (1979).
+
+    A comparison counts as rejected for the others where its own word says so: they tell no more of it.
+    """
+    rejected: set[Comparison] = set()
+    while True:
+        levels = {
+            compared: safe_level(drawn, ALPHA / (len(tested) - len(rejected - {compared})))
+            for compared, (_, drawn) in tested.items()
+        }
+        found = {key for key, (delta, _) in tested.items() if (delta.p_value or 0.0) <= levels[key]}
+        if found <= rejected:
+            return levels
+        rejected |= found

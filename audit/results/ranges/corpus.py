@@ -3,9 +3,9 @@
 import math
 from collections.abc import Mapping
 
-from clinaudit.audit.results.ranges.counts import add, common_total, ranged, share_range
+from clinaudit.audit.results.ranges.counts import common_total, ranged, share_range
 from clinaudit.reports.schema.corpus import FollowUpResults, PopulationResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.classes import MeanClass
 from clinaudit.reports.tally.tally import FollowUpTally, PopulationTally
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.statistics.intervals import clopper_pearson, clopper_pearson_of_mean, interval_of, wilson
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, EstimateRange, add
 
 #: Ends of ranges are rounded outwards to this many decimals.
 _PLACES: Final = 4
@@ -19,12 +19,6 @@ _SAME: Final = 1e-12
 #: Of a float before it is rounded outwards: a number that lies on the grid stays there.
 _ON_GRID: Final = 1e-9
 _NOTHING: Final = "there was nothing to count"
-
-
-def add(counts: Iterable[CountRange]) -> CountRange:
-    """Return the range of a sum."""
-    together = list(counts)
-    return CountRange(low=sum(count.low for count in together), high=sum(count.high for count in together))
 
 
 def common_total(partitions: Iterable[Sequence[CountRange]]) -> CountRange:

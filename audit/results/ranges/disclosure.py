@@ -23,8 +23,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     score_levels_of_mentions,
 )
 from clinaudit.audit.results.ranges.counts import average, ranged, share_range
-from clinaudit.audit.results.ranges.varied_tables import most_varied
-from clinaudit.audit.results.ranges.verdict_tables import ArmTables, arm_tables, size_of_rows
+from clinaudit.audit.results.ranges.verdict_tables import ArmTables, arm_tables, most_varied, size_of_rows
 from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
 from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import (
@@ -104,14 +103,14 @@ def derive_pair(tally: PairTally, prevalence: EstimateRange) -> PairResults:
         )
     sizes = find_sizes(tally)
     arms = {arm: measure_arm(arm_tables(verdicts[arm], sizes), prevalence) for arm in ARMS if arm in verdicts}
-    train, nontrain = arms["train"], arms.get("nontrain") if tally.has_nontrain else None
+    train, nontrain = arms["train"], arms.get("nontrain")
     left_out = [reason for reason, count in dropped.items() if count.high]
     published = {arm: _derive_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
     return PairResults(
         patients=sizes,
         verdicts=verdicts,
         train=published["train"],
-        nontrain=published["nontrain"] if nontrain is not None else None,
+        nontrain=published.get("nontrain"),
         delta=None if nontrain is None else _derive_delta(train, nontrain, published),
         dropped_sets=dropped,
         detectable_delta=_derive_detectable(train, nontrain, verdicts, sizes),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.ranges.counts import add, ranged, share_of, within
+from clinaudit.audit.results.ranges.counts import ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     DetectorRecall,
@@ -12,7 +12,7 @@ from clinaudit.reports.schema.identifiers import (
     IdentifiersResults,
     RateBin,
 )
-from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
+from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, add, exact_estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Rate
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from clinaudit.audit.results.ranges.counts import add, common_total, mean_range, ranged, share_of, share_range, within
+from clinaudit.audit.results.ranges.counts import common_total, mean_range, ranged, share_of, share_range, within
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
-from clinaudit.reports.schema.groups import GroupResults
-from clinaudit.reports.schema.groups import Partition as GroupedBy
+from clinaudit.reports.schema.corpus import GroupResults
+from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.memorization import (
     SECTION_KINDS,
     SECTIONS_DRAWN,
@@ -22,7 +22,7 @@ from clinaudit.reports.schema.memorization import (
     ShareAbove,
     SharedPieces,
 )
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.leaves import Fraction, Groups, SharesOfText
 from clinaudit.reports.tally.tally import GuardTally, MemorizationTally, OtherPatientsTally
 

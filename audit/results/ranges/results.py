@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
-from clinaudit.audit.results.ranges.counts import add, average, common_total, share_range
+from clinaudit.audit.results.ranges.counts import average, common_total, share_range
 from clinaudit.audit.results.ranges.disclosure import (
     derive_disclosure,
     derive_prevalence,
@@ -16,11 +16,16 @@ from clinaudit.audit.results.ranges.disclosure import (
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
 from clinaudit.priors.fragments import FEWER_THAN
-from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
-from clinaudit.reports.schema.corpus import UNIQUENESS_BINS, CorpusResults, IdentifiabilityResults
+from clinaudit.reports.schema.corpus import (
+    UNIQUENESS_BINS,
+    BalanceResults,
+    CohortResults,
+    CorpusResults,
+    IdentifiabilityResults,
+    SubgroupResults,
+)
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.disclosure import PairResults
-from clinaudit.reports.schema.groups import SubgroupResults
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
     AnswersResults,
@@ -30,7 +35,7 @@ from clinaudit.reports.schema.judge import (
     VerdictClass,
 )
 from clinaudit.reports.schema.memorization import MemorizationResults
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, add, exactly
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import (
     DriftResults,
@@ -40,7 +45,6 @@ from clinaudit.reports.schema.results import (
     StageResults,
     view_rendering,
 )
-from clinaudit.reports.tally.classes import exactly
 from clinaudit.reports.tally.tally import (
     AnswersTally,
     BalanceTally,

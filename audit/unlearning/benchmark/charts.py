@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import LayoutReader, normalize_newlines
 
 COMPLAINT_SECTIONS: Final = frozenset({"Chief Complaint"})
 ASSESSMENT_SECTIONS: Final = frozenset(
@@ -31,7 +31,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartNote:
+class ChartEntry:
     """One note, cut at its headers."""
 
     note_id: str
@@ -53,10 +53,10 @@ class Chart:
     """All notes of a patient, in order of time."""
 
     patient_id: str
-    notes: tuple[ChartNote, ...]
+    notes: tuple[ChartEntry, ...]
 
     @property
-    def latest(self) -> ChartNote:
+    def latest(self) -> ChartEntry:
         """The last note."""
         return self.notes[-1]
 
@@ -75,19 +75,19 @@ class ChartReader:
 
     def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
         self._corpus = corpus
-        self._layouts = LayoutReader(profile)
+        self._reader = NoteReader(profile)
 
     def read(self, patient_id: str) -> Chart:
         """Return the chart of one patient."""
         notes = tuple(
-            ChartNote(note.note_id, text, tuple(self._parts(normalize_newlines(text))))
+            ChartEntry(note.note_id, text, tuple(self._parts(normalize_newlines(text))))
             for note in self._corpus.notes_of(patient_id)
             for text in [note.text]
         )
         return Chart(patient_id, notes)
 
     def _parts(self, text: str) -> Iterator[Part]:
-        headings = self._layouts.headings(text)
+        headings = self._reader.read(text).headings
         ends = [*(heading.span_chars.start for heading in headings), len(text)][1:]
         for heading, end in zip(headings, ends, strict=True):
             yield Part(heading.section, heading.header, text[heading.span_chars.end : end].strip(" \t\n:"))

@@ -52,8 +52,7 @@ from clinaudit.reports.schema.certificate import (
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks
 from clinaudit.reports.schema.comparison import FORGETTING_VERDICTS, Forgetting, HealthCheck, LevelCounts
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.schema.numbers import Estimate, exact_estimate
-from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.schema.numbers import Estimate, exact_estimate, exactly
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.sample_file import iter_samples
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples
 
 
 def make(out: Path, *options: str) -> int:

@@ -11,7 +11,7 @@ from support.runs.finished_run import make_finished_run
 from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
-from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
+from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader
 from clinaudit.priors.tiers import TIERS
+from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
-from clinaudit.templates.sections import SectionResolver, normalize_newlines
 
 PANEL = {diagnosis.id: diagnosis for diagnosis in load_panel()}
 
@@ -62,10 +62,10 @@ def test_both_arms_come_of_one_process(corpus) -> None:
 
 
 def test_notes_follow_the_template(corpus) -> None:
-    resolver = SectionResolver(load_profile())
+    reader = NoteReader(load_profile())
     for patient_id in corpus.patients:
         for note in corpus.notes_of(patient_id):
-            headers = [heading.header for heading in resolver.headings(normalize_newlines(note.text))]
+            headers = [heading.header for heading in reader.read(note.text).headings]
             assert headers[:5] == ["visit date", "provider", "location", "cc", "hpi"]
             assert "past medical history / family history / social history" in headers
             assert headers[-1] == "plan"

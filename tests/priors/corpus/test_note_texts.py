@@ -25,18 +25,18 @@ from clinaudit.priors.corpus import parquet
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.files import find_file
 from clinaudit.priors.corpus.header import Header
-from clinaudit.priors.corpus.note_texts import NoteTexts, pack_notes, release_pages
+from clinaudit.priors.corpus.note_texts import TextStore, pack_notes, release_pages
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 SECRET = "Zebulon"
 AWKWARD = ["", " ", "\r", "\r\n", "\n", "a\r", "\ra", "é\r\n漢\r😀", "\u2028", "plain", "\0", "\ufeffx"]
 TEXTS = st.lists(st.sampled_from(AWKWARD) | st.text(), max_size=12)
 
 
-def stored(texts: list[str], scratch: Path | None) -> NoteTexts:
-    with NoteTexts(scratch) as kept:
+def stored(texts: list[str], scratch: Path | None) -> TextStore:
+    with TextStore(scratch) as kept:
         for text in texts:
             kept.append(text)
     return kept
@@ -287,8 +287,8 @@ sys.exit(run(["check", sys.argv[1]]))
 WRITES_AND_WAITS = """
 import sys, time
 from pathlib import Path
-from clinaudit.priors.corpus.note_texts import NoteTexts
-with NoteTexts(Path(sys.argv[1])) as texts:
+from clinaudit.priors.corpus.note_texts import TextStore
+with TextStore(Path(sys.argv[1])) as texts:
     texts.append("Zebulon " * 1_000_000)
     if sys.argv[2] == "while written":
         print("ready", flush=True)
@@ -330,7 +330,7 @@ def test_pages_that_were_read_are_released(tmp_path: Path) -> None:
         status = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) / 1e3 for line in status if line.startswith("RssFile"))
 
-    with NoteTexts(tmp_path) as texts:
+    with TextStore(tmp_path) as texts:
         for _ in range(4000):
             texts.append("x" * 10_000)
     packed = texts.packed([[place] for place in range(4000)])

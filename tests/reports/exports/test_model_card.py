@@ -9,8 +9,7 @@ from support.hostile_text import PAYLOADS, steers
 from support.results.filled_published import VARIANTS, content, published
 
 from clinaudit.reports.exports.model_card import model_card_yaml
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import from_json, to_json
+from clinaudit.reports.schema.results import ReportContent, from_json, to_json
 from clinaudit.reports.tables.memorization import memorization_table
 
 #: v0.2 of the card's schema.

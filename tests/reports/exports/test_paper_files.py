@@ -10,12 +10,10 @@ import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
 from clinaudit.audit.results.ranges.results import derive
-from clinaudit.reports.exports.paper.csv_table import CsvTable, count_cells, csv_text, estimate_cells
-from clinaudit.reports.exports.paper.disclosure import MENTION_RATE, PREVALENCE
-from clinaudit.reports.exports.paper.files import FILE_NAMES, paper_files
+from clinaudit.reports.exports.csv_table import CsvTable, count_cells, csv_text, estimate_cells
+from clinaudit.reports.exports.paper import FILE_NAMES, MENTION_RATE, PREVALENCE, paper_files
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import to_json
+from clinaudit.reports.schema.results import ReportContent, to_json
 from clinaudit.reports.tally.tally import Tally
 from clinaudit.reports.wording.names import BOLD, is_bold
 

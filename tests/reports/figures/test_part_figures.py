@@ -6,7 +6,7 @@ import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
 from clinaudit.reports.figures.bars import BarFigure
-from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
+from clinaudit.reports.figures.disclosure import draw_roc, excess_figure, roc_panels, stated_figure
 from clinaudit.reports.figures.flow import flow_steps
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
@@ -15,9 +15,8 @@ from clinaudit.reports.figures.memorization import (
     sections_figure,
     shared_figure,
 )
-from clinaudit.reports.figures.roc import draw_roc, roc_panels
+from clinaudit.reports.schema.corpus import GroupResults, SubgroupResults
 from clinaudit.reports.schema.disclosure import RocPoint
-from clinaudit.reports.schema.groups import GroupResults, SubgroupResults
 from clinaudit.reports.schema.memorization import CopiedPieces, SectionComposition
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, StageResults

@@ -19,7 +19,7 @@ from clinaudit.reports.pages.evidence import (
     LeakedSpan,
     OthersSpan,
     Reading,
-    SourceNote,
+    SourceText,
     render_evidence,
 )
 
@@ -75,7 +75,7 @@ def page_of(text: str) -> str:
         other_patient_tokens=10,
         others=(OthersSpan(start=0, end=4, note_start=0, note_end=4, note_id=text, owner=text, revealing_tokens=10),),
     )
-    return render_evidence(EvidencePage(texts=[written], notes=[SourceNote(text, None, text)], found=3))
+    return render_evidence(EvidencePage(texts=[written], notes=[SourceText(text, None, text)], found=3))
 
 
 def test_hostile_text_changes_nothing_but_the_data() -> None:

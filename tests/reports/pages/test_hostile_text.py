@@ -12,8 +12,7 @@ from support.results.filled_published import published
 
 from clinaudit.reports.exports.verdict_files import junit_xml, sarif_json
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import ReportContent, RunResults
 from clinaudit.reports.terminal.summary import summary_text
 
 

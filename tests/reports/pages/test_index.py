@@ -7,7 +7,7 @@ from support.hostile_text import GROUPS, Tree, steers
 from support.results.filled_published import VARIANTS, content, published
 
 from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
-from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import ReportContent
 
 
 def run_of(given: ReportContent, place: str = "ward") -> IndexedRun:

@@ -7,7 +7,7 @@ from support.results.filled_published import VARIANTS, content
 
 from clinaudit.reports.pages import annex
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import ReportContent
 
 PARTS = ("repeated-text", "diagnoses", "trust", "annex")
 #: Words of the field, and what stands for a number of patients that is not said.

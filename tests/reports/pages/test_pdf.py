@@ -14,7 +14,7 @@ from clinaudit.audit.commands.main import run as run_command
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import UsageError
-from clinaudit.reports.pages.pdf import render_pdf
+from clinaudit.reports.pages.html import render_pdf
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.tally.tally import Tally
 

@@ -7,11 +7,9 @@ from support.hostile_text import PAYLOADS
 from support.pages import Page
 from support.pii.filled_bench import bare_bench, estimate, filled_bench
 
-from clinaudit.reports.figures.pii_bench import missed_figure, strategies_figure
-from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves
+from clinaudit.reports.figures.pii_bench import balance_curves, factor_curves, missed_figure, strategies_figure
 from clinaudit.reports.pages.pii_bench import render_pii_bench
-from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
-from clinaudit.reports.schema.pii_bench import BenchEstimate, PiiBench
+from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES, BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, statistics_table, strategies_table
 from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, hipaa_table, privacy_table, site_table
 from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence

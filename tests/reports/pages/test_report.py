@@ -12,7 +12,7 @@ from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.pages.html import css_string
 from clinaudit.reports.pages.report import render_report, render_summary
 from clinaudit.reports.schema.decision import Limit
-from clinaudit.reports.schema.report_content import ReportContent
+from clinaudit.reports.schema.results import ReportContent
 
 PARTS = ["verdict", "who-could-ask", "repeated-text", "diagnoses", "rules", "institution", "signoff", "trust", "annex"]
 PHI = "Contains PHI: exact figures; stays inside the institution"

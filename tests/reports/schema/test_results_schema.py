@@ -7,8 +7,7 @@ import pytest
 from support.results.filled_results import all_null, empty, filled, published_of
 
 from clinaudit.audit.results.ranges.results import derive
-from clinaudit.reports.schema.json_schema import SCHEMA_PATH, json_schema
-from clinaudit.reports.schema.results import from_json, to_json
+from clinaudit.reports.schema.results import SCHEMA_PATH, from_json, json_schema, to_json
 from clinaudit.reports.tally.tally import Tally
 
 VARIANTS = [filled(), filled(cell=30), filled(nontrain=False), all_null(), empty()]

@@ -9,10 +9,16 @@ from clinaudit.reports.schema.corpus import CorpusResults
 from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.tables.cohorts import balance_table, cohorts_table, overlap_table
-from clinaudit.reports.tables.corpus import corpus_tables
-from clinaudit.reports.tables.disclosure import metric_table, metric_tables, p_values_table, verdicts_table
-from clinaudit.reports.tables.groups import group_means_tables, subgroup_tables
+from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
+from clinaudit.reports.tables.disclosure import (
+    balance_table,
+    cohorts_table,
+    metric_table,
+    metric_tables,
+    overlap_table,
+    p_values_table,
+    verdicts_table,
+)
 from clinaudit.reports.tables.judge import (
     corrected_table,
     judge_caveat_sentences,

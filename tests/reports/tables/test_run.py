@@ -4,7 +4,7 @@ from support.results.filled_published import published
 
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
 from clinaudit.reports.schema.results import RunResults, StageResults
-from clinaudit.reports.tables.run import completeness_table, provenance_table, training_table
+from clinaudit.reports.tables.prompts import completeness_table, provenance_table, training_table
 
 
 def test_the_shipped_labels_are_called_so_beside_their_digest() -> None:

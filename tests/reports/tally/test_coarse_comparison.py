@@ -3,8 +3,7 @@
 import pytest
 
 from clinaudit.reports.schema.comparison import Forgetting, HealthCheck, LevelCounts, PairedPatients
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
-from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, exactly
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting, coarsen_hits
 
 FEW = CountRange(low=1, high=10)

@@ -17,8 +17,8 @@ from clinaudit.reports.schema.identifiers import (
     IdentifierResults,
     IdentifiersResults,
 )
-from clinaudit.reports.schema.numbers import CountRange, exact_estimate
-from clinaudit.reports.tally.classes import MOST_SUB_CELLS, Interval, exactly
+from clinaudit.reports.schema.numbers import CountRange, exact_estimate, exactly
+from clinaudit.reports.tally.classes import MOST_SUB_CELLS, Interval
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate, Setting, coarsen
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 

@@ -12,8 +12,7 @@ from clinaudit.audit.measures.memorization.other_patients_summary import summari
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.results.ranges.memorization import derive_guard, derive_other_patients
 from clinaudit.reports.schema.memorization import GuardResults, OtherPatientsResults
-from clinaudit.reports.schema.numbers import CountRange
-from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.schema.numbers import CountRange, exactly
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, coarsen
 from clinaudit.reports.tally.tally import GuardTally
 

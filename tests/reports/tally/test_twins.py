@@ -147,5 +147,5 @@ def test_a_figure_that_bypasses_the_leaves_is_found_out(tmp_path: Path, monkeypa
 
 def test_a_leaf_that_is_not_coarsened_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     twins = twins_of(2)
-    monkeypatch.setattr(leaves.Partition, "coarse", lambda leaf: leaf)
+    monkeypatch.setattr(leaves.Partition, "_coarse", lambda leaf: leaf)
     assert {"results.json", "report.html"} <= set(differing_files(twins, tmp_path))

@@ -7,8 +7,10 @@ from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import (
+    balance_sentence,
     excess_caption,
     frequency_text,
+    judge_quality_sentences,
     own_text_sentences,
     rule_limit,
     sections_caption,
@@ -16,7 +18,6 @@ from clinaudit.reports.wording.captions import (
     spread_sentence,
     stated_sentences,
 )
-from clinaudit.reports.wording.trust import balance_sentence, judge_quality_sentences
 
 RESULTS = published()
 

@@ -4,7 +4,7 @@ from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.results import DriftEvidence, DriftResults
 from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import DriftTally, Tally, publishable
-from clinaudit.reports.wording.trust import drift_sentence
+from clinaudit.reports.wording.captions import drift_sentence
 
 SOME = DriftEvidence(prompts=32, patients=31, differing=3, differing_patients=3, equal_leading_share=0.96)
 

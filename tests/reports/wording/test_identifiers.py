@@ -5,7 +5,7 @@ from support.results.filled_published import content, published
 from support.results.planted_identifiers import limit_identifiers
 
 from clinaudit.reports.exports.model_card import model_card_yaml
-from clinaudit.reports.figures.identifiers import verified_figure
+from clinaudit.reports.figures.memorization import verified_figure
 from clinaudit.reports.schema.decision import DecidedRule, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults

@@ -4,7 +4,7 @@ import pytest
 from support.results.filled_published import NAMELESS, PROVENANCE
 
 from clinaudit.reports.schema.identity import read_identity
-from clinaudit.reports.wording.identity import identity_line, model_digest
+from clinaudit.reports.wording.names import identity_line, model_digest
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from clinaudit.reports.schema.results import RenderingResults, RunResults
 from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
 from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.terminal.summary import summary_text
-from clinaudit.reports.wording.trust import refusal_sentences
+from clinaudit.reports.wording.captions import refusal_sentences
 
 NO_EVIDENCE = "A refusal is no evidence of safety."
 

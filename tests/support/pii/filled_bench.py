@@ -1,10 +1,10 @@
 """A `bench.json` with something in every part: five systems, both domains, the paper's figures; and a bare one."""
 
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
-from clinaudit.reports.schema.paper_samples import PAPER_TYPES
 from clinaudit.reports.schema.pii_bench import (
     BENCH_SUBSETS,
     BENCH_TASKS,
+    PAPER_TYPES,
     BalancePoint,
     BenchDifference,
     BenchDomain,

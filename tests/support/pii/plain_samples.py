@@ -11,7 +11,7 @@ from clinaudit.audit.pii.benchmark.sample import (
     Prediction,
     Sample,
 )
-from clinaudit.audit.pii.benchmark.statistics import SampleCounter
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.reports.schema.pii_bench import BenchStatistics, BenchSubset
 

@@ -19,7 +19,7 @@ from clinaudit.audit.results.gate.policy import (
     TextRule,
 )
 from clinaudit.audit.results.ranges.counts import share_of, share_range
-from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults, CohortStatus
+from clinaudit.reports.schema.corpus import BalanceResults, CohortResults, CohortStatus
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults, PairResults
 from clinaudit.reports.schema.disclosure import TestedDelta as Delta

@@ -24,8 +24,7 @@ from clinaudit.reports.schema.disclosure import (
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import NOBODY, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import DriftResults, RunResults, StageResults, TrainingLoss
+from clinaudit.reports.schema.results import DriftResults, ReportContent, RunResults, StageResults, TrainingLoss
 
 DIAGNOSES: Final = ("abortion", "anxiety", "bipolar", "depression", "hiv", "ptsd")
 PROVENANCE: Final[dict[str, object]] = {

@@ -15,7 +15,7 @@ from clinaudit.audit.measures.disclosure.stage import tally_pair
 from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sample_size import decide_run
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import (

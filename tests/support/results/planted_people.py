@@ -6,10 +6,18 @@ from support.results.planted_memorization import mean_of
 from clinaudit.audit.measures.population.description import AGES_OF_BAND
 from clinaudit.audit.measures.population.subgroups import tally_subgroups
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.cohorts import OverlapBin
-from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, FollowUpEvidence, Moments, PopulationEvidence, Quantiles
-from clinaudit.reports.schema.groups import GroupDisclosure, GroupMemorization, MeasuredSubgroups
-from clinaudit.reports.schema.groups import Partition as GroupedBy
+from clinaudit.reports.schema.corpus import (
+    FOLLOW_UP_YEARS,
+    FollowUpEvidence,
+    GroupDisclosure,
+    GroupMemorization,
+    MeasuredSubgroups,
+    Moments,
+    OverlapBin,
+    PopulationEvidence,
+    Quantiles,
+)
+from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, Partition, PartitionWithMean

@@ -3,9 +3,15 @@
 from support.results.published_numbers import Notation
 
 from clinaudit.priors.tiers import TIER_IDS
-from clinaudit.reports.schema.cohorts import BalanceResults, CohortResults
-from clinaudit.reports.schema.corpus import CorpusResults, PopulationResults
-from clinaudit.reports.schema.groups import GroupResults, Partition, SubgroupResults
+from clinaudit.reports.schema.corpus import (
+    BalanceResults,
+    CohortResults,
+    CorpusResults,
+    GroupResults,
+    Partition,
+    PopulationResults,
+    SubgroupResults,
+)
 from clinaudit.reports.schema.judge import (
     VERDICT_CLASSES,
     ConfusionResults,

@@ -17,9 +17,8 @@ from support.results.random_worlds import World, add, minus
 from clinaudit.audit.measures.cohorts.balance import COVARIATES, Flag, measure_balance
 from clinaudit.audit.measures.population.description import AGES_OF_BAND
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS
+from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, PARTITIONS
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES
-from clinaudit.reports.schema.groups import PARTITIONS
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tally.classes import ARM_STEP, COHORT_STEP, STEP, Interval
 from clinaudit.reports.tally.leaves import Count, Inside, OfText, StandardizedDifference

@@ -20,7 +20,7 @@ from support.results.world_verdicts import tally_disclosure, tally_judge
 
 from clinaudit.audit.results.gate import evaluation
 from clinaudit.audit.results.gate.policy import load_policy
-from clinaudit.audit.results.publication.exact_outcomes import find_outcomes
+from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvidence

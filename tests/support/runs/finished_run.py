@@ -20,8 +20,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.reports.pages.report import render_report
-from clinaudit.reports.schema.report_content import ReportContent
-from clinaudit.reports.schema.results import from_json, to_json
+from clinaudit.reports.schema.results import ReportContent, from_json, to_json
 from clinaudit.reports.tally.tally import Tally
 
 #: Stands in every file of the evidence, and must stand in no other.

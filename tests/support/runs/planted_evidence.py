@@ -12,7 +12,7 @@ from clinaudit.reports.pages.evidence import (
     LeakedSpan,
     OthersSpan,
     Reading,
-    SourceNote,
+    SourceText,
     SpanKind,
 )
 
@@ -33,7 +33,7 @@ def planted_evidence(texts: int = 60) -> EvidencePage:
     """Text `i` is of patient `pt-i`; its tier, section, diagnosis, reading, kind and K go round by `i`."""
     shown = [_text(i) for i in range(texts)]
     notes = [
-        SourceNote(f"note-{i:02}", "2024-03-05" if i % 2 else None, _OPENING + _LEAKED + _WORDS + _filling(i))
+        SourceText(f"note-{i:02}", "2024-03-05" if i % 2 else None, _OPENING + _LEAKED + _WORDS + _filling(i))
         for i in range(texts)
     ]
     return EvidencePage(texts=shown, notes=notes, found=texts + 7 if texts else 0)

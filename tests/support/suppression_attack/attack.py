@@ -23,7 +23,7 @@ from support.suppression_attack.sex_balance import keep_shares, list_like_number
 
 from clinaudit.audit.results.gate.evaluation import Comparison
 from clinaudit.audit.results.gate.policy import LIMITS
-from clinaudit.audit.results.publication import exact_outcomes
+from clinaudit.audit.results.publication import run_verdict
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.tally.tally import Tally, publishable
 
@@ -63,8 +63,8 @@ class Attacker:
         tally, leaves = count_world(world)
         self._coarse = publishable(tally)
         self._published = derive(self._coarse)
-        self._find_test_ranges = _once(exact_outcomes.find_test_ranges)
-        self._draw_tables = _once(exact_outcomes.draw_tables)
+        self._find_test_ranges = _once(run_verdict.find_test_ranges)
+        self._draw_tables = _once(run_verdict.draw_tables)
         self._verdict = self._words(tally)
         self._program = IntegerProgram(world, [*laws(world), *leaves.clues(tally, self._coarse)])
         secrets = [(name, sum_) for name, sum_ in list_counts(world) if 1 <= world.value(sum_) <= SMALL]
@@ -211,10 +211,10 @@ class Attacker:
         """Return the word of every comparison under every limit: fail, pass (True) or neither."""
         # Drawn within the classes alone, which are always the same.
         with (
-            patch.object(exact_outcomes, "draw_tables", self._draw_tables),
-            patch.object(exact_outcomes, "find_test_ranges", self._find_test_ranges),
+            patch.object(run_verdict, "draw_tables", self._draw_tables),
+            patch.object(run_verdict, "find_test_ranges", self._find_test_ranges),
         ):
-            outcomes = exact_outcomes.find_outcomes(derive(Tally(disclosure=tally.disclosure)), self._published)
+            outcomes = run_verdict.find_outcomes(derive(Tally(disclosure=tally.disclosure)), self._published)
         return {
             compared: (True,) if shown.shows_excess else (False, *(shown.is_within[limit] for limit in LIMITS))
             for compared, shown in outcomes.items()

@@ -1,6 +1,6 @@
 """Labels in banners: where they end, which words belong to them, and what they hold."""
 
-from clinaudit.templates.learning import SampleNote, enough, frequency_class
+from clinaudit.templates.learning import LearningSample, enough, frequency_class
 from clinaudit.templates.learning.labels import assign_facts, find_labels
 
 NAMES = ("Ada Lund", "Mia Ode", "Ian Silva", "Zoë Weiss", "Tom Novak", "Olu Hill")
@@ -38,7 +38,7 @@ def test_what_fewer_banners_have_is_no_label() -> None:
 
 
 def test_a_table_tells_what_an_opaque_label_holds() -> None:
-    notes = [SampleNote("", {"name": name, "provider": "Jo Ek"}) for name in NAMES]
+    notes = [LearningSample("", {"name": name, "provider": "Jo Ek"}) for name in NAMES]
     banners = [f"K1: {name}\nK2: Jo Ek\nK3: {at}" for at, name in enumerate(NAMES)]
     uses = {use.label: use for use in assign_facts(notes, find_labels(banners, least=5))}
     assert [(uses[label].fact, uses[label].confirmed) for label in ("k1", "k2", "k3")] == [
@@ -50,13 +50,13 @@ def test_a_table_tells_what_an_opaque_label_holds() -> None:
 
 def test_a_table_wins_over_the_words_of_a_label() -> None:
     # "Name" is that of the clinician here.
-    notes = [SampleNote("", {"name": name, "provider": "Jo Ek"}) for name in NAMES]
+    notes = [LearningSample("", {"name": name, "provider": "Jo Ek"}) for name in NAMES]
     (use,) = assign_facts(notes, find_labels(["Name: Jo Ek"] * 6, least=5))
     assert use.fact == "provider"
 
 
 def test_words_that_name_a_fact_do_so_only_where_the_values_can_be_one() -> None:
-    notes = [SampleNote("", {})] * 6
+    notes = [LearningSample("", {})] * 6
     for banner, fact in (
         ("Date seen: 01/02/2024", "visit_date"),
         ("Date seen: on request", None),
@@ -69,7 +69,7 @@ def test_words_that_name_a_fact_do_so_only_where_the_values_can_be_one() -> None
 
 
 def test_shapes_tell_where_no_word_does_and_a_fact_is_given_once() -> None:
-    notes = [SampleNote("", {})] * 6
+    notes = [LearningSample("", {})] * 6
     banners = [f"Geb: 0{at + 1}.02.19{40 + 8 * at}\nVerfasst: 0{at + 1}.03.2024" for at in range(6)]
     assert {use.label: use.fact for use in assign_facts(notes, find_labels(banners, least=5))} == {
         "geb": "dob",

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 from support.varied_notes import VariedNote, banner_notes, labelled_notes, shorthand_notes
 
-from clinaudit.templates.learning import SampleNote
+from clinaudit.templates.learning import LearningSample
 from clinaudit.templates.learning.groups import group_notes
 from clinaudit.templates.learning.profile_text import profile_text
 from clinaudit.templates.learning.proposal import Proposal, propose_profile
+from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile, load_profile
-from clinaudit.templates.sections import LayoutReader, normalize_newlines
 
 ENCOUNTER = ("name", "dob", "visit_date", "provider", "practice", "chief_complaint", "hpi")
 _HEADING = re.compile(r"\*\*(.+?)\*\*")
 
 
 def propose(texts: list[str]) -> Proposal:
-    return propose_profile([SampleNote(normalize_newlines(text), {}) for text in texts])
+    return propose_profile([LearningSample(normalize_newlines(text), {}) for text in texts])
 
 
 def load(text: str, folder: Path) -> NoteProfile:
@@ -56,7 +56,7 @@ def test_headers_are_learned_in_every_style(tmp_path: Path, style: str) -> None:
     notes = [(STYLES[style](note.text), note.facts) for note in labelled_notes(40)]
     proposal = propose([text for text, _ in notes])
     assert [layout.headers.styles for layout in proposal.layouts] == [(style,)]
-    reader = LayoutReader(load(profile_text(proposal), tmp_path))
+    reader = NoteReader(load(profile_text(proposal), tmp_path))
     right = Counter[str]()
     for text, facts in notes:
         fields = reader.read(normalize_newlines(text)).fields
@@ -74,7 +74,7 @@ def test_a_fact_that_a_label_places_is_not_placed_again_by_a_line_that_holds_two
     ]
     proposal = propose(texts)
     assert "sex" in proposal.layouts[0].placed
-    reader = LayoutReader(load(profile_text(proposal), tmp_path))
+    reader = NoteReader(load(profile_text(proposal), tmp_path))
     fields = [reader.read(text).fields for text in texts]
     assert [found["age"].value for found in fields] == [str(30 + at) for at in range(12)]
     assert {found["sex"].source for found in fields} == {"label sex"}
@@ -87,7 +87,7 @@ def test_headers_in_the_middle_of_dictated_text(tmp_path: Path) -> None:
     ]
     proposal = propose(texts)
     assert proposal.layouts[0].headers.styles == ("inline",)
-    fields = LayoutReader(load(profile_text(proposal), tmp_path)).read(texts[3]).fields
+    fields = NoteReader(load(profile_text(proposal), tmp_path)).read(texts[3]).fields
     assert fields["chief_complaint"].value == "cough 3."
     assert fields["hpi"].value == "since 3 days."
 
@@ -99,7 +99,7 @@ def test_three_layouts_are_three_and_each_note_has_its_own(tmp_path: Path) -> No
     proposal = propose(texts)
     assert sorted(layout.patients for layout in proposal.layouts) == [20, 30, 40]
     assert proposal.strays == 0
-    reader = LayoutReader(load(profile_text(proposal), tmp_path))
+    reader = NoteReader(load(profile_text(proposal), tmp_path))
     for notes in of_layout:
         names = {reader.read(normalize_newlines(note.text)).layout_name for note in notes}
         assert len(names) == 1
@@ -113,13 +113,13 @@ def test_notes_of_no_layout_are_counted_and_fit_none(tmp_path: Path) -> None:
     assert (len(proposal.layouts), proposal.strays) == (2, 6)
     text = profile_text(proposal)
     assert "The notes of 6 patients are of no layout that recurs" in text
-    assert LayoutReader(load(text, tmp_path)).read(strays[0]).layout_name == "no layout"
+    assert NoteReader(load(text, tmp_path)).read(strays[0]).layout_name == "no layout"
 
 
 def test_a_date_with_a_time_and_an_age_in_brackets_become_patterns(tmp_path: Path) -> None:
     note = banner_notes(30)[0]
     profile = load(profile_text(propose([note.text for note in banner_notes(30)])), tmp_path)
-    fields = LayoutReader(profile).read(note.text).fields
+    fields = NoteReader(profile).read(note.text).fields
     expected = {fact: note.facts[fact] for fact in ("dob", "age", "sex", "visit_date")}
     assert {fact: fields[fact].value for fact in expected} == expected
     assert [fields[fact].source for fact in expected] == ["pattern 1"] * 3 + ["pattern 2"]
@@ -166,7 +166,7 @@ def test_a_header_of_a_shipped_profile_is_proposed_where_two_patients_have_it(tm
     profile = load(profile_text(propose(texts)), tmp_path)
     assert {"hx", "pmhx"} <= {*profile.headers}
     assert {"zzx", "ddx"}.isdisjoint(profile.headers)
-    fields = LayoutReader(profile).read(texts[39]).fields
+    fields = NoteReader(profile).read(texts[39]).fields
     assert (fields["chief_complaint"].value, fields["hpi"].value) == ("cough 39", "long")
 
 
@@ -278,8 +278,8 @@ def test_whatever_the_notes_hold_a_proposal_can_be_loaded(tmp_path: Path) -> Non
 def test_a_word_that_is_a_label_in_one_layout_is_no_header_in_another(tmp_path: Path) -> None:
     labelled = [note.text.replace("Client:", "Occupation: cook\r\nClient:") for note in labelled_notes(30)]
     headed_notes = [f"{note.text}Occupation: clerk\nPlan: rest\n" for note in banner_notes(30)]
-    notes = [SampleNote(normalize_newlines(text), {"occupation": "cook"}) for text in labelled]
-    notes += [SampleNote(text, {}) for text in headed_notes]
+    notes = [LearningSample(normalize_newlines(text), {"occupation": "cook"}) for text in labelled]
+    notes += [LearningSample(text, {}) for text in headed_notes]
     profile = load(profile_text(propose_profile(notes)), tmp_path)
     assert sorted(layout.fields["occupation"].labels for layout in profile.layouts) == [(), ("occupation",)]
     assert "occupation" not in profile.headers

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from clinaudit.audit.measures.judge.lexicon.phrases import KIN, NO_FAMILY_HISTORY, SECTION_NAMES
 from clinaudit.templates.spans import Span
 
 #: A line at least this long without closing punctuation was wrapped by the editor, and its clause continues [choice]:
@@ -60,60 +61,10 @@ _NEGATED_LIST = re.compile(
     r"(?: (?:any|all))?(?: of)?(?: the)?(?: following)?\s*:\s*$",
     re.IGNORECASE,
 )
-# Headers that open a section of a special kind; the past/family/social header of Table 2 is mixed, hence OTHER.
-_SECTION_NAMES: tuple[tuple[SectionKind, str], ...] = (
-    (
-        SectionKind.FAMILY,
-        r"(?:pertinent |relevant )?family (?:(?:medical|health|psychiatric"
-        r"|mental health) )?(?:history|hx)",
-    ),
-    (SectionKind.FAMILY, r"fhx?|f/hx?|fam\.? (?:hx|history)|family hx"),
-    (SectionKind.ALLERGIES, r"(?:drug |medication |food )?(?:allergies|allergy)(?: list)?(?: and intolerances)?"),
-    (
-        SectionKind.EDUCATION,
-        r"(?:patient |health )?education(?:al materials?)?|anticipatory guidance|handouts?"
-        r"|resources",
-    ),
-    (
-        SectionKind.OTHER,
-        r"past medical history / family history / social history|(?:past )?(?:medical|surgical"
-        r"|social|psychiatric"
-        r"|obstetric(?:al)?|gyn(?:a?ecological|ecologic)?|ob|substance abuse|substance use"
-        r"|mental health|birth|sexual) (?:history|hx)"
-        r"|pmhx?|pshx?|shx|history|subjective|objective|cc|chief complaint|hpi"
-        r"|history of present illness|ros"
-        r"|review of systems|physical exam(?:ination)?|exams?|vitals?(?: signs)?|constitutional"
-        r"|genitourinary"
-        r"|integumentary|psychiatric|neurologic(?:al)?|cardiovascular|respiratory|gastrointestinal"
-        r"|musculoskeletal"
-        r"|endocrine|e/n/t|general|eyes|skin|hospitalizations|occupation|marital status|children"
-        r"|hobbies/recreation"
-        r"|exercise|functional status|tobacco/alcohol/supplements|caffeine|alcohol|tobacco"
-        r"|communicable diseases"
-        r"(?: \(eg stds\))?|(?:current |active )?problems?(?: list)?|current medical providers"
-        r"|preventive health maintenance|health maintenance|immunizations|vaccines?|(?:current "
-        r"|home |active )?medications"
-        r"(?: list)?|prescriptions|lab/test results|labs?|results|assessment(?: and plan| & plan"
-        r"|/plan)?|plan|a/p"
-        r"|patient recommendations|patient instructions|instructions|charge capture"
-        r"|primary diagnosis|diagnos[ei]s"
-        r"|orders|impression|visit date|provider|location",
-    ),
-    # British notes: presenting complaint and its history, drug, social, psychiatric and obstetric history, on
-    # examination, mental state, impression, investigations.
-    (
-        SectionKind.OTHER,
-        r"p/?c|presenting complaint|h/?o?pc|(?:history of )?presenting complaint|d/?hx?|drug (?:history|hx)|drugs?"
-        r"|s/?hx?|soc(?:ial)? hx|(?:past )?psych(?:iatric)? (?:history|hx)|pph|pmh|p/?ohx?"
-        r"|obs(?:tetric)? (?:history|hx)|o/hx?|gynae (?:history|hx)"
-        r"|o/e|on examination|examination|mse|mental state(?: exam(?:ination)?)?|imp|dd?x|ix|rx|tx"
-        r"|meds|investigations?|management|comments?|problem title|[soap]",
-    ),
-)
 _SECTION_NAMES_OF_OTHER = "|".join(
-    f"(?P<OTHER_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES) if kind is SectionKind.OTHER
+    f"(?P<OTHER_{index}>{names})" for index, (kind, names) in enumerate(SECTION_NAMES) if kind == SectionKind.OTHER
 )
-_ANY_NAME = "|".join(f"(?P<{kind.name}_{index}>{names})" for index, (kind, names) in enumerate(_SECTION_NAMES))
+_ANY_NAME = "|".join(f"(?P<{kind.upper()}_{index}>{names})" for index, (kind, names) in enumerate(SECTION_NAMES))
 _SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
 # Alone on its line (ACI-Bench, British notes): no colon.
 _BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
@@ -125,19 +76,6 @@ _DASHED_SECTION = re.compile(
     rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
 )
 
-#: Names of a relative or a partner.
-KIN = (
-    r"(?:(?:step|grand|god|half[- ]|great[- ])?(?:mother|father|mom|mum|mam|dad|parent|son|daughter|child|brother"
-    r"|sister)"
-    r"|aunt|uncle|cousin|niece|nephew|sibling|children|twin|spouse|husband|wife|partner|boyfriend|girlfriend"
-    r"|fianc[eé]e?"
-    r"|ex-husband|ex-wife|roommate|friend|relative|family member|grandma|grandpa|gran|grandad)(?:s|\(s\))?"
-)
-#: A family history that says that there is none, up to the sign that ends its words.
-NO_FAMILY_HISTORY = (
-    r"(?:none|nil|nad|unremarkable|non-?contributory|nothing|negative|no|of note)"
-    r"(?: (?:of note|nil|known|significant|relevant|reported|psych\w*|mental health))*\s*"
-)
 _NO_FAMILY_HISTORY = re.compile(
     rf"[\s–—-]*{NO_FAMILY_HISTORY}(?:$|[.,;\r\n])(?!\s*(?:except|apart|other than|but)\b)", re.IGNORECASE
 )

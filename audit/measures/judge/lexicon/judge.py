@@ -11,12 +11,9 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from itertools import groupby
 
-from clinaudit.audit.measures.judge.lexicon.attribution_rules import RULES, first_rule
 from clinaudit.audit.measures.judge.lexicon.context import SectionMap, context_tables, cut_clauses
-from clinaudit.audit.measures.judge.lexicon.negation import Negation
-from clinaudit.audit.measures.judge.lexicon.negation_terms import negation_terms
-from clinaudit.audit.measures.judge.lexicon.query_rules import QUERY_RULE
-from clinaudit.audit.measures.judge.lexicon.rule import Surroundings
+from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
+from clinaudit.audit.measures.judge.lexicon.rules import QUERY_RULE, RULES, Surroundings, first_rule
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, TermMatch, find_terms, panel_digest
 from clinaudit.templates.spans import Span
@@ -115,12 +112,9 @@ def _attribute(text: str, term: TermMatch, *, clause: Span, sections: SectionMap
         kind=kind,
         section=sections.kind_at(span.start),
     )
-    rule = first_rule(place)
-    if rule is not None:
+    if (rule := first_rule(place)) is not None:
         return Mention(span, kind, mention, rule.status, rule.name)
-    if is_negated:
-        return Mention(span, kind, mention, "negative", "negation")
-    return Mention(span, kind, mention, "positive", "default")
+    return Mention(span, kind, mention, *(("negative", "negation") if is_negated else ("positive", "default")))
 
 
 def _verdict(mentions: Sequence[Mention]) -> Verdict:

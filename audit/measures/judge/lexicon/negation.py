@@ -1,7 +1,7 @@
 """NegEx (Chapman et al. 2001): which mentions of a clause are denied.
 
 Owns the algorithm, step by step that of negspacy 1.1 (`Negex.negex`), whose import takes seconds and loads torch by way
-of spaCy. Knows nothing of diagnoses, and none of the phrases: `negation_terms` has them.
+of spaCy. The phrases are negspacy's clinical term set, adjusted to notes (`phrases.toml`).
 """
 
 import re
@@ -9,6 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from negspacy.termsets import termset
+
+from clinaudit.audit.measures.judge.lexicon.phrases import ADDED_NEGATIONS, NOT_NEGATIONS
 from clinaudit.templates.spans import Span
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
@@ -74,3 +77,12 @@ class Negation:
                 if words[start : start + len(phrase)] == phrase:
                     found[name].append(_Phrase(start, start + len(phrase)))
         return found
+
+
+def negation_terms() -> dict[str, list[str]]:
+    """Return the four lists of phrases by negspacy's names, sorted, so that its digest is stable."""
+    terms = termset("en_clinical").get_patterns()  # type: ignore[no-untyped-call]
+    return {
+        key: sorted({*phrases, *ADDED_NEGATIONS.get(key, ())} - set(NOT_NEGATIONS.get(key, ())))
+        for key, phrases in terms.items()
+    }

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 Places = npt.NDArray[np.int64]
 _LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D

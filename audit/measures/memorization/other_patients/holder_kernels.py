@@ -214,7 +214,7 @@ def note_holders(
 ) -> None:
     """Note in `holders` which texts the notes of some patients hold; shape (texts, `HOLDER_COLUMNS`).
 
-    `notes` are the bytes, where each note begins and ends, and each patient's first note (as `PackedNotes`). `patients`
+    `notes` are the bytes, where each note begins and ends, and each patient's first note (as `PackedTexts`). `patients`
     are places there, taken in this order and numbered from `first_number` on. The holders of a text are the first two
     numbers of `side` 0, then of side 1; `NOBODY` is above all. A text is done with, and no longer searched for, once
     two patients below `sure` of one side hold it, or one of each. The index then forgets it.

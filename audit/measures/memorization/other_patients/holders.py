@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.other_patients.generated_windows import GeneratedWindows
 from clinaudit.audit.statistics.pools import SPLITS, Pools
-from clinaudit.priors.corpus.note_texts import PackedNotes, release_pages
+from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 
 Advance = Callable[[int], None]
@@ -46,7 +46,7 @@ class FoundHolders:
 def find_holders(
     windows: GeneratedWindows,
     targets: Sequence[tuple[Split, int]],
-    notes: Mapping[Split, PackedNotes],
+    notes: Mapping[Split, PackedTexts],
     pools: Pools,
     *,
     advance: Advance,
@@ -90,7 +90,7 @@ def _drawn_first(drawn: Places, patients: int) -> Places:
 
 def _scan(
     windows: GeneratedWindows,
-    notes: Mapping[Split, PackedNotes],
+    notes: Mapping[Split, PackedTexts],
     orders: Mapping[Split, Places],
     pools: Pools,
     advance: Advance,

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
     RegionText,
     attribute_region,
     cut_region_text,
 )
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 
@@ -60,7 +60,7 @@ def merge_windows(windows: Iterable[tuple[int, int, str]], *, match_tokens: int)
 class RunAttribution:
     """Attributes runs owner by owner: the notes of one owner are kept."""
 
-    def __init__(self, notes: OwnNotes) -> None:
+    def __init__(self, notes: MatchedCorpus) -> None:
         self._corpus = notes.corpus
         self._reader = notes.reader()
         self._owner: str | None = None
@@ -83,7 +83,7 @@ class RunAttribution:
 
     def _revealing(self, piece: Piece, region: RegionText) -> tuple[int, ...]:
         if piece.note not in self._boilerplate:
-            self._boilerplate[piece.note] = self._reader.read("", self._texts[piece.note]).boilerplate
+            self._boilerplate[piece.note] = self._reader.read(self._texts[piece.note]).boilerplate
         boilerplate = self._boilerplate[piece.note]
         before = region.span_tokens.start
         chars = region.token_chars[piece.span_tokens.start - before : piece.span_tokens.end - before]

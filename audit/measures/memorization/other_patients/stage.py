@@ -20,14 +20,14 @@ from clinaudit.audit.measures.memorization.other_patients.owner_runs import (
     RunAttribution,
     merge_windows,
 )
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 #: Train patients' text among all patients' notes, and in the pools; and nontrain patients' in the pools.
 _Figure = Literal["all", "sampled", "chance"]
@@ -49,7 +49,12 @@ class OtherPatientsText:
 
 
 def find_other_patients_text(
-    attributed: Sequence[AttributedGeneration], notes: OwnNotes, *, match_tokens: int, seed: int, progress: Progress
+    attributed: Sequence[AttributedGeneration],
+    notes: MatchedCorpus,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
 ) -> list[OtherPatientsText]:
     """Return the other patients' text of each generation, in windows of `match_tokens` tokens; `seed` draws the pools.
 
@@ -121,7 +126,7 @@ def _find_echo(
     windows: GeneratedWindows,
     candidates: npt.NDArray[np.int64],
     attributed: Sequence[AttributedGeneration],
-    notes: OwnNotes,
+    notes: MatchedCorpus,
     *,
     match_tokens: int,
 ) -> Flags:

@@ -19,18 +19,18 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
 from clinaudit.audit.measures.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import PackedNotes, pack_notes, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedTexts, pack_notes, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.identity import Identity, IdentityReader, VisitNote, visit_note
+from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
-from clinaudit.templates.sections import normalize_newlines
 
-_Shard = list[tuple[Patient, list[VisitNote]]]
+_Shard = list[tuple[Patient, list[Visit]]]
 
 
 @dataclass(frozen=True, slots=True)
-class MaskableNote:
+class MaskableText:
     """A note with line feeds only, and the occurrences of its own patient's and visit's values, in order."""
 
     text: str
@@ -46,15 +46,15 @@ class NoteMasker:
         self._identities = IdentityReader(profile)
         self._dates = WrittenDates(profile.date_formats)
 
-    def read(self, patient: Patient, notes: Sequence[VisitNote]) -> list[MaskableNote]:
+    def read(self, patient: Patient, notes: Sequence[Visit]) -> list[MaskableText]:
         """Return a patient's notes with their values; `notes` are all of the patient's, oldest first."""
         masks: dict[Identity, ValueMask] = {}
-        found: list[MaskableNote] = []
+        found: list[MaskableText] = []
         for note, identity in zip(notes, self._identities.read(patient, notes), strict=True):
             if identity not in masks:
                 masks[identity] = ValueMask(identity, self._dates)
             text = normalize_newlines(note.text)
-            found.append(MaskableNote(text, masks[identity].find(text, identity.age_place), masks[identity]))
+            found.append(MaskableText(text, masks[identity].find(text, identity.age_place), masks[identity]))
         return found
 
 
@@ -92,13 +92,13 @@ def count_masked_patients(
     return dict(zip(order, totals.tolist(), strict=True))
 
 
-def _cut(corpus: Corpus, packed: PackedNotes, parts: Iterable[range]) -> Iterator[_Shard]:
+def _cut(corpus: Corpus, packed: PackedTexts, parts: Iterable[range]) -> Iterator[_Shard]:
     patients = corpus.scan_order("train")
     for part in parts:
         shard: _Shard = []
         for place in part:
             own = zip(corpus.notes_of(patients[place]), packed.notes_of(place), strict=True)
-            shard.append((corpus.patients[patients[place]], [visit_note(note, text) for note, text in own]))
+            shard.append((corpus.patients[patients[place]], [Visit.of(note, text) for note, text in own]))
         release_pages(packed, part)
         yield shard
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.priors.corpus.note_texts import PackedNotes, count_patients_by_automaton, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedTexts, count_patients_by_automaton, release_pages, split_patients
 
 if TYPE_CHECKING:
     from clinaudit.audit.measures.memorization.specificity.window_index import WindowIndex
@@ -30,7 +30,7 @@ PART_BYTES = 32 << 20
 
 def count_patients(
     texts: Collection[str],
-    notes: PackedNotes,
+    notes: PackedTexts,
     *,
     engine: SpecificityEngine = "auto",
     threads: int | None = None,
@@ -58,11 +58,11 @@ def count_patients(
     return _count_by_windows(wanted, notes, threads=threads or os.cpu_count() or 1, advance=advance)
 
 
-def _is_small(texts: Collection[str], notes: PackedNotes) -> bool:
+def _is_small(texts: Collection[str], notes: PackedTexts) -> bool:
     return len(texts) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES
 
 
-def _count_by_windows(texts: list[str], notes: PackedNotes, *, threads: int, advance: Advance) -> dict[str, int]:
+def _count_by_windows(texts: list[str], notes: PackedTexts, *, threads: int, advance: Advance) -> dict[str, int]:
     from clinaudit.audit.measures.memorization.specificity.window_index import (
         LEAST_BYTES,
         build_indexes,
@@ -107,7 +107,7 @@ class WantedTexts:
 
 
 def index_texts(
-    texts: Collection[str], notes: PackedNotes, *, engine: SpecificityEngine = "auto"
+    texts: Collection[str], notes: PackedTexts, *, engine: SpecificityEngine = "auto"
 ) -> tuple[WantedTexts, list[str]]:
     """Return what a shard searches for, and which text each of a shard's counts is of.
 
@@ -125,7 +125,7 @@ def index_texts(
     return WantedTexts(indexes, len(long), short), long + short
 
 
-def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, advance: Advance) -> dict[str, int]:
+def _count_in_shards(texts: list[str], notes: PackedTexts, runner: ShardRunner, advance: Advance) -> dict[str, int]:
     wanted, order = index_texts(texts, notes, engine="windows")
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     totals: npt.NDArray[np.int64] = np.zeros(len(order), dtype=np.int64)
@@ -136,7 +136,7 @@ def _count_in_shards(texts: list[str], notes: PackedNotes, runner: ShardRunner, 
     return dict.fromkeys(texts, 0) | dict(zip(order, totals.tolist(), strict=True))
 
 
-def count_in_shard(wanted: WantedTexts, notes: PackedNotes) -> npt.NDArray[np.int64]:
+def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.int64]:
     """Return how many patients of a shard hold each wanted text, in the order of `index_texts`; runs in a worker."""
     long: npt.NDArray[np.int64] = np.zeros(wanted.long, dtype=np.int64)
     if wanted.indexes:
@@ -147,7 +147,7 @@ def count_in_shard(wanted: WantedTexts, notes: PackedNotes) -> npt.NDArray[np.in
     return np.concatenate([long, np.array([short[text] for text in wanted.short], dtype=np.int64)])
 
 
-def copy_patients(notes: PackedNotes, patients: range) -> PackedNotes:
+def copy_patients(notes: PackedTexts, patients: range) -> PackedTexts:
     """Return a copy of the notes of a range of patients, for a worker."""
     own = slice(notes.first_notes[patients.start], notes.first_notes[patients.stop])
     begins, ends = notes.starts[own].tolist(), notes.ends[own].tolist()
@@ -157,4 +157,4 @@ def copy_patients(notes: PackedNotes, patients: range) -> PackedNotes:
     release_pages(notes, patients)
     bounds = np.concatenate([[0], np.cumsum(notes.ends[own] - notes.starts[own])]).astype(np.int64)
     first_notes = notes.first_notes[patients.start : patients.stop + 1] - notes.first_notes[patients.start]
-    return PackedNotes(text, bounds[:-1], bounds[1:], first_notes)
+    return PackedTexts(text, bounds[:-1], bounds[1:], first_notes)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.specificity import window_kernels as kernels
-from clinaudit.priors.corpus.note_texts import PackedNotes, release_pages
+from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 
 _WORD_BYTES = 8
 #: Cells of the tally that separates rare windows from boilerplate, and the bytes of the corpus it is made from.
@@ -76,7 +76,7 @@ class WindowIndex:
     bloom: npt.NDArray[np.uint64]
 
 
-def build_indexes(texts: Sequence[bytes], notes: PackedNotes) -> tuple[list[WindowIndex], list[int]]:
+def build_indexes(texts: Sequence[bytes], notes: PackedTexts) -> tuple[list[WindowIndex], list[int]]:
     """Index texts of at least `LEAST_BYTES` each, by kind; a sample of `notes` shows which windows are boilerplate.
 
     Returns the indexes, and the places of the texts in none of them: too many other texts share their windows.
@@ -99,7 +99,7 @@ def build_indexes(texts: Sequence[bytes], notes: PackedNotes) -> tuple[list[Wind
     return indexes, np.flatnonzero(left).tolist()
 
 
-def _tally(notes: PackedNotes, words: int) -> npt.NDArray[np.uint32]:
+def _tally(notes: PackedTexts, words: int) -> npt.NDArray[np.uint32]:
     tally = np.zeros(_TALLY_CELLS, dtype=np.uint32)
     size = len(notes.text)
     part = _SAMPLE_BYTES // _SAMPLE_PARTS
@@ -156,7 +156,7 @@ def _power_of_two(number: int, *, least: int) -> int:
 
 
 def count_in_range(
-    indexes: Sequence[WindowIndex], notes: PackedNotes, *, texts: int, patients: range
+    indexes: Sequence[WindowIndex], notes: PackedTexts, *, texts: int, patients: range
 ) -> npt.NDArray[np.uint32]:
     """Return for each of the engine's `texts` texts how many of a range of patients hold it, shape (texts,).
 

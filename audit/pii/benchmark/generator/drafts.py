@@ -19,7 +19,7 @@ from clinaudit.audit.pii.benchmark.generator.consistency import Conflict
 from clinaudit.audit.pii.benchmark.generator.descriptions import Described, Describer, Description, Mark, Passage, Value
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample, occurrences
+from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.version import VERSION
 

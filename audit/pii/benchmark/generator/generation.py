@@ -25,7 +25,7 @@ from clinaudit.audit.pii.benchmark.generator.drafts import (
     subjects_of,
 )
 from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, NeededEntity, Sample, Subset
-from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS
+from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS
 
 #: What the others are made of.
 _PLAIN: Final[tuple[Subset, ...]] = ("single", "multi")

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartEntry, Part
 from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 
 
@@ -116,11 +116,11 @@ def _is_out_of_place(finding: tuple[str, str, str], conditions: set[str]) -> boo
     )
 
 
-def _of_note(note: ChartNote, found: tuple[str, str, str]) -> Finding:
+def _of_note(note: ChartEntry, found: tuple[str, str, str]) -> Finding:
     return Finding(*found, note_id=note.note_id, complaint=note.complaint())
 
 
-def _latest_with(chart: Chart, section: str) -> tuple[ChartNote | None, list[Part]]:
+def _latest_with(chart: Chart, section: str) -> tuple[ChartEntry | None, list[Part]]:
     for note in reversed(chart.notes):
         parts = list(note.of_sections(frozenset({section})))
         if parts:

@@ -16,7 +16,7 @@ from clinaudit.audit.measures.generation.record import Generation, generation_ro
 from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
 from clinaudit.audit.measures.judge.ledger import MemoryLedger, outcomes_of
 from clinaudit.audit.measures.judge.stage import REFUSED, judge_generations, leave_refusals_unjudged, make_inquiries
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
@@ -122,7 +122,7 @@ def ask(
 
 def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], run: RunDirectory) -> Tally:
     with open_token_cache(run, "digest", tokenizer) as cache:
-        notes = OwnNotes(corpus, cache, PROFILE)
+        notes = MatchedCorpus(corpus, cache, PROFILE)
         measured = measure_memorization(generations, notes, match_tokens=30, seed=0, progress=QUIET)
     write_table(run.evidence, "generation_metrics", measured.tables["generation_metrics"])
     beside: tuple[Rendering, ...] = ("chat",)

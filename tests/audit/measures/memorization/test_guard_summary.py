@@ -11,7 +11,7 @@ from support.tallies import inside, number, numbers
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.measures.memorization.guard_summary import GuardedText, summarize_guard
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -100,7 +100,7 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
     run = RunDirectory(tmp_path / "run")
     run.create()
     with open_token_cache(run, "digest", tokenizer) as cache:
-        notes = OwnNotes(corpus, cache, PROFILE)
+        notes = MatchedCorpus(corpus, cache, PROFILE)
         account = Recitations(frozenset("p"), {("p", "encounter"): 7})
         alone, beside, given = (
             measure_memorization(

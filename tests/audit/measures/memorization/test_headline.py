@@ -12,7 +12,7 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.tallies import inside
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
@@ -89,7 +89,7 @@ def measure(tmp_path: Path, cache: TokenCache) -> Measure:
         ids = tuple(cache.tokenizer.encode(answer)[cut:])
         text, spans = cache.tokenizer.decode_with_spans(ids)
         asked = Generation("g", about, "train", "public", "text", (), (), None, text, ids, tuple(spans), "stop")
-        own_notes = OwnNotes(read_corpus(folder), cache, load_profile(), load_panel(extra))
+        own_notes = MatchedCorpus(read_corpus(folder), cache, load_profile(), load_panel(extra))
         return measure_memorization([asked], own_notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
 
     return measured

@@ -29,7 +29,7 @@ import pytest
 from clinaudit.audit.measures.memorization.matching import covered_tokens, find_matches
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.templates.sections import normalize_newlines
+from clinaudit.templates.note import normalize_newlines
 
 engine_module = pytest.importorskip("infini_gram.engine", exc_type=ImportError)
 indexing = pytest.importorskip("infini_gram.indexing", exc_type=ImportError)

@@ -14,7 +14,7 @@ from support.tallies import inside, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import masked_notes, patient_count
 from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, ValueKind
@@ -103,13 +103,13 @@ def generation(
 
 
 def analyze(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
-    matched = match_generations(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=N, progress=QUIET)
+    matched = match_generations(generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=N, progress=QUIET)
     attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
     return list(analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET))
 
 
 def measure(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> MeasuredMemorization:
-    notes = OwnNotes(corpus, cache, PROFILE)
+    notes = MatchedCorpus(corpus, cache, PROFILE)
     return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=QUIET)
 
 

@@ -18,7 +18,7 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
 from clinaudit.audit.results.gate.evaluation import decide as decide_run
@@ -96,7 +96,9 @@ def measure(corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prom
                 patient, patient, "train", "encounter", "opening", (), (), prompt, text, ids, tuple(spans), "stop"
             )
         )
-    found = measure_memorization(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET)
+    found = measure_memorization(
+        generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET
+    )
     return found.results["opening"]["encounter"]["train"]
 
 
@@ -176,7 +178,7 @@ def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(tmp_path:
         "g", "never", "nontrain", "encounter", "opening", (), (), "", text, ids, tuple(spans), "stop"
     )
     found = measure_memorization(
-        [generation], OwnNotes(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET
+        [generation], MatchedCorpus(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET
     )
     assert near_of(found.results["opening"]["encounter"]["nontrain"]) == 0
 
@@ -270,7 +272,7 @@ def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, 
 def analyze(
     corpus: Corpus, cache: TokenCache, generations: Sequence[Generation], *, n: int
 ) -> dict[str, AnalyzedGeneration]:
-    matched = match_generations(generations, OwnNotes(corpus, cache, PROFILE), match_tokens=n, progress=QUIET)
+    matched = match_generations(generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=n, progress=QUIET)
     attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
     found = analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET)
     return {item.attributed.generation.generation_id: item for item in found}

@@ -28,7 +28,7 @@ from support.note_layouts import make_people
 from support.sample_notes import SAMPLES
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.preview.learned_profile import learn_profile
@@ -150,7 +150,7 @@ def measure(
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.rendering)
         generations.append(Generation(*whose, (), (), prompt, text, tuple(ids), tuple(spans), "stop"))
     with open_token_cache(run, "digest", tokenizer) as cache:
-        own = OwnNotes(world.corpus, cache, world.profile, load_panel(None))
+        own = MatchedCorpus(world.corpus, cache, world.profile, load_panel(None))
         measured = measure_memorization(generations, own, match_tokens=N, seed=0, progress=Progress(quiet=True))
     return list(measured.metrics)
 

@@ -19,7 +19,7 @@ from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
 from clinaudit.audit.measures.memorization.specificity import window_index
 from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
@@ -117,7 +117,9 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
             )
         )
     notes, progress = read_drawn(corpus, folder), Progress(quiet=True)
-    matched = match_generations(generations, OwnNotes(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress)
+    matched = match_generations(
+        generations, MatchedCorpus(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress
+    )
     attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
     found = analyze_attributed(attributed, passages, notes, PROFILE, progress=progress)
     by_number = {int(item.attributed.generation.generation_id): item for item in found}

@@ -20,7 +20,7 @@ def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
     chars = [Span(0, 4), *(Span(start + 3, end + 3) for start, end in spans[1:])]
     region = cut_region_text(text, chars, Span(1, len(tokens)))
     piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1, copy_forward_count=1)
-    labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read("n", note))
+    labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read(note))
     templated = [token for token, label in zip(tokens[1:], labels, strict=True) if label.templated]
     assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
     assert [label.section for label in labels] == ["Chief Complaint"] * 7 + ["Plan"] * 4

@@ -5,7 +5,7 @@ from pathlib import Path
 from support.patient_facts import PROFILE, corpus_of
 
 from clinaudit.audit.assembly.caveats import find_identity_caveats
-from clinaudit.audit.measures.population.description import NoteCensus, describe_identifiability
+from clinaudit.audit.measures.population.description import Census, describe_identifiability
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.reports.schema.numbers import NOBODY, CountRange
@@ -23,7 +23,7 @@ def test_patients_are_counted_by_split_and_whom_their_prior_fits_in_both(tmp_pat
     notes = [{"patient_id": f"p{n:02}", "note_id": str(n), "text": "cc: cough\n"} for n in range(len(ages))]
     corpus = corpus_of(tmp_path, notes, "patient_id,split,age\n" + "\n".join(rows) + "\n")
     longest = {f"p{n:02}": 100 + n for n in range(len(ages))}
-    census = NoteCensus(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
+    census = Census(tokens=longest, longest=longest, tag_styles={"p01": {"___"}, "p02": {"___", "XXXX"}})
     found = describe_identifiability(
         read_facts(corpus, PROFILE, corpus.patients),
         ProbedTiers(("public",), "both"),

@@ -11,10 +11,9 @@ from support.pii import plain_samples
 from support.pii.marked_samples import sample_of
 
 from clinaudit.audit.pii.benchmark.sample import Entity, Sample
-from clinaudit.audit.pii.benchmark.sample_file import iter_samples
+from clinaudit.audit.pii.benchmark.sample_file import check_sample, iter_samples
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
 from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample
-from clinaudit.audit.pii.benchmark.statistics import SampleCounter
-from clinaudit.audit.pii.benchmark.validation import check_sample
 from clinaudit.errors import BadInputError
 
 MARKED = "[A full_name|Mae Ott] is [A age*|34], from [A city|Bern]."

@@ -13,7 +13,7 @@ from clinaudit.audit.pii.benchmark.site_notes import (
     EVIDENCE_FILE,
     FILTER,
     TALLY_FILE,
-    SiteNotes,
+    SiteSample,
     SiteTally,
     publish_misses,
 )
@@ -67,8 +67,8 @@ class HeaderAlone:
         return spans if again < 0 else [*spans, EntitySpan(again + 1, again + 5, "patient_name", self.name)]
 
 
-def site(tmp_path: Path, patients: int) -> SiteNotes:
-    return SiteNotes(read_corpus(write_site(tmp_path / "site", patients=patients)), load_profile(), seed=0)
+def site(tmp_path: Path, patients: int) -> SiteSample:
+    return SiteSample(read_corpus(write_site(tmp_path / "site", patients=patients)), load_profile(), seed=0)
 
 
 def test_known_places_are_found_wherever_they_stand(tmp_path) -> None:
@@ -156,7 +156,7 @@ def test_notes_without_anything_known_are_refused(tmp_path) -> None:
     directory.mkdir()
     pl.DataFrame({"patient_id": ["1"], "note_id": ["1"], "text": ["A cough."]}).write_csv(directory / "notes.csv")
     with pytest.raises(BadInputError, match="no identifier of the patients table"):
-        SiteNotes(read_corpus(directory), load_profile(), seed=0)
+        SiteSample(read_corpus(directory), load_profile(), seed=0)
 
 
 def test_the_command_keeps_places_in_the_evidence_alone(tmp_path, capsys) -> None:

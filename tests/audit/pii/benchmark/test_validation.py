@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clinaudit.audit.pii.benchmark.sample import Sample
-from clinaudit.audit.pii.benchmark.validation import check_sample, occurrences
+from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
 
 #: "Ann Lee" stands twice; "25" stands in "1925" and in the street: neither is an occurrence of its own.
 DESCRIPTION = (

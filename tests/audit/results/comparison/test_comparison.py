@@ -9,7 +9,7 @@ from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.results.comparison.disclosure import compare_readings
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
 from clinaudit.reports.schema.comparison import PairedPatients
-from clinaudit.reports.tally.classes import exactly
+from clinaudit.reports.schema.numbers import exactly
 
 TIER = "encounter"
 

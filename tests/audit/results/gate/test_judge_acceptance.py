@@ -6,9 +6,9 @@ import pytest
 from support.results.decided_results import POLICY, Compared, Run, changed, decide
 from support.results.published_people import judge_quality
 
-from clinaudit.audit.results.gate.judge_acceptance import least_sensitivity_and_specificity, why_not_accepted
 from clinaudit.audit.results.gate.policy import JudgeLimits, load_policy, parse_policy
 from clinaudit.audit.results.gate.reasons import JUDGE_NOT_MEASURED
+from clinaudit.audit.results.gate.sufficiency import least_sensitivity_and_specificity, why_not_accepted
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults

@@ -17,7 +17,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest, write_manifest
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import UsageError
-from clinaudit.reports.exports.paper.files import FILE_NAMES, FOLDER
+from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     read_category,
     read_given_categories,
 )
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartNote, Part
+from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartEntry, Part
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, categories_of_text, category_of_code, taxonomy
 from clinaudit.errors import BadInputError
 
@@ -20,7 +20,7 @@ from clinaudit.errors import BadInputError
 def chart(**sections: str) -> Chart:
     """A chart of one note; sections by name, blanks as underscores."""
     parts = tuple(Part(name.replace("_", " "), name.lower(), text) for name, text in sections.items())
-    return Chart("P1", (ChartNote("n1", "\n".join(sections.values()), parts),))
+    return Chart("P1", (ChartEntry("n1", "\n".join(sections.values()), parts),))
 
 
 def test_the_taxonomy_has_the_papers_eleven_categories_in_its_order() -> None:

@@ -13,8 +13,7 @@ from support.lexicon.reading import PANEL
 from support.lexicon.trying_sentences import HARDER_CASES, LATER_CASES
 
 from clinaudit.audit.measures.judge.lexicon.context import cut_clauses
-from clinaudit.audit.measures.judge.lexicon.negation import Negation
-from clinaudit.audit.measures.judge.lexicon.negation_terms import negation_terms
+from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
 from clinaudit.audit.measures.judge.scoring.labelled_texts import load_labelled_set
 from clinaudit.templates.spans import Span
 

@@ -17,7 +17,7 @@ from support.random_tables import read_drawn
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -75,7 +75,7 @@ def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Other
                 finish_reason="stop",
             )
         )
-    own = OwnNotes(read_drawn(corpus, folder), cache, PROFILE)
+    own = MatchedCorpus(read_drawn(corpus, folder), cache, PROFILE)
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
     attributed = [item.attributed for item in matched]

@@ -8,7 +8,7 @@ import pytest
 from support.tallies import inside, number, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_text import OwnNotes
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -81,7 +81,7 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
         run = RunDirectory(tmp_path / "run")
         run.create()
         with open_token_cache(run, "digest", tokenizer) as cache:
-            notes = OwnNotes(read_corpus(folder), cache, load_profile())
+            notes = MatchedCorpus(read_corpus(folder), cache, load_profile())
             return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
 
     return measured

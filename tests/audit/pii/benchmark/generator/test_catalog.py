@@ -14,7 +14,7 @@ from clinaudit.audit.pii.benchmark.generator.catalog import (
     turns,
     vocabulary,
 )
-from clinaudit.audit.pii.benchmark.validation import occurrences
+from clinaudit.audit.pii.benchmark.sample_file import occurrences
 from clinaudit.audit.pii.taxonomy import categories
 
 DOMAINS = ("general", "clinical")

@@ -11,9 +11,9 @@ from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
 from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
 from clinaudit.audit.pii.benchmark.generator.person import ORIGINS
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
-from clinaudit.audit.pii.benchmark.validation import check_sample
+from clinaudit.audit.pii.benchmark.sample_file import check_sample
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
+from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES
 
 COUNTS: dict[Subset, int] = {"single": 260, "multi": 260, "hard": 20, "distract": 20}
 DOMAINS: tuple[Domain, ...] = ("general", "clinical")

@@ -3,9 +3,15 @@
 import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
-from clinaudit.audit.pii.benchmark.scoring.bench_figures import SEEN, UNSEEN, ScoredSystems, group_recalls, paper_scores
+from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
+    SEEN,
+    UNSEEN,
+    ScoredSystems,
+    describe_samples,
+    group_recalls,
+    paper_scores,
+)
 from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
-from clinaudit.audit.pii.benchmark.statistics import describe_samples
 from clinaudit.audit.pii.benchmark.terminal_text import PAPER_ROWS, paper_value
 from clinaudit.reports.schema.pii_bench import BenchTask
 
