@@ -1,4 +1,1 @@
-"""Output to stdout and stderr during the work: lines, progress bars, silenced libraries.
-
-Imports no other room.
-"""
+"""Output to stdout and stderr during the work: lines, progress bars, silenced libraries."""

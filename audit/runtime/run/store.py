@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_sqlite
@@ -75,37 +75,35 @@ class RunStore:
         """Commit one finished generation."""
         longer = generation.unguarded
         with self._connection:
-            self._connection.execute(
-                "INSERT INTO generations VALUES (?, ?, ?, ?)",
-                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
-            )
+            self._insert("generations", key, generation)
             if longer is not None:
-                self._connection.execute(
-                    "INSERT INTO unguarded VALUES (?, ?, ?)", (key, json.dumps(longer.token_ids), longer.text)
-                )
+                row = (key, json.dumps(longer.token_ids), longer.text)
+                self._connection.execute("INSERT INTO unguarded VALUES (?, ?, ?)", row)
 
     def generations(self) -> dict[str, StoredGeneration]:
         """Return all finished generations by key."""
-        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM generations")
-        found = {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
+        found = self._read("generations")
         for key, ids, text in self._connection.execute("SELECT key, token_ids, text FROM unguarded"):
             if key not in found:
                 raise damaged_state()
-            longer = _generation(ids, found[key].finish_reason, text)
-            found[key] = replace(found[key], unguarded=longer)
+            found[key] = replace(found[key], unguarded=_generation(ids, found[key].finish_reason, text))
         return found
 
     def add_alone(self, key: str, generation: StoredGeneration) -> None:
         """Commit what a prompt gave when it was decoded alone; its generation is kept apart."""
         with self._connection:
-            self._connection.execute(
-                "INSERT INTO alone VALUES (?, ?, ?, ?)",
-                (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text),
-            )
+            self._insert("alone", key, generation)
 
     def alone(self) -> dict[str, StoredGeneration]:
         """Return what `add_alone` committed, by the key of the generation."""
-        rows = self._connection.execute("SELECT key, token_ids, finish_reason, text FROM alone")
+        return self._read("alone")
+
+    def _insert(self, table: Literal["generations", "alone"], key: str, generation: StoredGeneration) -> None:
+        row = (key, json.dumps(generation.token_ids), generation.finish_reason, generation.text)
+        self._connection.execute(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", row)
+
+    def _read(self, table: Literal["generations", "alone"]) -> dict[str, StoredGeneration]:
+        rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text FROM {table}")
         return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:

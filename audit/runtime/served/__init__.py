@@ -1,5 +1,1 @@
-"""A served model: approved addresses, client, questions, answers, their cache and cost.
-
-Every request to a language model behind an endpoint goes through this room. May import `run` and below. Knows nothing
-of what is asked, or why.
-"""
+"""A served model: approved addresses, client, questions, answers and their cache. All requests go through this room."""
