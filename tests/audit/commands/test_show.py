@@ -109,25 +109,30 @@ def test_quiet_leaves_the_verdict_and_the_path(capsys, finished) -> None:
     assert report == f"report: {finished.root / 'report.html'}"
 
 
-def environment(**variables: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-    return {**kept, "TERM": "xterm", **variables}
-
-
 @pytest.mark.parametrize("command", ["show", "gate"])
-@pytest.mark.parametrize(("variables", "coloured"), [({}, False), ({"FORCE_COLOR": "1"}, True)])
-def test_a_pipe_gets_colour_only_by_force(finished, command, variables, coloured) -> None:
-    arguments = [PROGRAM, command, str(finished.root)]
-    done = subprocess.run(arguments, env=environment(**variables), capture_output=True, check=False)
-    assert (b"\x1b[" in done.stdout) is coloured
-    assert b"\x1b" not in done.stderr
+@pytest.mark.parametrize("is_forced", [False, True])
+def test_a_pipe_gets_colour_only_by_force_and_json_never(capsys, monkeypatch, finished, command, is_forced) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    if is_forced:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    for options in ([], ["--json"]):
+        run([command, str(finished.root), *options])
+        captured = capsys.readouterr()
+        assert ("\x1b[" in captured.out) is (is_forced and not options)
+        assert "\x1b" not in captured.err
+    assert {"decision", "rules"} & json.loads(captured.out).keys()
 
 
 @pytest.mark.parametrize(("variables", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_a_terminal_gets_colour_unless_it_is_refused(finished, variables, coloured) -> None:
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
     leader, follower = pty.openpty()
     process = subprocess.Popen(
-        [PROGRAM, "gate", str(finished.root)], env=environment(**variables), stdin=follower, stdout=follower
+        [PROGRAM, "gate", str(finished.root)],
+        env={**kept, "TERM": "xterm", **variables},
+        stdin=follower,
+        stdout=follower,
     )
     os.close(follower)
     out = b""
@@ -140,15 +145,6 @@ def test_a_terminal_gets_colour_unless_it_is_refused(finished, variables, colour
     os.close(leader)
     assert (b"\x1b[1;31m" in out) is coloured
     assert b"verdict: " in out
-
-
-@pytest.mark.parametrize("command", [["show", "--json"], ["gate", "--json"]])
-def test_json_is_never_coloured(finished, command) -> None:
-    arguments = [PROGRAM, command[0], str(finished.root), command[1]]
-    done = subprocess.run(arguments, env=environment(FORCE_COLOR="1"), capture_output=True, check=False)
-    document = json.loads(done.stdout)
-    assert {"decision", "rules"} & document.keys()
-    assert b"\x1b" not in done.stdout
 
 
 @pytest.fixture
