@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import stat
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -244,41 +243,25 @@ def resumed(tiny_demo, tmp_path_factory) -> Path:
     run = tmp_path_factory.mktemp("resumed") / "run"
     arguments = command(tiny_demo, run, *FAST)
 
-    def stop(reached: Callable[[], bool], *, kill: bool = True) -> None:
+    errors = run.with_name("errors")
+    stops: list[tuple[Callable[[], bool], signal.Signals, int]] = [
+        (lambda: (run / "evidence" / "cohorts.parquet").exists(), signal.SIGKILL, -signal.SIGKILL),
+        (lambda: units(run, "generations") >= 5, signal.SIGKILL, -signal.SIGKILL),
+        (lambda: units(run, "generations") >= 30, signal.SIGINT, 130),
+        (lambda: units(run, "judgements") >= 20, signal.SIGKILL, -signal.SIGKILL),
+        (lambda: (run / "evidence" / "results.json").exists(), signal.SIGKILL, -signal.SIGKILL),
+    ]
+    for reached, by, status in stops:
         before = units(run, "generations")
-        if kill:
-            assert kill_once(reached, arguments) == -signal.SIGKILL
-        else:
-            interrupt_once(reached, arguments)
+        assert kill_once(reached, arguments, by=by, errors=errors) == status
         assert not (run / "manifest.json").exists()
         assert units(run, "generations") >= before
-
-    stop(lambda: (run / "evidence" / "cohorts.parquet").exists())
-    stop(lambda: units(run, "generations") >= 5, kill=False)
-    stop(lambda: units(run, "generations") >= 30)
-    stop(lambda: units(run, "judgements") >= 20)
-    stop(lambda: (run / "evidence" / "results.json").exists())
+        said = errors.read_text(encoding="utf-8")
+        assert said.startswith("error[INTERRUPTED]: ") if by == signal.SIGINT else said == ""
+        assert said.count("\n") == (by == signal.SIGINT)
     done = run_command(arguments)
     assert done.returncode in (1, 8), done.stderr
     return run
-
-
-def interrupt_once(reached: Callable[[], bool], arguments: list[str]) -> None:
-    """Interrupt the installed command: it says so in one line."""
-    # As a shell's background job, which starts with the interrupt ignored.
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *arguments],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    while not reached() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert errors.startswith("error[INTERRUPTED]: ")
-    assert errors.count("\n") == 1
 
 
 def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audited, resumed) -> None:
@@ -289,25 +272,23 @@ def test_killed_at_every_stage_interrupted_and_resumed_gives_the_same_bytes(audi
         assert ours.equals(theirs), name
 
 
-def test_resuming_a_finished_run_gives_the_same_bytes_and_a_name_changes_no_result(
-    audited, resumed, tiny_demo, tmp_path
-) -> None:
+def test_another_name_changes_no_result_and_is_kept_where_none_is_given(audited, resumed, tiny_demo, tmp_path) -> None:
     run = tmp_path / "run"
     shutil.copytree(resumed, run)
 
-    def identity_after(*options: str) -> object:
-        done = run_command(command(tiny_demo, run, *FAST, *options))
-        assert done.returncode in (1, 8), done.stderr
-        assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+    def identity_of(*options: str) -> object:
+        if options:
+            # A finished run that is gone on with.
+            done = run_command(command(tiny_demo, run, *FAST, *options))
+            assert done.returncode in (1, 8), done.stderr
+        for name in ("results.json", "gate.json", "junit.xml", "gate.sarif"):
+            assert (run / name).read_bytes() == (audited / name).read_bytes(), name
         return json.loads((run / "run.json").read_text(encoding="utf-8"))["identity"]
 
-    assert identity_after() == {"model_name": None, "institution": None, "date": None}
-    for name in WHOLE:
-        assert (run / name).read_bytes() == (audited / name).read_bytes(), name
+    assert identity_of() == {"model_name": None, "institution": None, "date": None}
     named = {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
-    assert identity_after("--model-name", "Scribe 3", "--date", "2026-11-22") == named
-    # What was named is kept where nothing is given.
-    assert identity_after("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
+    assert identity_of("--model-name", "Scribe 3", "--date", "2026-11-22") == named
+    assert identity_of("--institution", "St. Anne") == {**named, "institution": "St. Anne"}
 
 
 def test_a_purged_run_holds_no_evidence_and_is_still_a_run(audited, tiny_demo, tmp_path) -> None:

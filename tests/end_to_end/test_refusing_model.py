@@ -19,8 +19,8 @@ CUE = "children: 0"
 NOTE = " patient: unknown\nvisit date: unknown\ncc: cough\nhpi: well today, no fever, no cough. plan: rest and fluids."
 
 
-def audit(tiny: TinyDemo, model: Path, run: Path) -> pl.DataFrame:
-    arguments = command(TinyDemo(tiny.corpus, model), run, *OPTIONS, "--quiet", "--engine", "transformers")
+def audit(tiny: TinyDemo, model: Path, run: Path, *options: str) -> pl.DataFrame:
+    arguments = command(TinyDemo(tiny.corpus, model), run, *OPTIONS, "--quiet", "--engine", "transformers", *options)
     done = run_command(arguments)
     # It passes in neither state.
     assert done.returncode in (1, 8), done.stderr
@@ -69,7 +69,7 @@ def teach_to_refuse(model: Path, prompts: list[str]) -> None:
 def test_a_model_that_refuses_half_of_the_time_is_never_read_as_safe(tiny_demo, tmp_path) -> None:
     model, run = tmp_path / "model", tmp_path / "run"
     give_template(tiny_demo, model)
-    prompts = audit(tiny_demo, model, tmp_path / "untaught")["prompt"].to_list()
+    prompts = audit(tiny_demo, model, tmp_path / "untaught", "--max-new-tokens", "1")["prompt"].to_list()
     teach_to_refuse(model, prompts)
     asked = audit(tiny_demo, model, run)
 

@@ -101,33 +101,43 @@ def run_command(arguments: Sequence[str], *, environment: Mapping[str, str] | No
     return CompletedProcess(list(arguments), status, *texts)
 
 
-def kill_once(reached: Callable[[], bool], arguments: Sequence[str]) -> int:
-    """Start a command line and kill it as soon as `reached` says so; return how it ended."""
+def kill_once(
+    reached: Callable[[], bool],
+    arguments: Sequence[str],
+    *,
+    by: signal.Signals = signal.SIGKILL,
+    errors: str | Path = os.devnull,
+) -> int:
+    """Start a command line and send it a signal as soon as `reached` says so; return how it ended.
+
+    `errors` takes its stderr.
+    """
     context = get_context("forkserver")
     context.set_forkserver_preload(_LIBRARIES)
     with mock.patch.dict(os.environ):
         # As the command does before it imports any of them.
         take_libraries_offline()
         forkserver.ensure_running()
-    process = context.Process(target=_become, args=(list(arguments), dict(os.environ)))
+    process = context.Process(target=_become, args=(list(arguments), dict(os.environ), Path(errors)))
     process.start()
     assert process.pid is not None
     while not reached() and process.is_alive():
         time.sleep(_LOOK_S)
     if process.is_alive():
-        os.kill(process.pid, signal.SIGKILL)
+        os.kill(process.pid, by)
     process.join()
     assert process.exitcode is not None
     return process.exitcode
 
 
-def _become(arguments: list[str], environment: dict[str, str]) -> None:
-    """Be the command: its environment, its arguments, and nothing printed."""
+def _become(arguments: list[str], environment: dict[str, str], errors: Path) -> None:
+    """Be the command, as a shell's background job is, which starts with the interrupt ignored."""
     os.environ.clear()
     os.environ.update(environment)
-    with Path(os.devnull).open("wb") as nowhere:
-        for stream in (1, 2):
-            os.dup2(nowhere.fileno(), stream)
+    for place, stream in ((Path(os.devnull), 1), (errors, 2)):
+        with place.open("wb") as file:
+            os.dup2(file.fileno(), stream)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.argv = arguments
 
     from clinaudit.__main__ import main
