@@ -15,6 +15,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
 from clinaudit.priors.renderings import ChatForm, Message, ProbedTiers, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
+from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
@@ -103,7 +104,7 @@ class PromptWriter:
         context_length: int,
         revealed: Revealed = NO_FINDINGS,
     ) -> None:
-        self._labels = {fact: profile.fields[fact].label for fact in Fact}
+        self._labels = {fact: profile.fields[fact].label or DEFAULT_LABELS[fact] for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
         self._count_prompt_tokens = count_prompt_tokens
         self._count_note_tokens = count_note_tokens
