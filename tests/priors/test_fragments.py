@@ -7,7 +7,7 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening, writer_of
 
 from clinaudit.priors.facts import FactReader, read_facts
-from clinaudit.priors.fragments import NoteFragment, count_fitting, held_facts, list_facts, quote_opening
+from clinaudit.priors.fragments import Draft, count_fitting, held_facts, list_facts, quote_opening
 from clinaudit.priors.prompts import write_priors
 from clinaudit.priors.renderings import Fragment, ProbedTiers, view_of
 from clinaudit.priors.tiers import Fact
@@ -131,19 +131,19 @@ def test_what_a_table_alone_holds_is_not_put_in_and_the_note_wins(tmp_path: Path
     note = NOTE.replace("provider: Jo Ek, MD\n", "")
     facts = facts_of(tmp_path, note, patients, provider="Jo Ek, MD")
     found = quote_opening(facts, TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    assert isinstance(found, Draft)
     assert found.prompt == note[: note.index("CC:") + 3]
     # The provider was not found where the template places it.
     assert not found.unbroken
     alone = list_facts(facts, TIER["encounter"], LABELS)
-    assert isinstance(alone, NoteFragment)
+    assert isinstance(alone, Draft)
     assert alone.prompt.startswith("provider: Jo Ek, MD\npatient: Ada Lund\n")
 
 
 def test_a_fact_that_the_layout_does_not_place_breaks_nothing(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, NOTE.replace("provider: Jo Ek, MD\n", ""))
     found = quote_opening(replace(facts, placed=facts.placed - {Fact.PROVIDER}), TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    assert isinstance(found, Draft)
     assert found.unbroken
 
 
@@ -165,8 +165,8 @@ def test_without_a_fact_of_the_tier_there_is_no_opening(tmp_path: Path) -> None:
 def test_the_facts_alone_are_unbroken_only_where_they_are_the_beginning(tmp_path: Path) -> None:
     plain = list_facts(facts_of(tmp_path, NOTE.replace("room: 4\n", "")), TIER["encounter"], LABELS)
     with_room = list_facts(facts_of(tmp_path / "room", NOTE), TIER["encounter"], LABELS)
-    assert isinstance(plain, NoteFragment)
-    assert isinstance(with_room, NoteFragment)
+    assert isinstance(plain, Draft)
+    assert isinstance(with_room, Draft)
     assert plain.unbroken
     assert not with_room.unbroken
 
@@ -188,7 +188,7 @@ def test_a_fragment_is_of_the_latest_note_that_has_the_facts_of_its_tier(tmp_pat
         "encounter_cc_hpi": "n1",
     }
     found = quote_opening(facts, TIER["encounter_cc"])
-    assert isinstance(found, NoteFragment)
+    assert isinstance(found, Draft)
     assert found.prompt == NOTE[: NOTE.index("hpi:") + 4]
     assert facts.at(TIER["encounter_cc"]).values[Fact.CHIEF_COMPLAINT] == "low mood"
 
@@ -254,10 +254,10 @@ def test_a_tag_of_de_identification_stands_in_the_opening_and_is_no_fact(tmp_pat
     assert facts.tagged == {Fact.NAME, Fact.DOB}
     assert not {Fact.NAME, Fact.DOB} & facts.values.keys()
     found = quote_opening(facts, TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    assert isinstance(found, Draft)
     assert (found.prompt, found.unbroken) == (note[: note.index("CC:") + 3], True)
     listed = list_facts(facts, TIER["encounter"], LABELS)
-    assert isinstance(listed, NoteFragment)
+    assert isinstance(listed, Draft)
     assert "lastname" not in listed.prompt
     every = "patient: ___\ndob: ___\nvisit date: ___\nprovider: ___\nlocation: ___\ncc: cough\nhpi: tired\n"
     nothing = quote_opening(facts_of(tmp_path / "every", every), TIER["encounter"])

@@ -41,8 +41,11 @@ def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
     ("content", "expected"),
     [
         ("[columns]\ntext = 'note'", "columns.patient_id: is missing"),
-        ("[columns]\npatient_id = 'a'\ntext = 'b'\ndate_of_birth = 'c'", "columns.date_of_birth: unknown; known are"),
-        (MAP + "[format]\n", "format: unknown; known are"),
+        (
+            "[columns]\npatient_id = 'a'\ntext = 'b'\ndate_of_birth = 'c'",
+            "columns.date_of_birth: unknown entry; known are",
+        ),
+        (MAP + "[format]\n", "format: unknown entry; known are"),
         (MAP + "[formats]\ndob = 'DD/MM/YYYY'", "formats.dob: holds no directive; write it as %d/%m/%Y"),
         (MAP + "[formats]\nvisit_date = '%m/%Y'", "formats.visit_date: has no day (%d)"),
         (MAP + "[formats]\nvisit_date = '%d %b'", "formats.visit_date: has no year (%Y)"),
@@ -159,7 +162,7 @@ def test_several_columns_for_a_text_are_refused_once(tmp_path: Path) -> None:
     path.write_text('[columns]\npatient_id = "id"\ntext = ["CC", "HPI"]\n', encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         read_column_map(path)
-    assert "columns.text: must be text; join several into one" in caught.value.render()
+    assert "columns.text: a text is needed; join several into one" in caught.value.render()
     assert "is missing" not in caught.value.render()
 
 
