@@ -1,6 +1,6 @@
 """Charts of the diagnoses: of whom the model says “has it”, by tier, the excess with the policy's limit, ROC curves.
 
-Owns which numbers a chart shows. A chart without anything to draw says so in words.
+A chart without anything to draw says so in words.
 """
 
 import html
@@ -27,7 +27,7 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import excess_caption, rule_limit
 from clinaudit.reports.wording.names import ARM_WORDS, display_title, list_tiers
-from clinaudit.reports.wording.numbers import NOT_MEASURED, is_measured, number_text, range_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, is_measured, number_text, range_text, shown_text
 
 _EXCESS: Final = "auroc_all"
 _STATED: Final = ("sensitivity", "false_positive_rate")
@@ -56,7 +56,8 @@ def stated_figure(results: RunResults) -> BarFigure:
 
 
 def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: bool) -> Cell:
-    if measured is None or not any(is_measured(e) for e in _stated_of(measured)):
+    sides = () if measured is None else (measured.train, measured.nontrain or {})
+    if not any(is_measured(side.get(metric)) for side in sides for metric in _STATED):
         return Cell((), NOT_MEASURED)
     bars: list[Bar] = []
     readings = []
@@ -64,22 +65,13 @@ def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: boo
         metrics: dict[str, EstimateRange] | None = getattr(measured, arm)
         if not metrics:
             continue
-        texts = [_share(metrics.get(metric)) for metric in _STATED]
+        texts = [shown_text(metrics.get(metric)) for metric in _STATED]
         readings.append(f"{ARM_WORDS[arm]}: {texts[0]} of those who have it, {texts[1]} of those who do not")
         bars += [
             share_bar(metrics.get(metric), series=SERIES[arm], text=text if is_numbered else "")
             for metric, text in zip(_STATED, texts, strict=True)
         ]
     return Cell(tuple(bars), "" if is_numbered else "; ".join(readings))
-
-
-def _stated_of(measured: PairResults | MeanResults) -> list[EstimateRange | None]:
-    sides = (measured.train, measured.nontrain or {})
-    return [side.get(metric) for side in sides for metric in _STATED]
-
-
-def _share(estimate: EstimateRange | None) -> str:
-    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
 def excess_figure(results: RunResults) -> BarFigure:

@@ -355,3 +355,12 @@ class MemorizationResults(Record):
     refusals_evidence: RefusalsEvidence | None = None
     #: Null in what is published.
     evidence: MemorizationEvidence | None = None
+
+    def estimate(self, metric: str) -> EstimateRange | None:
+        """Return the figure of a rule's metric; None where it was not measured, `KeyError` where there is no such."""
+        if metric == "hit_rate":
+            return self.hit_patients_share
+        fractions: dict[str, FractionOfText | None] = {name: getattr(self, name) for name in get_args(FractionName)}
+        fractions["other_patient_fraction"] = None if self.other_patients is None else self.other_patients.fraction
+        fraction = fractions[metric]
+        return None if fraction is None else fraction.mean

@@ -1,6 +1,6 @@
 """What a policy asks of a corpus, in plain text, for `clinaudit check --policy`. At most 100 columns.
 
-Owns which number of the corpus stands beside which size. Knows nothing of how a size is found.
+Owns which number of the corpus stands beside which size.
 """
 
 from collections.abc import Iterator, Mapping

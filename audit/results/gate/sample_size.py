@@ -1,7 +1,6 @@
 """With how many patients each rule of a policy can be decided, and passed (docs/policy.md, "Which one").
 
 The sizes that a policy implies before any audit: the gate is asked about a run of which nothing is found, as published.
-Knows nothing of a corpus.
 """
 
 import math

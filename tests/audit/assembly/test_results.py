@@ -3,6 +3,7 @@
 And how many patients they were written for.
 """
 
+import hashlib
 from pathlib import Path
 from unittest.mock import patch
 
@@ -10,8 +11,10 @@ from support.patient_facts import corpus_of
 from support.tallies import number
 
 from clinaudit.audit.assembly.results import count_units, summarize_prompts, tally_stage
+from clinaudit.audit.assembly.run_record import hidden_digest
 from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior, write_priors
 from clinaudit.priors.renderings import ProbedTiers, Rendering
@@ -22,6 +25,8 @@ FULL = (
     "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\nlocation: Elm\n"
     "cc: cough\nhpi: dry\nplan: x\n"
 )
+
+
 TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian Roth\nd,nontrain,Ada Lund\n"
 
 
@@ -93,3 +98,23 @@ def test_a_patient_whose_facts_alone_are_somebody_elses_has_no_prompt_of_their_o
         for form, text in forms
     ]
     assert number(summarize_prompts(asked, ProbedTiers(TIER_IDS, "both"))["encounter"]["train"].own["own"]) == 0
+
+
+def write_corpus(folder: Path, *texts: str) -> Corpus:
+    folder.mkdir()
+    rows = [f"p{place},n{place},{text}" for place, text in enumerate(texts)]
+    (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")
+    return read_corpus(folder)
+
+
+def test_a_hidden_digest_is_the_same_on_one_corpus_and_another_on_another(tmp_path: Path) -> None:
+    same, again = (
+        write_corpus(tmp_path / "a", "cc: cough", "cc: fall"),
+        write_corpus(tmp_path / "b", "cc: cough", "cc: fall"),
+    )
+    other = write_corpus(tmp_path / "c", "cc: cough", "cc: fall.")
+    digest = hidden_digest(same, b"p0\np1\n")
+    assert digest == hidden_digest(again, b"p0\np1\n")
+    others = {hidden_digest(other, b"p0\np1\n"), hidden_digest(same, b"p0\n"), hashlib.sha256(b"p0\np1\n").hexdigest()}
+    assert digest not in others
+    assert len(others) == 3
