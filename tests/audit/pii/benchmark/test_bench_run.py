@@ -126,7 +126,7 @@ def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
         (["--served-url", "http://127.0.0.1:1/v1"], 2, "--served-url and --served-model go together"),
         (["--strategy", "naive"], 2, "go with --served-url and --served-model"),
         (["--systems", "served"], 2, "needs --served-url and --served-model"),
-        (["--systems", "gliner"], 2, "there are rules, presidio, spacy, bilstm_crf, gold, served"),
+        (["--systems", "gliner"], 2, "there are rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served"),
         (["--systems", "rules", "--served-url", "http://127.0.0.1:1/v1", "--served-model", "m"], 2, "add served to it"),
         (["--served-url", "http://models.example.org/v1", "--served-model", "m"], 5, "nothing was sent"),
         (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
