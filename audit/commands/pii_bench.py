@@ -68,8 +68,8 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     type=click.IntRange(1, 1000),
     metavar="N",
     default=50,
-    show_default="50, as in the paper",
-    help="Passes of the BiLSTM-CRF over its samples.",
+    show_default=True,
+    help="Passes of the BiLSTM-CRF over its samples; the paper has 50.",
 )
 @click.option(
     "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."

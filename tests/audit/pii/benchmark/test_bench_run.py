@@ -138,6 +138,25 @@ def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys
     assert said in capsys.readouterr().err
 
 
+def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("clinaudit.audit.pii.benchmark.systems.training.find_spec", lambda _name: None)
+    assert bench(tmp_path / "out", systems="rules,bilstm_crf") == 3
+    assert "pytorch-crf, which is not installed: install clinaudit[pii]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_presidio_names_people_places_and_firms_with_a_model_alone(tmp_path, capsys) -> None:
+    assert bench(tmp_path / "out", systems="presidio,presidio_spacy") == 0
+    rows = pl.read_parquet(tmp_path / "out" / "predictions.parquet").filter(pl.col("task") == "detection")
+    found: dict[str, set[str]] = {"presidio": set(), "presidio_spacy": set()}
+    for system, parsed in rows.select("system", "parsed").iter_rows():
+        found[system] |= {entity["type"] for subject in json.loads(parsed) for entity in subject["entities"]}
+    assert "CODE" in found["presidio"] & found["presidio_spacy"]
+    assert found["presidio_spacy"] - found["presidio"] >= {"PER", "LOC", "ORG", "DEM"}
+    # It would warn of each label of the model that it was not told of.
+    assert capsys.readouterr().err == ""
+
+
 def test_a_directory_of_other_things_is_refused(tmp_path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     assert bench(tmp_path, systems="rules") == 2
