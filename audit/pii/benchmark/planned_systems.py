@@ -17,6 +17,7 @@ from clinaudit.audit.pii.benchmark.request import (
     GOLD,
     GOLD_SYSTEM,
     MASK_ALL,
+    PRESIDIO_SPACY,
     ROWS,
     SERVED,
     BenchRequest,
@@ -96,10 +97,10 @@ class Plan:
         if system == TRAINED:
             detector, noted["train_seconds"] = self._trained.ready(self.training_samples, epochs=self.request.epochs)
             return detector
-        if system == "presidio":
+        if system in ("presidio", PRESIDIO_SPACY):
             from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 
-            return PresidioDetector()
+            return PresidioDetector(over_model=system == PRESIDIO_SPACY)
         if system == "spacy":
             from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
@@ -123,7 +124,7 @@ class Plan:
     def _detecting(self, row: BenchSystem) -> PlannedSystem:
         request = self.request
         settings = {
-            "training samples": str(request.training_samples),
+            "training samples": f"{request.training_samples}, of another grammar",
             "training domains": ", ".join(request.domains),
             "epochs": str(request.epochs),
         }

@@ -8,6 +8,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, making_folder
+from clinaudit.errors import BadInputError
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.bilstm_crf import LabelledText
@@ -26,6 +28,14 @@ TRAINED: Final = "bilstm_crf"
 _VERSION: Final = "1"
 _LIBRARY: Final = "torch"
 _SECONDS = "train_seconds.json"
+
+
+def require_installed() -> None:
+    """Raise `BadInputError` where the library of the conditional random field is missing."""
+    if find_spec("torchcrf") is None:
+        raise BadInputError(
+            f"{TRAINED} needs pytorch-crf, which is not installed: install clinaudit[pii], or leave it out of --systems"
+        )
 
 
 class TrainingFolder:

@@ -126,7 +126,7 @@ def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
         (["--served-url", "http://127.0.0.1:1/v1"], 2, "--served-url and --served-model go together"),
         (["--strategy", "naive"], 2, "go with --served-url and --served-model"),
         (["--systems", "served"], 2, "needs --served-url and --served-model"),
-        (["--systems", "gliner"], 2, "there are rules, presidio, spacy, bilstm_crf, gold, served"),
+        (["--systems", "gliner"], 2, "there are rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served"),
         (["--systems", "rules", "--served-url", "http://127.0.0.1:1/v1", "--served-model", "m"], 2, "add served to it"),
         (["--served-url", "http://models.example.org/v1", "--served-model", "m"], 5, "nothing was sent"),
         (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
@@ -136,6 +136,25 @@ def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys
     monkeypatch.chdir(tmp_path)
     assert run(["pii", "bench", "--out", "out", *FEW[:-1], *more]) == code
     assert said in capsys.readouterr().err
+
+
+def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("clinaudit.audit.pii.benchmark.systems.training.find_spec", lambda _name: None)
+    assert bench(tmp_path / "out", systems="rules,bilstm_crf") == 3
+    assert "pytorch-crf, which is not installed: install clinaudit[pii]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_presidio_names_people_places_and_firms_with_a_model_alone(tmp_path, capsys) -> None:
+    assert bench(tmp_path / "out", systems="presidio,presidio_spacy") == 0
+    rows = pl.read_parquet(tmp_path / "out" / "predictions.parquet").filter(pl.col("task") == "detection")
+    found: dict[str, set[str]] = {"presidio": set(), "presidio_spacy": set()}
+    for system, parsed in rows.select("system", "parsed").iter_rows():
+        found[system] |= {entity["type"] for subject in json.loads(parsed) for entity in subject["entities"]}
+    assert "CODE" in found["presidio"] & found["presidio_spacy"]
+    assert found["presidio_spacy"] - found["presidio"] >= {"PER", "LOC", "ORG", "DEM"}
+    # It would warn of each label of the model that it was not told of.
+    assert capsys.readouterr().err == ""
 
 
 def test_a_directory_of_other_things_is_refused(tmp_path) -> None:

@@ -7,8 +7,9 @@ from functools import cache
 import pytest
 from support.pii.plain_samples import statistics_of
 
+from clinaudit.audit.pii.benchmark.generator.catalog import TRAINING
 from clinaudit.audit.pii.benchmark.generator.drafts import Drafter, Tally
-from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, draw_training_samples, generate_samples
 from clinaudit.audit.pii.benchmark.generator.person import ORIGINS
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, Subset
 from clinaudit.audit.pii.benchmark.sample_file import check_sample
@@ -162,6 +163,20 @@ def test_distracting_samples_weave_five_and_ask_about_three() -> None:
             assert members == set("ABCDE")
             assert len(set(asked)) == 3
             assert 5 <= len(sample.subjects) <= 10
+
+
+def test_training_samples_are_as_sound_and_of_the_other_grammar() -> None:
+    samples = draw_training_samples(number=200, domains=DOMAINS, seed=3)
+    assert [sample.id for sample in samples if check_sample(sample)] == []
+    places = {row.id for table in (TRAINING.scenes, TRAINING.encounters, TRAINING.threads) for row in table}
+    assert {sample.scene for sample in samples} <= places
+    assert {sample.subset for sample in samples} == set(PAPER_COUNTS)
+    for domain in DOMAINS:
+        trained, scored = (
+            {entity.category for sample in given if sample.domain == domain for entity in sample.entities()}
+            for given in (samples, drawn(domain))
+        )
+        assert len(scored - trained) <= 2  # so few samples lack a rare one
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
