@@ -115,7 +115,7 @@ def _load_engine(over_model: bool) -> "AnalyzerEngine":
     use_shipped_suffixes()
     logging.getLogger(_LOGGER).setLevel(logging.WARNING)
     labels = NerModelConfiguration(labels_to_ignore=_NOT_ASKED)
-    labels.model_to_presidio_entity_mapping["FAC"] = "LOCATION"
+    labels.model_to_presidio_entity_mapping = {**(labels.model_to_presidio_entity_mapping or {}), "FAC": "LOCATION"}
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}], ner_model_configuration=labels)
     # Loaded here: presidio would fetch a model that it loads by its name.
     if over_model:
