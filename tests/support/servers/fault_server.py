@@ -1,4 +1,4 @@
-"""A chat-completions server on loopback that judges by one rule, and commits on demand every fault a server can."""
+"""A server on loopback that judges by one rule, or gives a text back in capitals; on demand it commits every fault."""
 
 import json
 import re
@@ -93,9 +93,14 @@ class Server(ThreadingHTTPServer):
 
 
 def first_note(body: dict[str, Any]) -> str:
-    """The first note of a question; the question itself where it holds none."""
-    found = FENCED.search(body["messages"][-1]["content"])
-    return found[2] if found else body["messages"][-1]["content"]
+    """The first note of a question; the question itself, or the text to go on with, where it holds none."""
+    asked = asked_in(body)
+    found = FENCED.search(asked)
+    return found[2] if found else asked
+
+
+def asked_in(body: dict[str, Any]) -> str:
+    return str(body["prompt"] if "prompt" in body else body["messages"][-1]["content"])
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -116,12 +121,17 @@ class Handler(BaseHTTPRequestHandler):
                 fault(self, body)
             else:
                 threading.Event().wait(0.005)
-                self.say(body, json.dumps(self.answer_to(body, note)))
+                self.answer(body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
         finally:
             with self.server.lock:
                 self.server.working -= 1
+
+    def answer(self, body: dict[str, Any]) -> None:
+        """Say what is right."""
+        is_chat = "prompt" not in body
+        self.say(body, json.dumps(self.answer_to(body, first_note(body))) if is_chat else body["prompt"].upper())
 
     def answer_to(self, body: dict[str, Any], note: str) -> dict[str, Any]:
         schema = body["response_format"]["json_schema"]
@@ -132,24 +142,23 @@ class Handler(BaseHTTPRequestHandler):
         return verdict_of(note if asked.startswith("The diagnosis in question: major depress") else "")
 
     def say(self, body: dict[str, Any], content: object, *, finish: str = "stop", **envelope: object) -> None:
-        message = {"role": "assistant", "content": content}
+        said = {"text": content} if "prompt" in body else {"message": {"role": "assistant", "content": content}}
         document = {
             "id": "1",
-            "object": "chat.completion",
+            "object": "text_completion" if "prompt" in body else "chat.completion",
             "created": 0,
             "model": body["model"],
-            "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+            "choices": [{"index": 0, **said, "finish_reason": finish}],
             "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
             **envelope,
         }
-        asked = ASKED.search(body["messages"][-1]["content"])
+        asked = ASKED.search(asked_in(body))
         self.send(200, json.dumps(document).replace(QUESTION_ID, asked[1] if asked else "").encode())
 
     def send(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        for name, value in headers.items():
+        given = {"content_type": "application/json", "content_length": str(len(body)), **headers}
+        for name, value in given.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(body)
@@ -162,7 +171,7 @@ def status(number: int, **headers: str) -> Fault:
     """An error whose message quotes the question, as some servers do."""
 
     def fault(handler: Handler, body: dict[str, Any]) -> None:
-        message = {"error": {"message": body["messages"][-1]["content"]}}
+        message = {"error": {"message": asked_in(body)}}
         handler.send(number, json.dumps(message).encode(), **{"retry_after_ms": "1", **headers})
 
     return fault
@@ -175,7 +184,7 @@ def says(content: object, *, finish: str = "stop", **envelope: object) -> Fault:
 def says_twice(handler: Handler, body: dict[str, Any]) -> None:
     """The right answer, and once more: what a connection that is used again would give to the next question."""
     for _ in range(2):
-        handler.say(body, json.dumps(handler.answer_to(body, first_note(body))))
+        handler.answer(body)
 
 
 def fails(number: int, body: bytes, **headers: str) -> Fault:

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
-from support.runs.command_line import FAST, command, run_command
+from support.runs.command_line import FAST, PROGRAM, command, run_command
 
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
@@ -111,19 +111,14 @@ def test_k_is_the_same_on_the_cluster(runner) -> None:
 def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluster) -> None:
     before = {path.name for path in Path("/tmp").iterdir()}
     arguments = command(tiny_demo, cluster.run, *FAST, "--ray-address", cluster.address)
-    on_cluster = subprocess.run(
-        arguments, capture_output=True, text=True, check=False, env=cluster.environment, timeout=300
-    )
+    on_cluster = run_command(arguments, environment=cluster.environment)
     assert on_cluster.stderr == ""
     assert not {name for name in {path.name for path in Path("/tmp").iterdir()} - before if "ray" in name}
     for name in ("results.json", "evidence/results.json", "gate.json"):
         assert (cluster.run / name).read_bytes() == (audited / name).read_bytes()
     verdict = json.loads((cluster.run / "gate.json").read_text(encoding="utf-8"))["status"]
     assert on_cluster.returncode == {"fail": 1, "inconclusive": 8}[verdict]
-    verified = subprocess.run(
-        [str(Path(sys.executable).with_name("clinaudit")), "verify", str(cluster.run)], capture_output=True, check=False
-    )
-    assert verified.returncode == 0
+    assert run_command([PROGRAM, "verify", str(cluster.run)]).returncode == 0
     record = json.loads((cluster.run / "run.json").read_text(encoding="utf-8"))
     assert "ray_address" not in json.dumps(record)
 

@@ -1,12 +1,25 @@
-"""The served-model engine against a real HTTP server on loopback that misbehaves on demand."""
+"""The served-model engine against a real HTTP server on loopback that misbehaves on demand; and asked in a chat."""
 
 import dataclasses
 import json
 import logging
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
+from support.servers import fault_server
+from support.servers.fault_server import (
+    Fault,
+    Handler,
+    Server,
+    drops,
+    fails,
+    is_silent,
+    raw,
+    says,
+    says_twice,
+    status,
+)
 
 from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
@@ -16,85 +29,23 @@ from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 SECRET = "Jane Roe, born 1 April 1970"
 
 
-class Server(ThreadingHTTPServer):
-    """Answers with the prompt in capitals, unless `faults` holds what to do for a prompt."""
+def of_context(words: int, *, cuts: bool = False, finish: str = "stop") -> Fault:
+    """A server in which prompt and answer may have so many words together: it refuses, or cuts, what does not fit."""
 
-    daemon_threads = True
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        read = len(body["prompt"].split())
+        if read + body["max_tokens"] > words and not cuts:
+            return status(400)(handler, body)
+        usage = {"prompt_tokens": min(read, words), "completion_tokens": min(body["max_tokens"], 5)} if cuts else None
+        return handler.say(body, body["prompt"].upper(), finish=finish, usage=usage)
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.content_type = "application/json"
-        self.faults: dict[str, list[object]] = {}
-        self.seen: list[tuple[dict[str, str], dict[str, object]]] = []
-        self.lock = threading.Lock()
-        self.working = self.most_at_once = 0
-        #: Words that prompt and answer may have together; what does not fit is refused, or cut.
-        self.context = 10**6
-        self.cuts = False
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        with self.server.lock:
-            self.server.seen.append((dict(self.headers), body))
-            self.server.working += 1
-            self.server.most_at_once = max(self.server.most_at_once, self.server.working)
-            faults = self.server.faults.get(body["prompt"], [])
-            fault = faults.pop(0) if faults else None
-        threading.Event().wait(0.01)
-        with self.server.lock:
-            self.server.working -= 1
-        if fault == "hang":
-            threading.Event().wait(1)
-            self.close_connection = True
-        elif fault == "drop":
-            self.close_connection = True
-        elif isinstance(fault, int):
-            self.answer(fault, json.dumps({"error": {"message": body["prompt"]}}).encode())
-        elif isinstance(fault, bytes):
-            self.answer(200, fault)
-        elif len(body["prompt"].split()) + body["max_tokens"] > self.server.context and not self.server.cuts:
-            self.answer(400, json.dumps({"error": {"message": f"context length exceeded: {body['prompt']}"}}).encode())
-        else:
-            finish = "stop" if fault in (None, "twice") else fault
-            choice = {"index": 0, "text": body["prompt"].upper(), "finish_reason": finish, "logprobs": None}
-            document = {"id": "1", "object": "text_completion", "created": 0, "model": body["model"]}
-            if self.server.cuts:
-                read = min(len(body["prompt"].split()), self.server.context)
-                document["usage"] = {"prompt_tokens": read, "completion_tokens": min(body["max_tokens"], 5)}
-            for _ in range(2 if fault == "twice" else 1):
-                self.answer(200, json.dumps({**document, "choices": [choice]}).encode())
-
-    def answer(self, status: int, body: bytes):
-        self.send_response(status)
-        self.send_header("content-type", self.server.content_type)
-        self.send_header("content-length", str(len(body)))
-        self.send_header("retry-after-ms", "1")
-        if 300 <= status < 400:
-            self.send_header("location", self.server.url + "/completions")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format, *args):
-        pass
+    return answer
 
 
 @pytest.fixture
-def server():
-    with Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+def server() -> Iterator[Server]:
+    with fault_server.running() as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -128,7 +79,7 @@ def test_guarded_or_not_a_server_is_asked_the_same(server, engine):
 
 
 def test_keeps_the_servers_finish_reason(server, engine):
-    server.faults["x"] = ["length"]
+    server.faults["x"] = [says("X", finish="length")]
     assert [output.finish_reason for output in engine.generate([request("a", "x")])] == ["length"]
 
 
@@ -137,7 +88,7 @@ def test_no_more_at_once_than_allowed(server, engine):
     assert 1 < server.most_at_once <= 4
 
 
-@pytest.mark.parametrize("fault", ["drop", 429, 500, 503])
+@pytest.mark.parametrize("fault", [drops, status(429), status(500), status(503)])
 def test_passing_faults_are_tried_again(server, engine, fault):
     server.faults["x"] = [fault, fault]
     assert [output.text for output in engine.generate([request("a", "x")])] == ["X"]
@@ -147,15 +98,15 @@ def test_passing_faults_are_tried_again(server, engine, fault):
 @pytest.mark.parametrize(
     ("fault", "tries", "reason"),
     [
-        (503, 3, "HTTP status 503"),
-        ("drop", 3, "connection error"),
-        (400, 1, "HTTP status 400"),
-        (b"{}", 1, "unreadable answer"),
-        (b"not json", 1, "unreadable answer"),
-        (b'{"choices": [{"text": 3, "finish_reason": "stop"}]}', 1, "unreadable answer"),
-        (b'{"choices": [{"text": "x"}, {"text": "y"}]}', 1, "unreadable answer"),
-        (b"[]", 1, "unreadable answer"),
-        ("content_filter", 1, "cut by the server"),
+        (status(503), 3, "HTTP status 503"),
+        (drops, 3, "connection error"),
+        (status(400), 1, "HTTP status 400"),
+        (raw(b"{}"), 1, "unreadable answer"),
+        (raw(b"not json"), 1, "unreadable answer"),
+        (raw(b'{"choices": [{"text": 3, "finish_reason": "stop"}]}'), 1, "unreadable answer"),
+        (raw(b'{"choices": [{"text": "x"}, {"text": "y"}]}'), 1, "unreadable answer"),
+        (raw(b"[]"), 1, "unreadable answer"),
+        (says("x", finish="content_filter"), 1, "cut by the server"),
     ],
 )
 def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, reason):
@@ -170,20 +121,20 @@ def test_lasting_faults_are_raised_after_the_rest(server, engine, fault, tries, 
 
 
 @pytest.mark.parametrize(
-    ("status", "error"),
+    ("number", "error"),
     [(301, UnsafeError), (307, UnsafeError), (401, BadInputError), (403, BadInputError), (404, BadInputError)],
 )
-def test_what_would_fail_for_all_stops_at_once(server, engine, status, error):
-    server.faults = {f"p{i}": [status] for i in range(200)}
+def test_what_would_fail_for_all_stops_at_once(server, engine, number, error):
+    server.always = status(number, location=server.url + "/completions")
     with pytest.raises(error) as caught:
         list(engine.generate([request(f"k{i}", f"p{i}") for i in range(200)]))
     assert len(server.seen) < 200
-    assert str(status) in caught.value.render()
+    assert str(number) in caught.value.render()
 
 
 def test_an_answer_sent_twice_is_not_the_next_prompts(server):
     prompts = [f"patient {number}" for number in range(12)]
-    server.faults = {prompt: ["twice"] for prompt in prompts}
+    server.always = says_twice
     engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=1, retries=2), context_length=100)
     outputs = {output.key: output.text for output in engine.generate([request(prompt, prompt) for prompt in prompts])}
     engine.close()
@@ -191,16 +142,16 @@ def test_an_answer_sent_twice_is_not_the_next_prompts(server):
 
 
 @pytest.mark.parametrize("charset", ["hex", "zlib", "undefined"])
-@pytest.mark.parametrize(("fault", "reason"), [(503, "HTTP status 503"), (b"\x00\x01zz", "unreadable answer")])
-def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, fault, reason):
-    server.content_type = f"text/plain; charset={charset}"
-    server.faults[SECRET] = [fault] * 9
+@pytest.mark.parametrize(("number", "reason"), [(503, "HTTP status 503"), (200, "unreadable answer")])
+def test_a_charset_that_reads_nothing_is_no_crash(server, engine, charset, number, reason):
+    head = {"content_type": f"text/plain; charset={charset}", "retry_after_ms": "1"}
+    server.always = fails(number, b"\x00\x01zz", **head)
     with pytest.raises(IncompleteError, match=f"1 x {reason}"):
         list(engine.generate([request("bad", SECRET)]))
 
 
 def test_a_redirect_is_not_followed(server, engine):
-    server.faults["x"] = [307]
+    server.faults["x"] = [status(307, location=server.url + "/completions")]
     with pytest.raises(UnsafeError, match="follows no redirect"):
         list(engine.generate([request("a", "x")]))
     assert len(server.seen) == 1
@@ -214,7 +165,7 @@ def test_a_dead_server_is_incomplete(server):
 
 
 def test_a_hanging_server_is_a_time_out(server):
-    server.faults["x"] = ["hang"]
+    server.faults["x"] = [is_silent]
     engine = OpenAIEngine(ServedModel(server.url, "m"), Access(retries=0, deadline_s=0.2), context_length=100)
     with pytest.raises(IncompleteError, match="1 x time-out"):
         list(engine.generate([request("a", "x")]))
@@ -238,7 +189,7 @@ def test_nothing_is_taken_from_the_environment(server, monkeypatch):
 
 def test_no_log_holds_a_prompt(server, engine, caplog, capfd):
     caplog.set_level(logging.DEBUG)
-    server.faults[SECRET] = [500, 400]
+    server.faults[SECRET] = [status(500), status(400)]
     with pytest.raises(IncompleteError):
         list(engine.generate([request("a", SECRET)]))
     captured = capfd.readouterr()
@@ -263,7 +214,7 @@ def words(key: str, count: int) -> GenerationRequest:
 
 
 def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
-    server.context = 50
+    server.always = of_context(50)
     assert [output.key for output in engine.generate([words("short", 41)])] == ["short"]
     with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 42 \+ 9 tokens") as caught:
         list(engine.generate([words("long", 42)]))
@@ -274,7 +225,7 @@ def test_a_context_shorter_than_was_said_is_no_passing_fault(server, engine):
 
 
 def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engine):
-    server.faults = {request.prompt: [400] for request in (words("a", 8), words("b", 9))}
+    server.faults = {request.prompt: [status(400)] for request in (words("a", 8), words("b", 9))}
     with pytest.raises(IncompleteError, match=r"2 of 2 generations failed .*2 x HTTP status 400"):
         list(engine.generate([words("b", 9), words("a", 8)]))
     neutral = [body for _, body in server.seen if body["prompt"].startswith(" the")]
@@ -282,7 +233,7 @@ def test_a_refusal_that_is_not_for_length_stays_one_of_that_prompt(server, engin
 
 
 def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, engine):
-    server.context = 0
+    server.always = of_context(0)
     with pytest.raises(IncompleteError, match="1 x HTTP status 400"):
         list(engine.generate([words("a", 8)]))
 
@@ -297,11 +248,111 @@ def test_a_server_that_refuses_everything_is_not_one_of_a_short_context(server, 
     ],
 )
 def test_prompts_and_answers_that_a_server_cuts_in_silence_are_found_out(server, engine, context, finish, expected):
-    server.cuts, server.context = True, context
+    server.always = of_context(context, cuts=True, finish=finish)
     request = words("a", 40)
-    server.faults[request.prompt] = [finish]
     if expected is None:
         assert [output.finish_reason for output in engine.generate([request])] == [finish]
         return
     with pytest.raises(BadInputError, match=expected):
         list(engine.generate([request]))
+
+
+Message = dict[str, Any]
+
+
+def answers_by(rule: Callable[[dict[str, Any]], tuple[int, Message]]) -> Fault:
+    """From the body of a request to the status and the message of the answer."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        assert handler.path == "/v1/chat/completions"
+        number, message = rule(body)
+        if number == 200:
+            choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+            handler.say(body, None, choices=[choice], usage=None)
+        else:
+            handler.send(number, json.dumps({"error": {"message": SECRET}}).encode())
+
+    return answer
+
+
+@pytest.fixture
+def chat_server() -> Iterator[Server]:
+    with fault_server.running() as server:
+        server.always = answers_by(lambda _: (200, {"content": "plan: rest"}))
+        yield server
+
+
+@pytest.fixture
+def chat_engine(chat_server: Server) -> Iterator[OpenAIEngine]:
+    engine = OpenAIEngine(ServedModel(chat_server.url, "tiny"), Access(concurrency=1, retries=0), context_length=1000)
+    yield engine
+    engine.close()
+
+
+def chat_request(*, opening: str | None = None, tokens: int = 9) -> GenerationRequest:
+    messages = (("system", "You assist."), ("user", SECRET), *([] if opening is None else [("assistant", opening)]))
+    return GenerationRequest("k", tuple(range(tokens)), "as a template writes it", 9, messages=messages)
+
+
+def test_messages_are_sent_and_not_the_rendered_prompt(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    assert list(chat_engine.generate([chat_request()])) == [GenerationOutput("k", (), "stop", "plan: rest")]
+    ((_, body),) = chat_server.seen
+    assert body == {
+        "model": "tiny",
+        "messages": [{"role": "system", "content": "You assist."}, {"role": "user", "content": SECRET}],
+        "max_tokens": 9,
+        "temperature": 0.0,
+        "n": 1,
+    }
+
+
+def test_an_answer_that_was_begun_is_gone_on_with(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    assert next(chat_engine.generate([chat_request(opening="hpi:")])).text == "plan: rest"
+    body = chat_server.seen[0][1]
+    assert body["messages"][-1] == {"role": "assistant", "content": "hpi:"}
+    assert (body["continue_final_message"], body["add_generation_prompt"]) == (True, False)
+
+
+def test_a_server_that_does_not_go_on_with_answers_is_said_to(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(
+        lambda body: (400, {}) if "continue_final_message" in body else (200, {"content": "the"})
+    )
+    with pytest.raises(BadInputError, match=r"does not go on with an answer that was begun .*--chat-request") as caught:
+        list(chat_engine.generate([chat_request(opening="hpi:")]))
+    assert SECRET not in caught.value.message
+    # What was asked to find that out holds nothing of a patient.
+    assert all(SECRET not in json.dumps(body) for _, body in chat_server.seen[1:])
+
+
+def test_a_server_without_a_chat_is_asked_as_text(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(lambda _: (404, {}))
+    with pytest.raises(BadInputError, match=r"serves no chat completions \(--prompt-form text asks for none\)"):
+        list(chat_engine.generate([chat_request()]))
+
+
+def test_a_context_that_is_too_short_is_found_in_a_chat(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    def rule(body: dict[str, Any]) -> tuple[int, Message]:
+        words = sum(len(message["content"].split()) for message in body["messages"])
+        return (400, {}) if words > 100 or SECRET in json.dumps(body) else (200, {"content": "the"})
+
+    chat_server.always = answers_by(rule)
+    with pytest.raises(BadInputError, match="shorter than --context-length said"):
+        list(chat_engine.generate([chat_request(tokens=500)]))
+    # A short one is refused for something else.
+    with pytest.raises(IncompleteError, match="1 x HTTP status 400"):
+        list(chat_engine.generate([chat_request()]))
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [({"content": None, "refusal": "I can't help with that."}, "I can't help with that."), ({"content": ""}, "")],
+)
+def test_what_counts_as_the_answer(message: Message, text: str, chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(lambda _: (200, message))
+    assert next(chat_engine.generate([chat_request()])).text == text
+
+
+def test_an_answer_without_text_is_none(chat_server: Server, chat_engine: OpenAIEngine) -> None:
+    chat_server.always = answers_by(lambda _: (200, {"content": None}))
+    with pytest.raises(IncompleteError, match="1 x unreadable answer"):
+        list(chat_engine.generate([chat_request()]))
