@@ -12,7 +12,7 @@ from functools import cache
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
 from clinaudit.templates.learning import MINIMUM_KNOWN, MOST
 from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
-from clinaudit.templates.learning.value_shapes import TITLE
+from clinaudit.templates.learning.labels import TITLE
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
 #: headers the first is proposed.

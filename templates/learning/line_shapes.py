@@ -12,8 +12,7 @@ from itertools import islice, zip_longest
 
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
-from clinaudit.templates.learning.labels import LabelledValue
-from clinaudit.templates.learning.value_shapes import (
+from clinaudit.templates.learning.labels import (
     AGE,
     DATE,
     DATES,
@@ -24,6 +23,7 @@ from clinaudit.templates.learning.value_shapes import (
     SEXES,
     TITLE,
     YEARS,
+    LabelledValue,
     any_date,
     fits,
     narrowed,

@@ -13,9 +13,8 @@ from clinaudit.templates.learning import MOST, LearningSample, enough
 from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes, recurring_lines
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
-from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, find_labels
+from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, choose_formats, find_labels
 from clinaudit.templates.learning.line_shapes import LinePattern, first_kinds, learn_line_patterns
-from clinaudit.templates.learning.value_shapes import choose_formats
 from clinaudit.templates.names import FACTS
 from clinaudit.templates.patterns import Pattern
 

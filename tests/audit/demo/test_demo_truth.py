@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from clinaudit.audit.demo.notes import write_notes
+from clinaudit.audit.demo.corpus import write_notes
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
 
 #: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.

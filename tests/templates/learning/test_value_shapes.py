@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from clinaudit.templates.learning.value_shapes import choose_formats, fits, narrowed, same, shape_of
+from clinaudit.templates.learning.labels import choose_formats, fits, narrowed, same, shape_of
 
 
 @pytest.mark.parametrize(
