@@ -1,6 +1,8 @@
-"""Writes the demo's corpus directory (docs/corpus-format.md), with a table of the planted diagnoses (ground truth).
+"""The demo's corpus (docs/corpus-format.md): SOAP notes in the template of the paper, and a table of what was planted.
 
-Owns the files and their columns. Knows nothing of wording. Rows and bytes depend on the seed and the sizes alone.
+Headers stand in the order of Table 2 and Appendix J, with boilerplate and text copied forward from visit to visit; a
+note of either arm is written the same way. Every naming of a sensitive diagnosis is kept as a `Mention`. Bytes depend
+on the seed and the sizes alone.
 """
 
 import csv

@@ -1,8 +1,7 @@
 """How well a note-template profile fits a corpus: what its entries find in the patients' latest notes, by layout.
 
-Owns the counts and the findings that only notes can show: a label that never occurs, a date that no format reads, a
-note that fits no layout. Knows nothing of prompts or tiers. Findings hold words of the profile and counts; never a
-note's text or a patient's id.
+Findings are what only notes can show (a label that never occurs, a date that no format reads). They hold words of the
+profile and counts; never a note's text or a patient's id.
 """
 
 from collections import Counter

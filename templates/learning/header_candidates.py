@@ -1,7 +1,4 @@
-"""What may be a header in a note, and how it is set off.
-
-Owns the search in every style, and the choice of the styles that a group of notes uses. Knows nothing of banners.
-"""
+"""What may be a header in a note, how it is set off, and which styles a group of notes uses."""
 
 import re
 from collections import Counter

@@ -1,7 +1,4 @@
-"""Labels in banners: the words before a colon, several a line, and the fact that each holds.
-
-Owns finding them and their values. Knows nothing of headers or layouts.
-"""
+"""Labels in banners: the words before a colon, several a line, the fact that each holds, what its values look like."""
 
 import re
 from collections import Counter

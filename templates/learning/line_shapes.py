@@ -1,7 +1,6 @@
 """Banner lines without labels, as regular expressions: "01/03/2023 Dr Smith, The Surgery", "Ada Lund 34F DOB …".
 
-Owns how a line is cut into typed pieces, and how a shape that recurs is written as a pattern of a profile. Knows
-nothing of labels or headers. Words that not most patients have never enter a pattern.
+A line is cut into typed pieces; a shape that recurs is a pattern. Words that not most patients have never enter one.
 """
 
 import re

@@ -1,7 +1,4 @@
-"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats.
-
-Owns the search for layouts and what is proposed of each. Knows nothing of how it is written, nor of tables' formats.
-"""
+"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
