@@ -1,7 +1,6 @@
 """The priors: prompts that an adversary at each tier could type, per patient and diagnosis (paper 3.1, Appendix A).
 
-Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets (docs/methods.md, section 1). Knows nothing
-of the model but its context length and how it counts tokens.
+Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/methods.md, section 1.
 """
 
 import copy

@@ -1,7 +1,6 @@
 """Whether a row of the patients table is of the patient whose notes it stands beside (docs/methods.md, section 1).
 
-A table that was joined to the wrong patients gives prompts of other people, and so an audit that finds nothing. Owns
-the comparison of a row's name, date of birth and sex with the patient's notes. Knows nothing of prompts.
+A table that was joined to the wrong patients gives prompts of other people, and so an audit that finds nothing.
 """
 
 import re

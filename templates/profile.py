@@ -1,7 +1,4 @@
-"""The note-template profile: the headers of a site's notes and the places of facts, as data that a site can replace.
-
-Owns the records of a profile, and which profiles ship (paper, Appendix B, Table 2). Knows nothing of any note.
-"""
+"""The note-template profile: a site's headers and places of facts, as data; which ship (paper, Appendix B, Table 2)."""
 
 import hashlib
 import json

@@ -1,7 +1,6 @@
 """A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
 
-Owns which notes are read for it, its file, and the preview. Knows nothing of how a profile is learned. The preview
-holds words of the profile and counts; never a note's text or a patient's name.
+The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
 
 import errno

@@ -4,17 +4,19 @@ import copy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates import text_file
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import SHIPPED, load_profile, make_profile
 from clinaudit.templates.profile_problems import read_profile_table
-from clinaudit.templates.text_file import parse_toml
+from clinaudit.templates.text_file import TomlLines, parse_toml
 
 RIGHT = r"""name = "ours"
 date_formats = ["%m/%d/%Y"]
@@ -217,3 +219,74 @@ def test_texts_with_many_full_stops_are_no_long_keys() -> None:
         + '"\n'
     )
     assert parse_toml(text, "it").keys() == {"a", "b", "c"}
+
+
+TEXT = """# a profile
+name = "x"   # = "y"
+
+headers = [
+  "a",
+  # "b" is none
+  "b",
+]
+
+[[sections]]
+name = "one"
+
+[[sections]]
+name = "two"
+headers = ["c", "d"]
+regex = '''
+^a
+[[sections]]'''
+
+[fields.dob]
+labels = ["dob"]
+
+[fields]
+name.labels = ["n"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("name",), 2),
+        (("headers",), 4),
+        (("headers", 0), 5),
+        (("headers", 1), 7),
+        (("sections", 0), 10),
+        (("sections", 0, "name"), 11),
+        (("sections", 1), 13),
+        (("sections", 1, "headers", 1), 15),
+        (("sections", 1, "regex"), 16),
+        (("fields", "dob"), 20),
+        (("fields", "dob", "labels", 0), 21),
+        (("fields", "name", "labels"), 24),
+        # What is missing is at the nearest table around it.
+        (("fields", "dob", "headers"), 20),
+        (("fields", "sex"), 20),
+        (("sections", 1, "leaves", 0), 13),
+        (("date_formats",), 1),
+        ((), 1),
+    ],
+)
+def test_line_of_an_entry(path: tuple[str | int, ...], line: int) -> None:
+    assert TomlLines(TEXT).line_of(path) == line
+
+
+def test_separators_within_a_text_end_no_line() -> None:
+    assert TomlLines('a = "x\u2028y"\r\nb = 1\r\n').line_of(("b",)) == 2
+
+
+def test_many_wrong_entries_are_found_by_few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def loads(text: str) -> dict[str, object]:
+        read.append(len(text))
+        return tomllib.loads(text)
+
+    monkeypatch.setattr(text_file, "tomllib", SimpleNamespace(loads=loads, TOMLDecodeError=tomllib.TOMLDecodeError))
+    text = "".join(f"k{number} = 1\n" for number in range(1000))
+    assert TomlLines(text).line_of(("k700",)) == 701
+    assert len(read) <= 12  # the binary logarithm of 1,000, and the whole
