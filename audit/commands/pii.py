@@ -1,11 +1,251 @@
-"""`clinaudit pii`: how good a filter for identifying text is. Owns the group; each subcommand has its own module."""
+"""`clinaudit pii`: how good a filter for identifying text is (docs/pii.md).
+
+Owns the group, and of `samples` and `score` the options and what they print and write; draws and scores nothing.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from os.path import realpath
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
 
 import click
 
+from clinaudit.audit.commands.options import PATH
 from clinaudit.audit.commands.pii_bench import bench
 from clinaudit.audit.commands.pii_review import review
-from clinaudit.audit.commands.pii_samples import samples
-from clinaudit.audit.commands.pii_score import score
+from clinaudit.audit.runtime.choices import SampleDomain, SampleSubset
+from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
+
+if TYPE_CHECKING:
+    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
+    from clinaudit.audit.pii.benchmark.sample import Sample
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+    from clinaudit.audit.pii.benchmark.scoring.scores import SampleScores
+    from clinaudit.reports.schema.paper_samples import PaperStatistics
+    from clinaudit.reports.schema.pii_bench import BenchStatistics
+
+
+@click.command()
+@click.argument("samples", type=PATH)
+@click.argument("predictions", type=PATH)
+@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
+@click.option(
+    "--real",
+    type=PATH,
+    nargs=2,
+    metavar="TEXTS PREDICTIONS",
+    help="Real texts labelled as samples are, and predictions of the same systems on them: whether both tell the same.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def score(samples: Path, predictions: Path, out: Path, real: tuple[Path, Path] | None, seed: int, quiet: bool) -> int:
+    """Score PREDICTIONS, made elsewhere, on SAMPLES of the benchmark.
+
+    SAMPLES is JSONL as `clinaudit pii samples` writes it. PREDICTIONS is JSONL, one row a sample and system: sample,
+    system, and any of subjects (what was found of each), query_related (the texts that the question needs) and masked
+    (the texts that it does not need). A sample without a prediction scores 0 and is counted. FILE holds no text.
+
+    \b
+    Example:
+      clinaudit pii score samples.jsonl predictions.jsonl --out scores.json
+      clinaudit pii score samples.jsonl.gz predictions.jsonl.gz --out scores.json --seed 1
+      clinaudit pii score samples.jsonl predictions.jsonl --real texts.jsonl on-texts.jsonl --out scores.json
+    """
+    from clinaudit.audit.pii.benchmark.scoring.score_document import describe_real, describe_scores
+    from clinaudit.audit.pii.benchmark.terminal_text import score_text
+    from clinaudit.audit.runtime.run.durable_files import require_writable, write_atomically
+    from clinaudit.errors import UsageError
+    from clinaudit.priors.corpus.files import printable
+
+    # Not `Path.resolve`, which knows no name for links that lead in a circle.
+    if realpath(out) in {realpath(path) for path in (samples, predictions, *(real or ()))}:
+        raise UsageError(f"--out {printable(out.name)} is what is to be scored; name another file")
+    require_writable(out, role="the scores")
+    count, rows, notes = _score(samples, predictions, is_real=False)
+    document = describe_scores(rows, samples=count, seed=seed)
+    if real is not None:
+        count, rows, more = _score(*real, is_real=True)
+        document["real"] = describe_real(document, rows, samples=count, seed=seed)
+        notes += more
+    write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    if not quiet:
+        for note in notes:
+            warn(note)
+        say_of_finished_work(score_text(document))
+    return 0
+
+
+def _score(samples: Path, predictions: Path, *, is_real: bool) -> tuple[int, "Sequence[SampleScores]", list[str]]:
+    """Return how many samples there are, the scores, and what is to be noted of the file of predictions.
+
+    Samples must be sound; of real texts, which somebody labelled, only the answers are needed.
+    """
+    from clinaudit.audit.pii.benchmark.sample import Sample
+    from clinaudit.audit.pii.benchmark.sample_file import (
+        PREDICTION_FIELDS,
+        check_sample,
+        iter_predictions,
+        iter_samples,
+    )
+    from clinaudit.audit.pii.benchmark.scoring.scores import AnsweredSample, check_answers, gold_of, score_predictions
+    from clinaudit.priors.corpus.files import printable
+    from clinaudit.priors.corpus.header import Header
+
+    if is_real:
+        gold = [gold_of(sample) for sample in iter_samples(samples, AnsweredSample, check=check_answers)]
+    else:
+        gold = [gold_of(sample) for sample in iter_samples(samples, Sample, check=check_sample)]
+    header = Header(PREDICTION_FIELDS)
+    known = {answers.sample for answers in gold}
+    rows = score_predictions(gold, iter_predictions(predictions, samples=known, header=header))
+    # Counted, not named: in a broken file a name may stand in the place of a field.
+    fields, unread = ", ".join(PREDICTION_FIELDS), len(header.unread)
+    name = printable(predictions.name)
+    note = f"note: of {name} only {fields} are read; fields of other names: {unread}"
+    return len(gold), rows, [note] if unread else []
+
+
+class _SubsetSize(click.ParamType[tuple[SampleSubset, int]]):
+    """A subset and its number of samples: `single=100`."""
+
+    name = "subset=n"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> tuple[SampleSubset, int]:
+        """Return both parts; anything else is bad usage."""
+        name, _, number = value.partition("=")
+        for subset in get_args(SampleSubset):
+            if name == subset and number.isascii() and number.isdigit():
+                return subset, int(number)
+        return self.fail(f"give {', '.join(get_args(SampleSubset))}, with =N", param, ctx)
+
+
+@click.command()
+@click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the samples here, as JSONL; replaced.")
+@click.option(
+    "--samples",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="How many in all, shared over the subsets as in the paper.  [default: 2842]",
+)
+@click.option(
+    "--subset",
+    "subsets",
+    type=_SubsetSize(),
+    multiple=True,
+    metavar="NAME=N",
+    help="How many of one subset: single, multi, hard or distract. Can be given again; the others are left out.",
+)
+@click.option(
+    "--domain",
+    type=click.Choice(get_args(SampleDomain)),
+    default="general",
+    show_default=True,
+    help="The paper's mix of descriptions, or letters, messages and calls about patients.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of everything that is drawn.")
+@click.option("--quiet", is_flag=True, help="Print nothing.")
+def samples(
+    out: Path,
+    samples: int | None,
+    subsets: tuple[tuple[SampleSubset, int], ...],
+    domain: SampleDomain,
+    seed: int,
+    quiet: bool,
+) -> int:
+    """Make samples to test filters of identifiers on: descriptions of invented people, each with a question.
+
+    Everybody and everything in them is invented. FILE tells of each sample where every entity stands, whose it is, and
+    which entities the question needs. The same seed gives the same bytes. Prints what the samples hold, beside what
+    the paper's hold.
+
+    \b
+    Example:
+      clinaudit pii samples --out samples.jsonl
+      clinaudit pii samples --out clinical.jsonl --domain clinical --subset single=100 --subset multi=100 --seed 1
+    """
+    from clinaudit.audit.pii.benchmark.generator.drafts import Tally
+    from clinaudit.audit.pii.benchmark.generator.generation import PAPER_COUNTS, generate_samples
+    from clinaudit.audit.pii.benchmark.scoring.bench_figures import SampleCounter
+    from clinaudit.audit.runtime.run.durable_files import require_writable, write_lines_atomically
+    from clinaudit.errors import UsageError
+
+    if samples is not None and subsets:
+        raise UsageError("--samples and --subset were both given; give one of them")
+    if len(dict(subsets)) < len(subsets):
+        twice = next(name for at, (name, _) in enumerate(subsets) if name in dict(subsets[:at]))
+        raise UsageError(f"--subset {twice} was given twice; give each once")
+    counts = dict(subsets) if subsets else _shared_out(samples, PAPER_COUNTS)
+    if not sum(counts.values()):
+        raise UsageError("no sample was asked for; give a number above 0")
+    require_writable(out, role="the samples")
+    counter, tally = SampleCounter(), Tally()
+    drawn = generate_samples(counts=counts, domain=domain, seed=seed, tally=tally)
+    write_lines_atomically(out, (_line(sample, counter) for sample in drawn))
+    if not quiet:
+        say_of_finished_work(_told(counter, tally, out))
+    return 0
+
+
+def _line(sample: "Sample", counter: "SampleCounter") -> str:
+    counter.add(sample)
+    return sample.model_dump_json(exclude_none=True)
+
+
+def _shared_out(number: int | None, paper: Mapping[SampleSubset, int]) -> dict[SampleSubset, int]:
+    """Share a number out as the paper's samples are, the whole parts first, then by what is left over."""
+    total = sum(paper.values())
+    wanted = total if number is None else number
+    counts = {subset: wanted * count // total for subset, count in paper.items()}
+    by_rest = sorted(paper, key=lambda subset: -(wanted * paper[subset] % total))
+    for subset in by_rest[: wanted - sum(counts.values())]:
+        counts[subset] += 1
+    return counts
+
+
+def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
+    """What the samples hold, beside the paper's row of each subset."""
+    from clinaudit.audit.pii.taxonomy import PII_TYPES
+    from clinaudit.reports.schema.paper_samples import PAPER_STATISTICS, PAPER_TYPES
+    from clinaudit.reports.terminal.layout import align_columns
+    from clinaudit.reports.wording.escaped_text import harmless_text
+
+    sizes: list[tuple[str, ...]] = [
+        ("subset", "samples", "subjects", "characters", "entities", "question characters", "needed")
+    ]
+    types: list[tuple[str, ...]] = [("share of entities", *PII_TYPES)]
+    for row in counter.statistics():
+        if row.subset != "all":
+            sizes += [(row.subset, *_sizes(row)), ("  in the paper", *_sizes(PAPER_STATISTICS[row.subset]))]
+            types += [(row.subset, *_shares(row.types)), ("  in the paper", *_shares(PAPER_TYPES[row.subset]))]
+    origins = ", ".join(f"{origin} {number}" for origin, number in sorted(counter.name_origins.items()))
+    repairs = ", ".join(f"{conflict} {number:,}" for conflict, number in sorted(tally.repairs.items()))
+    return "\n".join(
+        [
+            align_columns(sizes),
+            "Means a sample; an entity counts once a subject (PII-Bench, Table 3).",
+            "",
+            align_columns(types),
+            "From the counts of Table 10; its percentages of multi stand in wrong rows.",
+            "",
+            f"full names by origin: {origins or 'none'}",
+            f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
+            f"samples drawn again: {tally.redrawn:,}",
+            harmless_text(f"samples: {out}"),
+        ]
+    )
+
+
+def _sizes(row: "BenchStatistics | PaperStatistics") -> tuple[str, ...]:
+    means = (row.description_chars, row.entities, row.query_chars, row.needed_entities)
+    return f"{row.samples:,}", f"{row.subjects:.1f}", *(f"{mean:,.2f}" for mean in means)
+
+
+def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the share of each type, in the order of the taxonomy."""
+    from clinaudit.audit.pii.taxonomy import PII_TYPES
+
+    return tuple(f"{100 * types[name] / sum(types.values()):.1f}%" for name in PII_TYPES)
 
 
 @click.group()

@@ -12,7 +12,7 @@ from support.hostile_text import PAYLOADS
 from support.pages import Page
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.review.page import draw_samples, write_review_page
+from clinaudit.audit.pii.review.review_file import draw_samples, write_review_page
 from clinaudit.errors import BadInputError
 
 

@@ -139,7 +139,7 @@ def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys
 
 
 def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("clinaudit.audit.pii.benchmark.systems.training.find_spec", lambda _name: None)
+    monkeypatch.setattr("clinaudit.audit.pii.benchmark.planned_systems.find_spec", lambda _name: None)
     assert bench(tmp_path / "out", systems="rules,bilstm_crf") == 3
     assert "pytorch-crf, which is not installed: install clinaudit[pii]" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
