@@ -8,7 +8,6 @@ from typing import Final, Literal
 from clinaudit.audit.pii.benchmark.generator.generation import TRAINING_SAMPLES
 from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Subset
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES, Strategy
-from clinaudit.audit.pii.benchmark.systems.training import TRAINED
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
@@ -22,6 +21,8 @@ def _system(name_id: str, name: str, how: str, kind: Literal["rules", "trained",
 
 
 PRESIDIO_SPACY: Final = "presidio_spacy"
+#: The one system that is trained here.
+TRAINED: Final = "bilstm_crf"
 #: The systems that read a text and give spans.
 ROWS: Final[tuple[BenchSystem, ...]] = (
     _system("rules", "clinaudit rules", "Patterns, check digits and word lists; no model.", "rules"),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
-from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
+from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, ServedOptions
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     ScoredSystems,
@@ -23,7 +23,6 @@ from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
 )
 from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual_rows
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteSample
-from clinaudit.audit.pii.benchmark.systems.training import TRAINED, require_installed
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock

@@ -111,11 +111,12 @@ def _load_engine(over_model: bool) -> "AnalyzerEngine":
     import_presidio()
     from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
     from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
+    from presidio_analyzer.nlp_engine.ner_model_configuration import MODEL_TO_PRESIDIO_ENTITY_MAPPING
 
     use_shipped_suffixes()
     logging.getLogger(_LOGGER).setLevel(logging.WARNING)
-    labels = NerModelConfiguration(labels_to_ignore=_NOT_ASKED)
-    labels.model_to_presidio_entity_mapping = {**(labels.model_to_presidio_entity_mapping or {}), "FAC": "LOCATION"}
+    mapping = {**MODEL_TO_PRESIDIO_ENTITY_MAPPING, "FAC": "LOCATION"}
+    labels = NerModelConfiguration(labels_to_ignore=_NOT_ASKED, model_to_presidio_entity_mapping=mapping)
     engine = SpacyNlpEngine(models=[{"lang_code": "en", "model_name": "en"}], ner_model_configuration=labels)
     # Loaded here: presidio would fetch a model that it loads by its name.
     if over_model:

@@ -13,7 +13,7 @@ from support.pages import Page
 from support.pii.filled_bench import bare_bench, estimate, filled_bench
 from support.pii.marked_samples import sample_of
 
-from clinaudit.audit.pii.review.page import draw_samples, write_review_page
+from clinaudit.audit.pii.review.review_file import draw_samples, write_review_page
 from clinaudit.errors import BadInputError
 from clinaudit.reports.figures.pii_bench import balance_curves, factor_curves, missed_figure, strategies_figure
 from clinaudit.reports.pages.pii_bench import render_pii_bench
