@@ -360,7 +360,9 @@ class MemorizationResults(Record):
         """Return the figure of a rule's metric; None where it was not measured, `KeyError` where there is no such."""
         if metric == "hit_rate":
             return self.hit_patients_share
-        fractions: dict[str, FractionOfText | None] = {name: getattr(self, name) for name in get_args(FractionName)}
-        fractions["other_patient_fraction"] = None if self.other_patients is None else self.other_patients.fraction
-        fraction = fractions[metric]
+        if metric == "other_patient_fraction":
+            return None if self.other_patients is None else self.other_patients.fraction.mean
+        if metric not in get_args(FractionName):
+            raise KeyError(metric)
+        fraction: FractionOfText | None = getattr(self, metric)
         return None if fraction is None else fraction.mean

@@ -81,6 +81,11 @@ def _pair_bins(exact: Sequence[Mapping[str, Any]], published: Sequence[Mapping[s
         yield Pair(f"{path}/{row['low']:g}", sum(_low(own["patients"]) for own in inside), row["patients"])
 
 
+def is_count(number: Any) -> bool:
+    """Whether a number is a class of patients: 0, or its ends."""
+    return isinstance(number, int) or (isinstance(number, Mapping) and number.keys() == {"low", "high"})
+
+
 def holds(pair: Pair, *, intervals: bool = True) -> bool:
     """Whether a published number holds the exact one: a class, a range, a percent or two digits of it."""
     exact, published = pair.exact, pair.published

@@ -23,9 +23,9 @@ from support.results.decided_results import (
 
 from clinaudit.audit.results.gate import evaluation, reasons
 from clinaudit.audit.results.gate.evaluation import Comparison
-from clinaudit.audit.results.gate.needed_patients import needed_patients_text
 from clinaudit.audit.results.gate.policy import PassRequirements, Policy, TextRule, load_policy
 from clinaudit.audit.results.gate.sample_size import (
+    needed_patients_text,
     patients_without_advantage,
     patients_without_findings,
     rule_sizes,
