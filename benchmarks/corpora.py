@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from clinaudit.audit.demo.notes import write_notes
+from clinaudit.audit.demo.corpus import write_notes
 from clinaudit.audit.demo.population import draw_population
 from clinaudit.priors.corpus.note_texts import PackedTexts
 

@@ -23,7 +23,8 @@ _CHILD = """
 import json, resource, sys, time
 from pathlib import Path
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.importers.importing import ImportRequest, plan_import
+from clinaudit.priors.importers import plan_import
+from clinaudit.priors.importers.export import ImportRequest
 begin = time.perf_counter()
 plan = plan_import(ImportRequest(
     kind=sys.argv[1], source=Path(sys.argv[2]), destination=Path(sys.argv[3]), panel=load_panel(), complete=("icd10",)

@@ -1,4 +1,1 @@
-"""The adversary's prior knowledge (paper 3.1, Appendix A): corpus, tiers, facts, diagnoses, prompts, scrubbing.
-
-Imports `templates` and `errors`. Knows nothing of any model or judge.
-"""
+"""The adversary's prior knowledge (paper 3.1, Appendix A): corpus, tiers, facts, diagnoses, prompts, scrubbing."""

@@ -1,7 +1,6 @@
 """The facts known of a patient, read from the latest note and from the tables (paper, Appendix A, Figure 5).
 
-Owns where each fact stands in a note, and which source takes precedence. Knows nothing of prompts or diagnoses. Nothing
-is guessed: a fact is unknown where neither a table nor the template's place for it holds it.
+Nothing is guessed: a fact is unknown where neither a table nor the template's place for it holds it.
 """
 
 import re

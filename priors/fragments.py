@@ -12,7 +12,7 @@ from functools import cache
 from typing import Final
 
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.renderings import Rendering
+from clinaudit.priors.renderings import Message, Rendering
 from clinaudit.priors.tiers import BELOW_BANNER, HISTORY, Fact, Tier
 from clinaudit.templates.learning.known_words import known_words
 from clinaudit.templates.names import known_as
@@ -69,27 +69,23 @@ def _sections_run_into(facts: PatientFacts, tier: Tier, end: int) -> tuple[str, 
     Header names in lower case, of sections that the tier does not hold and the template does not find there; and
     `LONG_COMPLAINT`.
     """
-    return tuple(sorted({*_unknown_headers(facts, tier, end), *_long_complaint(facts, tier)}))
-
-
-def _long_complaint(facts: PatientFacts, tier: Tier) -> Iterator[str]:
+    # What the template finds as a header stands where the layout has it.
+    starts = {item.span_chars.start for item in facts.headers}
+    starts |= {field.span_chars.start for fact, field in facts.in_note.items() if fact in tier.facts}
+    found = {
+        name
+        for name, span in find_known_headers(facts.note, 0, end)
+        if known_words().headers[name].fact not in tier.facts and starts.isdisjoint(range(*span))
+    }
     complaint = facts.in_note.get(Fact.CHIEF_COMPLAINT)
-    if complaint is None or Fact.CHIEF_COMPLAINT not in tier.facts:
-        return
-    # White space sets columns and lines apart.
-    if len(" ".join(complaint.value.split())) > LONGEST_COMPLAINT:
-        yield LONG_COMPLAINT
+    if complaint is not None and Fact.CHIEF_COMPLAINT in tier.facts and _length(complaint.value) > LONGEST_COMPLAINT:
+        found.add(LONG_COMPLAINT)
+    return tuple(sorted(found))
 
 
-def _unknown_headers(facts: PatientFacts, tier: Tier, end: int) -> Iterator[str]:
-    found = [item.span_chars for item in facts.headers]
-    found += [field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts]
-    starts = {span.start for span in found}
-    for name, span in find_known_headers(facts.note, 0, end):
-        fact = known_words().headers[name].fact
-        # What the template finds as a header stands where the layout has it.
-        if fact not in tier.facts and not any(span.start <= start < span.end for start in starts):
-            yield name
+def _length(text: str) -> int:
+    """Return the characters of a text but for the white space that sets columns and lines apart."""
+    return len(" ".join(text.split()))
 
 
 #: Characters of text before and between facts: with more of them a prompt holds what the tier does not know.
@@ -107,24 +103,31 @@ _RECORD_NUMBER: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class NoteFragment:
-    """A prompt that is a fragment of a note."""
+class Draft:
+    """A prompt before its budget is known."""
 
     prompt: str
-    #: The note after the fragment, which the model is to continue.
-    rest: str
-    #: The prompt is the note as it begins, with every fact of the tier that the layout places in its banner. It tells
-    #: nothing of the illness that the tier does not know: no section, and no stretch of text that may be one.
-    unbroken: bool
+    #: Of a fragment: the note after it, which the model is to continue. None: it is no fragment of a note.
+    rest: str | None = None
+    #: Of a fragment: it is the note as it begins, with every fact of the tier that the layout places in its banner, and
+    #: tells nothing of the illness that the tier does not know: no section, and no stretch of text that may be one. Of
+    #: background facts: they are the patient's own.
+    unbroken: bool | None = None
     #: Facts of which the prompt holds the patient's own value; also such as the tier does not know.
-    holds: frozenset[Fact]
+    holds: frozenset[Fact] = frozenset()
     #: What the note's beginning shows beside the tier's facts, sorted.
     also_shows: tuple[str, ...] = ()
     #: Headers of sections that the tier does not know and the template does not find: the prompt holds their text.
     runs_on: tuple[str, ...] = ()
+    #: In a chat: what is said, before the model's template.
+    messages: tuple[Message, ...] = ()
 
 
-def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
+#: Labels where no template says otherwise.
+_NAMES: Final[Mapping[Fact, str]] = {fact: fact.value for fact in Fact}
+
+
+def quote_opening(facts: PatientFacts, tier: Tier) -> Draft | str:
     """Return the note verbatim from its first character through the line of the tier's last field; or why not.
 
     Nothing is cut: who holds a banner sees all of it. Where a header begins soon after that line, the prompt runs on
@@ -146,7 +149,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     also_shows = {str(fact) for fact in holds.difference(tier.facts)}
     if _RECORD_NUMBER.search(note, 0, end) is not None:
         also_shows.add(RECORD_NUMBER)
-    return NoteFragment(
+    return Draft(
         note[:end],
         note[end:],
         unbroken=is_complete(facts, tier)
@@ -159,7 +162,7 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> NoteFragment | str:
     )
 
 
-def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
+def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NAMES) -> Draft | str:
     """Return the tier's facts alone in the note's words and order, and the header that follows; or why not.
 
     What a table alone holds comes first, under its label.
@@ -180,20 +183,18 @@ def list_facts(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> N
     is_beginning = facts.note.startswith(prompt) and is_complete(facts, tier) and not runs_on
     holds = frozenset(fact for fact in tier.facts if fact in facts.values or fact in own)
     rest = facts.note[header.span_chars.end :]
-    return NoteFragment(prompt, rest, unbroken=is_beginning, holds=holds, runs_on=runs_on)
+    return Draft(prompt, rest, unbroken=is_beginning, holds=holds, runs_on=runs_on)
 
 
 def rest_of_note(facts: PatientFacts, tier: Tier, rendering: Rendering) -> str:
     """Return the note after a fragment of it, which a perfect recitation goes on with; empty without a fragment."""
     fragment = _fragment(facts, tier, rendering)
-    return "" if isinstance(fragment, str) else fragment.rest
+    return "" if isinstance(fragment, str) else fragment.rest or ""
 
 
-def _fragment(facts: PatientFacts, tier: Tier, rendering: Rendering) -> NoteFragment | str:
-    labels = {fact: fact.value for fact in Fact}
-    if rendering == "opening":
-        return quote_opening(facts, tier)
-    return begin_note(facts, tier, labels) if rendering == "chat" else list_facts(facts, tier, labels)
+def _fragment(facts: PatientFacts, tier: Tier, rendering: Rendering) -> Draft | str:
+    write = {"opening": quote_opening, "chat": begin_note}.get(rendering, list_facts)
+    return write(facts, tier)
 
 
 def held_facts(facts: PatientFacts, tier: Tier, rendering: Rendering) -> frozenset[Fact]:
@@ -205,7 +206,7 @@ def held_facts(facts: PatientFacts, tier: Tier, rendering: Rendering) -> frozens
     return frozenset() if isinstance(fragment, str) else frozenset(filter(facts.at(tier).known, fragment.holds))
 
 
-def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str]) -> NoteFragment | str:
+def begin_note(facts: PatientFacts, tier: Tier, labels: Mapping[Fact, str] = _NAMES) -> Draft | str:
     """Return the note's opening, or where it does not have what the tier needs the facts alone; or why neither."""
     opening = quote_opening(facts, tier)
     return list_facts(facts, tier, labels) if isinstance(opening, str) else opening
@@ -236,7 +237,7 @@ def _end_of_line(note: str, start: int) -> int:
 def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
     """Whether more text than a banner has stands before the last fact: between two, in one, or without a label."""
     banner = [field for fact, field in facts.in_note.items() if fact in tier.facts and fact not in BELOW_BANNER]
-    if any(len(" ".join(field.value.split())) > _LONGEST_VALUE for field in banner):
+    if any(_length(field.value) > _LONGEST_VALUE for field in banner):
         return True
     spans = sorted(
         field.span_chars for fact, field in facts.in_note.items() if fact in tier.facts or fact not in BELOW_BANNER
@@ -245,10 +246,9 @@ def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:
     for span in spans:
         if span.start >= last:
             break
-        # White space sets a banner's columns apart.
         stretch = facts.note[reached : span.start]
-        unlabelled += sum(len(" ".join(line.split())) for line in stretch.splitlines() if ":" not in line)
-        if len(" ".join(stretch.split())) > _LONGEST_STRETCH or unlabelled > _LONGEST_STRETCH:
+        unlabelled += sum(_length(line) for line in stretch.splitlines() if ":" not in line)
+        if _length(stretch) > _LONGEST_STRETCH or unlabelled > _LONGEST_STRETCH:
             return True
         reached = max(reached, span.end)
     return False

@@ -1,8 +1,7 @@
 """Who a note is about, and which visit: the values by which an adversary's prompt would name them (paper, Appendix A).
 
-Owns which values belong to one note: those of its own patient (name, date of birth, sex), from the tables and from any
-of the patient's notes, and those of its own visit (age then, date, provider, practice). Knows nothing of prompts or of
-models. Nothing clinical is a value here: no medication, complaint or history.
+Those of its own patient (name, date of birth, sex) come from the tables and from any of the patient's notes, those of
+its own visit (age then, date, provider, practice) from the note and its row. Nothing clinical is a value here.
 """
 
 import math

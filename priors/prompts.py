@@ -1,7 +1,6 @@
 """The priors: prompts that an adversary at each tier could type, per patient and diagnosis (paper 3.1, Appendix A).
 
-Owns rendering, scrubbing and exclusion for a diagnosis, and token budgets (docs/methods.md, section 1). Knows nothing
-of the model but its context length and how it counts tokens.
+Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/methods.md, section 1.
 """
 
 import copy
@@ -12,9 +11,10 @@ from dataclasses import dataclass, replace
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
-from clinaudit.priors.fragments import begin_note, is_complete, list_facts, quote_opening
+from clinaudit.priors.fragments import Draft, begin_note, is_complete, list_facts, quote_opening
 from clinaudit.priors.renderings import ChatForm, Message, ProbedTiers, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
+from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
 
 #: The literal that ends a background prior (Appendix A).
@@ -36,14 +36,14 @@ class Prior:
     max_new_tokens: int
     excluded: bool
     reason: str | None
-    #: Of a fragment of a note: whether it is the note's own beginning (`NoteFragment.unbroken`). Of background facts:
+    #: Of a fragment of a note: whether it is the note's own beginning (`Draft.unbroken`). Of background facts:
     #: whether they are the patient's own (`PatientFacts.are_own`). Of a fragment's facts in a chat: whether every fact
     #: that the layout places was found. Excluded: False where the template places what the fragment needs, and does not
     #: find it in this note; not of a section that it finds in most notes of the layout.
     unbroken: bool | None = None
     #: Of a note's beginning: what it shows beside the tier's facts.
     also_shows: tuple[str, ...] = ()
-    #: Likewise: headers of sections that it runs on into (`NoteFragment.runs_on`).
+    #: Likewise: headers of sections that it runs on into (`Draft.runs_on`).
     runs_on: tuple[str, ...] = ()
     #: Whether the fragment is of an earlier note than the latest, which lacks the tier's facts.
     earlier_note: bool = False
@@ -65,17 +65,6 @@ class Revealed:
 
 #: Nothing beyond the panel's terms, for which every prompt is searched anyway.
 NO_FINDINGS = Revealed({}, frozenset(), frozenset())
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    prompt: str
-    #: The rest of the note after the prompt, where the prompt is a fragment of a note.
-    rest: str | None = None
-    unbroken: bool | None = None
-    also_shows: tuple[str, ...] = ()
-    runs_on: tuple[str, ...] = ()
-    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +92,7 @@ class PromptWriter:
         context_length: int,
         revealed: Revealed = NO_FINDINGS,
     ) -> None:
-        self._labels = {fact: profile.fields[fact].label for fact in Fact}
+        self._labels = {fact: profile.fields[fact].label or DEFAULT_LABELS[fact] for fact in Fact}
         self._panel = {diagnosis.id: diagnosis for diagnosis in panel}
         self._count_prompt_tokens = count_prompt_tokens
         self._count_note_tokens = count_note_tokens
@@ -133,7 +122,7 @@ class PromptWriter:
         if not any(asked.facts.known(fact) for fact in tier.distinguishing):
             return [replace(self._excluded(asked, diagnoses, "", "no distinguishing fact"), unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
-        drafts: dict[str, _Draft] = {}
+        drafts: dict[str, Draft] = {}
         rows: list[Prior] = []
         for diagnosis_id in diagnoses or (None,):
             diagnosis = self._panel[diagnosis_id] if diagnosis_id is not None else None
@@ -153,30 +142,28 @@ class PromptWriter:
             rows.append(self._budgeted(asked, served, drafts[prompt]))
         return rows
 
-    def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> _Draft | str:
+    def _draft(self, asked: _Asked, diagnosis: Diagnosis | None) -> Draft | str:
         """Return the prompt for a diagnosis, or the reason why there is none."""
         facts, tier = asked.facts, asked.tier
         if asked.rendering == "chat":
             return self._chat_draft(facts, tier, diagnosis)
         if tier.is_fragment:
             is_opening = asked.rendering == "opening"
-            cut = quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
-            if isinstance(cut, str):
-                return cut
-            return _Draft(cut.prompt, cut.rest, cut.unbroken, cut.also_shows, cut.runs_on)
+            return quote_opening(facts, tier) if is_opening else list_facts(facts, tier, self._labels)
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        return _Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
+        return Draft("\n".join([*lines, BACKGROUND_ENDING]), unbroken=facts.are_own(tier.facts))
 
-    def _chat_draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> _Draft | str:
+    def _chat_draft(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> Draft | str:
         """Return the same facts in a chat. The budget is that of the tier's text form, and so is the note's opening."""
         if self._chat is None:
             raise ValueError("no form of a chat was given")
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        opening, rest, unbroken = BACKGROUND_ENDING, None, facts.are_own(tier.facts)
+        opening, rest = BACKGROUND_ENDING, None
+        unbroken: bool | None = facts.are_own(tier.facts)
         also_shows: tuple[str, ...] = ()
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
@@ -191,7 +178,7 @@ class PromptWriter:
         said = self._chat.render(converse(lines, self._chat.request, opening=opening))
         if isinstance(said, str):
             return said
-        return _Draft(said.prompt, rest, unbroken, also_shows, messages=said.messages)
+        return Draft(said.prompt, rest, unbroken, also_shows=also_shows, messages=said.messages)
 
     def _lines(self, facts: PatientFacts, tier: Tier, diagnosis: Diagnosis | None) -> list[str] | None:
         """Return the tier's facts, a label a line; None where no medication is left after scrubbing."""
@@ -208,7 +195,7 @@ class PromptWriter:
                 lines.append(f"{self._labels[fact]}: {value.strip() if tier.is_fragment else ' '.join(value.split())}")
         return lines
 
-    def _budgeted(self, asked: _Asked, served: Sequence[str], draft: _Draft) -> Prior:
+    def _budgeted(self, asked: _Asked, served: Sequence[str], draft: Draft) -> Prior:
         budget = self._max_new_tokens
         if draft.rest is not None:
             budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)

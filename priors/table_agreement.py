@@ -1,14 +1,14 @@
 """Whether a row of the patients table is of the patient whose notes it stands beside (docs/methods.md, section 1).
 
-A table that was joined to the wrong patients gives prompts of other people, and so an audit that finds nothing. Owns
-the comparison of a row's name, date of birth and sex with the patient's notes. Knows nothing of prompts.
+A table that was joined to the wrong patients gives prompts of other people, and so an audit that finds nothing.
 """
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
 from enum import StrEnum
+from typing import TypeVar
 
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.tiers import Fact
@@ -41,6 +41,10 @@ def agrees(standing: Mapping[Fact, Standing]) -> bool:
     return not standing or (Standing.DIFFERS not in standing.values() and Standing.STANDS in standing.values())
 
 
+#: What a text says of a value, None where it does not.
+_Look = Callable[[str], Standing | None]
+
+
 def compare_with_notes(
     patient: Patient,
     *,
@@ -55,89 +59,50 @@ def compare_with_notes(
     `stated_birth` and `stated_sex` are what the latest note states, `placed` the facts that its template places,
     `formats` its dates' (strptime). `texts` are the patient's notes, the latest first; they are read as far as needed.
     """
-    finders = {
-        fact: found
-        for fact, found in (
-            (Fact.NAME, _name_finder(patient.name)),
-            (Fact.DOB, _birth_finder(patient, stated_birth, formats)),
-            (Fact.SEX, _sex_finder(patient.sex, stated_sex)),
+    standing: dict[Fact, Standing] = {}
+    left: dict[Fact, _Look] = {}
+    words = words_of(patient.name or "")
+    parts = frozenset(word for word in words if len(word) > 1) or frozenset(words)
+    if parts:
+        left[Fact.NAME] = lambda text: _stands(
+            len(parts.intersection(words_of(text))) >= min(_NAME_PARTS, len(parts)), otherwise=None
         )
-        if found is not None
-    }
-    standing = {fact: finder for fact, finder in finders.items() if isinstance(finder, Standing)}
-    open_facts = {fact: finder for fact, finder in finders.items() if not isinstance(finder, Standing)}
-    for text in texts if open_facts else ():
-        for fact, finder in tuple(open_facts.items()):
-            told = finder.look(text)
-            if told is not None:
-                standing[fact] = told
-                del open_facts[fact]
-        if not open_facts:
+    born = patient.dob or patient.birth_year
+    if born is not None and stated_birth is not None:
+        standing[Fact.DOB] = _stands(born in (stated_birth, stated_birth.year), otherwise=Standing.DIFFERS)
+    elif born is not None:
+        written = [str(born)] if isinstance(born, int) else [born.strftime(form) for form in (*formats, "%Y-%m-%d")]
+        both = {form for text in written for form in (text, _LEADING_ZERO.sub("", text))}
+        regex = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(both)))})(?!\w)", re.IGNORECASE)
+        left[Fact.DOB] = lambda text: _stands(regex.search(text) is not None, otherwise=None)
+    if patient.sex in _SEXES and stated_sex is not None:
+        standing[Fact.SEX] = _stands(stated_sex == patient.sex, otherwise=Standing.DIFFERS)
+    elif patient.sex in _SEXES:
+        left[Fact.SEX] = lambda text: _told_sex(text, patient.sex)
+    for text in texts if left else ():
+        told = {fact: found for fact, look in left.items() if (found := look(text)) is not None}
+        standing |= told
+        left = {fact: look for fact, look in left.items() if fact not in told}
+        if not left:
             break
-    for fact in open_facts:
+    for fact in left:
         # Sex is often told by a template's place, and as often left out.
         is_expected = fact in placed and fact is not Fact.SEX
         standing[fact] = Standing.DIFFERS if is_expected else Standing.UNTOLD
     return {fact: standing[fact] for fact in IDENTIFYING if fact in standing}
 
 
-class _Name:
-    def __init__(self, parts: frozenset[str]) -> None:
-        self._parts = parts
-
-    def look(self, text: str) -> Standing | None:
-        found = len(self._parts.intersection(words_of(text)))
-        return Standing.STANDS if found >= min(_NAME_PARTS, len(self._parts)) else None
+Otherwise = TypeVar("Otherwise")
 
 
-class _Written:
-    """A date of birth, or a year of birth, as a text writes it."""
-
-    def __init__(self, forms: Iterable[str]) -> None:
-        both = {form for written in forms for form in (written, _LEADING_ZERO.sub("", written))}
-        self._regex = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(both)))})(?!\w)", re.IGNORECASE)
-
-    def look(self, text: str) -> Standing | None:
-        return Standing.STANDS if self._regex.search(text) else None
+def _stands(does: bool, *, otherwise: Otherwise) -> Standing | Otherwise:
+    return Standing.STANDS if does else otherwise
 
 
-class _Sex:
-    """The sex that most words of a note tell; a note may tell of relatives, too."""
-
-    def __init__(self, sex: str) -> None:
-        self._sex = sex
-
-    def look(self, text: str) -> Standing | None:
-        told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
-        if not told:
-            return None
-        return Standing.STANDS if 2 * told.count(self._sex) >= len(told) else Standing.DIFFERS
-
-
-def _name_finder(name: str | None) -> _Name | None:
-    words = words_of(name or "")
-    parts = frozenset(word for word in words if len(word) > 1) or frozenset(words)
-    return _Name(parts) if parts else None
-
-
-def _birth_finder(patient: Patient, stated: date | None, formats: Sequence[str]) -> _Written | Standing | None:
-    if patient.dob is not None:
-        if stated is not None:
-            return Standing.STANDS if stated == patient.dob else Standing.DIFFERS
-        return _Written(patient.dob.strftime(form) for form in (*formats, "%Y-%m-%d"))
-    if patient.birth_year is not None:
-        if stated is not None:
-            return Standing.STANDS if stated.year == patient.birth_year else Standing.DIFFERS
-        return _Written([str(patient.birth_year)])
-    return None
-
-
-def _sex_finder(sex: str | None, stated: str | None) -> _Sex | Standing | None:
-    if sex not in _SEXES:
-        return None
-    if stated is not None:
-        return Standing.STANDS if stated == sex else Standing.DIFFERS
-    return _Sex(sex)
+def _told_sex(text: str, sex: str | None) -> Standing | None:
+    """Compare with the sex that most words of a note tell; a note may tell of relatives, too."""
+    told = [_SEX_OF_WORD[word] for word in words_of(text) if word in _SEX_OF_WORD]
+    return _stands(2 * told.count(sex or "") >= len(told), otherwise=Standing.DIFFERS) if told else None
 
 
 def words_of(text: str) -> list[str]:

@@ -1,7 +1,4 @@
-"""The six tiers of adversarial access, one row each (paper 3.1, Appendix A; docs/methods.md, section 1).
-
-Owns the facts of each tier, and those that distinguish it from the tier below. Knows nothing of how facts are found.
-"""
+"""The six tiers of adversarial access, one row each (paper 3.1, Appendix A; docs/methods.md, section 1)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,4 @@
-"""The ways in which notes set off a header, by name, as regular expressions.
-
-Owns what each style looks like, and finding headers in it. Knows nothing of sections or facts.
-"""
+"""The ways in which notes set off a header, by name, as regular expressions."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

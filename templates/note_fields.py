@@ -11,7 +11,8 @@ from itertools import zip_longest
 
 from clinaudit.templates.header_styles import HeaderFinder, find_unlisted
 from clinaudit.templates.names import BANNER_FACTS, LABEL_END, UNASSIGNED, known_as
-from clinaudit.templates.profile import Layout, NoteProfile, Position
+from clinaudit.templates.profile import Layout, NoteProfile
+from clinaudit.templates.profile_problems import PositionTable
 from clinaudit.templates.spans import Span
 
 
@@ -102,7 +103,7 @@ class FieldFinder:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._banner_headers = {header for fact in BANNER_FACTS for header in layout.fields[fact].headers}
-        self._fact_of = {label: fact for fact, field in layout.fields.items() for label in field.labels}
+        self._fact_of = {label: fact for fact, field in layout.fields.items() for label in field.all_labels}
         headers = {header: fact for fact in BANNER_FACTS for header in layout.fields[fact].headers}
         #: Labels that end the value before them on their line.
         self._known = {**dict.fromkeys(layout.other_labels), **headers, **self._fact_of}
@@ -190,7 +191,7 @@ class FieldFinder:
         for fact, field in self._layout.fields.items():
             if field.position is None:
                 continue
-            span = _at_position(text, lines, field.position)
+            span = _at_position(text, lines, field.position, self._layout.delimiter)
             value = self._value(text, span) if span is not None else None
             if value is not None:
                 yield fact, FoundField(text[slice(*value)], value, value, "position")
@@ -254,18 +255,17 @@ def _lines(text: str, end: int) -> Iterator[Span]:
         position = match.end()
 
 
-def _at_position(text: str, lines: Sequence[Span], at: Position) -> Span | None:
+def _at_position(text: str, lines: Sequence[Span], at: PositionTable, delimiter: str | None) -> Span | None:
     index = at.line - 1 if at.line > 0 else len(lines) + at.line
     if not 0 <= index < len(lines):
         return None
-    line = lines[index]
-    if at.part is None or at.delimiter is None:
+    line, delimiter = lines[index], at.delimiter or delimiter
+    if at.part is None or delimiter is None:
         return line
-    start = line.start
-    parts = text[slice(*line)].split(at.delimiter)
+    parts = text[slice(*line)].split(delimiter)
     if at.part > len(parts):
         return None
-    start += sum(len(part) + len(at.delimiter) for part in parts[: at.part - 1])
+    start = line.start + sum(len(part) + len(delimiter) for part in parts[: at.part - 1])
     return Span(start, start + len(parts[at.part - 1]))
 
 
@@ -275,7 +275,7 @@ def placed_sources(layout: Layout) -> Mapping[str, tuple[str, ...]]:
     for fact, field in layout.fields.items():
         by_pattern = (f"pattern {n}" for n, item in enumerate(layout.patterns, 1) if fact in item.pattern.groups)
         by_position = ("position",) if field.position else ()
-        labels = (f"label {label}" for label in field.labels)
+        labels = (f"label {label}" for label in field.all_labels)
         headers = (f"header {header}" for header in field.headers)
         if found := (*by_pattern, *labels, *by_position, *headers):
             sources[fact] = found

@@ -1,7 +1,7 @@
 """Regular expressions that a profile gives, matched in time linear in the note.
 
 A site's own expression must not be able to hang an audit, so RE2 runs it: it never backtracks, and refuses what would
-need to (look-around, back-references). Knows nothing of facts or layouts.
+need to (look-around, back-references).
 """
 
 import re

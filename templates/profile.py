@@ -1,7 +1,4 @@
-"""The note-template profile: the headers of a site's notes and the places of facts, as data that a site can replace.
-
-Owns the records of a profile, and which profiles ship (paper, Appendix B, Table 2). Knows nothing of any note.
-"""
+"""The note-template profile: a site's headers and places of facts, as data; which ship (paper, Appendix B, Table 2)."""
 
 import hashlib
 import json
@@ -11,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.dates import NAMED_FORMATS
-from clinaudit.templates.header_styles import DEFAULT_STYLES
-from clinaudit.templates.names import DEFAULT_LABELS, FACTS, bare
+from clinaudit.templates.names import FACTS, bare
 from clinaudit.templates.patterns import Pattern
-from clinaudit.templates.profile_problems import profile_problems
+from clinaudit.templates.profile_problems import (
+    FieldTable,
+    LayoutTable,
+    ProfileTable,
+    read_profile_table,
+)
 from clinaudit.templates.text_file import EntryPath, TomlLines, locate_shipped, parse_toml, read_text_file
 
 PROFILES_PATH = Path(__file__).with_name("profiles")
@@ -25,28 +25,6 @@ DEFAULT = "soap"
 #: A profile of many layouts has some hundred; to find the lines of its faults takes time in the square of them.
 _MOST_LINES = 2_000
 DEFAULT_PROFILE = PROFILES_PATH / f"{DEFAULT}.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place in an unlabelled banner."""
-
-    #: Non-blank line of the banner, from 1; from the end where negative.
-    line: int
-    #: Part of that line between delimiters, from 1; None for the whole line.
-    part: int | None
-    delimiter: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _FieldSource:
-    """Where one fact of a prior stands in a note: after a label, at a position of the banner, or under a header."""
-
-    headers: tuple[str, ...]
-    labels: tuple[str, ...]
-    position: Position | None
-    #: The label of the fact where only a table holds it.
-    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +44,7 @@ class Layout:
     date_formats: tuple[str, ...]
     header_styles: tuple[str, ...]
     #: Fact id -> where it stands; facts that do not stand in these notes have no place.
-    fields: Mapping[str, _FieldSource]
+    fields: Mapping[str, FieldTable]
     patterns: tuple[_FactPattern, ...]
     #: Labels of what is no fact (a record number): they end the value before them on their line.
     other_labels: tuple[str, ...]
@@ -84,7 +62,7 @@ class Layout:
 
         A fact that only a pattern looks for in the whole note stands in its prose; an opening need not hold it.
         """
-        by_field = {fact for fact, at in self.fields.items() if at.headers or at.labels or at.position}
+        by_field = {fact for fact, at in self.fields.items() if at.has_place}
         return frozenset(by_field.union(*(item.pattern.groups for item in self.patterns if not item.in_whole_note)))
 
 
@@ -114,7 +92,7 @@ class NoteProfile:
         return frozenset(self.section_of) | self.ambiguous
 
     @property
-    def fields(self) -> Mapping[str, _FieldSource]:
+    def fields(self) -> Mapping[str, FieldTable]:
         """Return for each fact its entry in the first layout that places it (its label is used for prompts)."""
         return {
             fact: next((at.fields[fact] for at in self.layouts if fact in at.placed), self.layouts[0].fields[fact])
@@ -142,15 +120,15 @@ def load_profile(path: Path | None = None) -> NoteProfile:
     if text.count("\n") > _MOST_LINES:
         raise BadInputError(f"the note template {source.name} has more than {_MOST_LINES:,} lines; make it shorter")
     document = parse_toml(text, f"the note template {source.name}")
-    problems = profile_problems(document)
-    if problems:
+    table = read_profile_table(document)
+    if isinstance(table, list):
         lines = TomlLines(text)
-        found = sorted((lines.line_of(problem.path), str(problem)) for problem in problems)
+        found = sorted((lines.line_of(problem.path), str(problem)) for problem in table)
         raise BadInputError(
             f"note template {source.name} is not valid; mend what is listed",
             [f"line {line}: {problem}" for line, problem in found],
         )
-    return parse_profile(document)
+    return make_profile(table, document)
 
 
 def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) -> list[str]:
@@ -161,64 +139,55 @@ def locate_entries(given: Path | None, places: Sequence[Sequence[EntryPath]]) ->
     return [source.name if line is None else f"{source.name} line {line}" for line in found]
 
 
-def parse_profile(document: dict[str, Any]) -> NoteProfile:
-    """Return the profile that a table holds in which `profile_problems` finds nothing."""
+def make_profile(table: ProfileTable, document: Mapping[str, Any]) -> NoteProfile:
+    """Return the profile of a file whose entries are `table`."""
     section_of: dict[str, str] = {}
     parent_of: dict[str, str] = {}
     lexicon: set[str] = set()
-    ambiguous = document.get("ambiguous", {})
-    parents = ambiguous.get("parents", [])
-    for section in document["sections"]:
-        openers = [*section["headers"], *section.get("aliases", [])]
-        for header in [*openers, *section.get("leaves", [])]:
-            section_of[bare(header)] = section["name"]
-        if section["name"] in parents:
-            parent_of |= {bare(header): section["name"] for header in openers}
-        lexicon |= {bare(header) for header in [*section["headers"], *section.get("leaves", [])]}
-    leaves = frozenset(bare(header) for header in ambiguous.get("leaves", []))
-    templated = document.get("templated", {}).get("header")
+    for section in table.sections:
+        openers = [*section.headers, *section.aliases]
+        section_of |= dict.fromkeys([*openers, *section.leaves], section.name)
+        if section.name in table.ambiguous.parents:
+            parent_of |= dict.fromkeys(openers, section.name)
+        lexicon.update(section.headers, section.leaves)
+    ambiguous = frozenset(table.ambiguous.leaves)
     canonical = json.dumps(document, sort_keys=True, ensure_ascii=False)
+    layouts = (LayoutTable(name=table.name),) if table.layouts is None else table.layouts
     return NoteProfile(
-        name=document["name"],
+        name=table.name,
         section_of=section_of,
-        lexicon=frozenset(lexicon) | leaves,
+        lexicon=ambiguous.union(lexicon),
         parent_of=parent_of,
-        ambiguous=leaves,
-        templated_header=bare(templated) if templated else None,
-        layouts=tuple(_layout(document, entry) for entry in document.get("layouts", [{"name": document["name"]}])),
+        ambiguous=ambiguous,
+        templated_header=bare(table.templated.header) or None,
+        layouts=tuple(_layout(table, layout) for layout in layouts),
         digest=hashlib.sha256(canonical.encode()).hexdigest(),
     )
 
 
-def _layout(document: Mapping[str, Any], entry: Mapping[str, Any]) -> Layout:
+def _layout(profile: ProfileTable, layout: LayoutTable) -> Layout:
     """Return one layout: what it does not say itself, the profile says for all."""
-    said = {**document, **entry}
-    formats = said["date_formats"]
-    own = entry.get("fields", {})
-    fields = {**document.get("fields", {}), **own}
+
+    def said(key: str) -> Any:
+        return getattr(layout if key in layout.model_fields_set else profile, key)
+
+    fields = {**profile.fields, **layout.fields}
     # What one layout places for itself stands in its notes, whatever the profile says of all.
-    absent = {*document.get("not_in_notes", []), *entry.get("not_in_notes", [])} - own.keys()
-    signature = entry.get("signature")
+    absent = {*profile.not_in_notes, *layout.not_in_notes} - layout.fields.keys()
     return Layout(
-        name=entry["name"],
-        date_formats=NAMED_FORMATS[formats] if isinstance(formats, str) else tuple(formats),
-        header_styles=tuple(said.get("header_styles", DEFAULT_STYLES)),
-        fields={fact: _field(fact, fields.get(fact, {}), said, absent=fact in absent) for fact in sorted(FACTS)},
+        name=layout.name,
+        date_formats=said("date_formats"),
+        header_styles=said("header_styles"),
+        fields={
+            fact: FieldTable(label=field.label) if fact in absent else field
+            for fact, field in ((fact, fields.get(fact, FieldTable())) for fact in sorted(FACTS))
+        },
         patterns=tuple(
-            _FactPattern(Pattern(item["regex"]), item.get("where", "banner") == "note")
-            for item in [*entry.get("patterns", []), *document.get("patterns", [])]
+            _FactPattern(Pattern(item.regex), item.where == "note") for item in [*layout.patterns, *profile.patterns]
         ),
-        other_labels=tuple(map(bare, said.get("other_labels", []))),
-        delimiter=said.get("delimiter"),
-        blanks=frozenset(blank.strip().lower() for blank in said.get("blanks", [])),
-        signature=Pattern(signature) if signature else None,
-        required=tuple(entry.get("required", [])),
+        other_labels=said("other_labels"),
+        delimiter=said("delimiter"),
+        blanks=frozenset(blank.strip().lower() for blank in said("blanks")),
+        signature=Pattern(layout.signature) if layout.signature else None,
+        required=layout.required,
     )
-
-
-def _field(fact: str, field: Mapping[str, Any], said: Mapping[str, Any], *, absent: bool) -> _FieldSource:
-    headers = () if absent else tuple(map(bare, field.get("headers", [])))
-    labels = () if absent else tuple(map(bare, [*field.get("labels", []), *field.get("line", [])]))
-    at = None if absent else field.get("position")
-    position = Position(at["line"], at.get("part"), at.get("delimiter", said.get("delimiter"))) if at else None
-    return _FieldSource(headers, labels, position, field.get("label", DEFAULT_LABELS[fact]))

@@ -1,359 +1,306 @@
-"""What is wrong with a note-template profile before any note is read: each wrong entry with its place.
+"""A note-template profile as its file gives it, and what is wrong with it before any note is read.
 
-Owns the rules that a profile keeps. Knows nothing of lines, nor of notes: what only a corpus can show (a label that
-never occurs) is found there.
+The tables say what each entry must be; below them stand the rules that several entries keep together. What only a
+corpus can show (a label that never occurs) is found there.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
-from clinaudit.templates.header_styles import STYLES
+from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES
 from clinaudit.templates.names import FACTS, NO_LAYOUT, PREAMBLE, UNASSIGNED, bare
 from clinaudit.templates.patterns import Pattern
-from clinaudit.templates.text_file import EntryPath
+from clinaudit.templates.text_file import EntryPath, Listed, Problem, TomlTable, Word, read_table
 
-#: Entries that a layout may give for itself; the profile's own stand for all layouts that do not.
-_SHARED = {"date_formats", "header_styles", "fields", "patterns", "other_labels", "not_in_notes", "delimiter", "blanks"}
-_TOP_LEVEL = _SHARED | {"name", "sections", "ambiguous", "templated", "layouts"}
-_LAYOUT = _SHARED | {"name", "signature", "required"}
-_SECTION = {"name", "headers", "aliases", "leaves"}
-_FIELD = {"headers", "labels", "line", "position", "label"}
-_PLACES = ("headers", "labels", "line", "position")
-_POSITION = {"line", "part", "delimiter"}
-_PATTERN = {"regex", "where"}
+_STYLES = ", ".join(STYLES)
+_UNKNOWN_FACT = f"unknown fact; known are {', '.join(sorted(FACTS))}"
+_REGEX = "a regular expression is needed"
+_DELIMITER = "a text is needed, for example '|' or two blanks"
+_LINE = "is the number of a non-blank line of the banner, from 1 (or -1 for the last)"
+_PART = "is a number from 1"
+_PATTERN = "write each pattern as a table with a regex"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One wrong entry."""
-
-    path: EntryPath
-    #: What is wrong, and what to write.
-    text: str
-
-    def __str__(self) -> str:
-        return f"{_dotted(self.path)}: {self.text}" if self.path else self.text
+#: A header or label, as it is compared.
+Name = Annotated[Word, AfterValidator(bare)]
 
 
-def profile_problems(document: Mapping[str, Any]) -> list[Problem]:
-    """Return all that is wrong with a profile's table; none means that it can be used."""
-    found = [*_unknown((), document, _TOP_LEVEL)]
-    if not _is_text(document.get("name")):
-        found.append(Problem(("name",), "a text is needed"))
-    owners = _Sections(document)
-    found += owners.problems
-    found += _shared_problems((), document, owners.headers)
-    layouts = document.get("layouts")
-    if layouts is None:
-        if "date_formats" not in document:
-            found.append(Problem(("date_formats",), "missing; a list of strptime formats, or day_first or month_first"))
-        return [*found, *_place_problems((), document, {})]
-    if not isinstance(layouts, list) or not layouts or not all(isinstance(layout, dict) for layout in layouts):
-        return [*found, Problem(("layouts",), "write each layout as a table under [[layouts]]")]
-    found += _layout_problems(document, layouts, owners.headers)
-    for index, layout in enumerate(layouts):
-        found += _place_problems(("layouts", index), document, layout)
-    return found
+class PositionTable(TomlTable):
+    """A place in an unlabelled banner."""
+
+    line: int = Field(0, description=_LINE)
+    part: int | None = Field(None, description=_PART)
+    delimiter: str | None = Field(None, description=_DELIMITER)
 
 
-class _Sections:
-    """The headers of a profile's sections, and what is wrong with them."""
+class FieldTable(TomlTable):
+    """Where a fact stands in a note, and the label under which prompts write it where only a table holds it."""
 
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        #: Header -> name of its section.
-        self.headers: dict[str, str] = {}
-        self._names: set[str] = set()
-        self.problems = [*self._sections(document.get("sections")), *self._ambiguous(document.get("ambiguous", {}))]
-        self.problems += self._templated(document.get("templated", {}))
+    headers: Listed[Name] = ()
+    labels: Listed[Name] = ()
+    line: Listed[Name] = ()
+    position: PositionTable | None = Field(
+        None, description="write { line = 1 }, or { line = 1, part = 2, delimiter = ',' }"
+    )
+    label: Word | None = Field(None, description="a text is needed")
 
-    def _sections(self, sections: object) -> Iterator[Problem]:
-        if not isinstance(sections, list) or not sections:
-            yield Problem(("sections",), "at least one section is needed")
-            return
-        for index, section in enumerate(sections):
-            at = ("sections", index)
-            if not isinstance(section, dict) or not _is_text(section.get("name")):
-                yield Problem((*at, "name"), "a text is needed")
-                continue
-            yield from _unknown(at, section, _SECTION)
-            if section["name"] in self._names or section["name"] in (PREAMBLE, UNASSIGNED):
-                yield Problem((*at, "name"), "used twice or reserved")
-            self._names.add(section["name"])
-            if not section.get("headers"):
-                yield Problem(at, "headers: at least one header is needed")
-            for key in ("headers", "aliases", "leaves"):
-                problems = [*_text_list_problems((*at, key), section.get(key, []))]
-                yield from problems
-                if not problems:
-                    yield from self._own((*at, key), section.get(key, []), section["name"])
+    @property
+    def all_labels(self) -> tuple[str, ...]:
+        """Labels before their value, on its line or with others."""
+        return (*self.labels, *self.line)
 
-    def _own(self, at: EntryPath, headers: list[str], section: str) -> Iterator[Problem]:
-        for index, header in enumerate(headers):
-            if bare(header) in self.headers:
-                yield Problem((*at, index), f"a header stands in two places: {bare(header)}")
-            self.headers[bare(header)] = section
+    @property
+    def has_place(self) -> bool:
+        """Whether it says where the fact stands."""
+        return bool(self.headers or self.labels or self.line or self.position)
 
-    def _ambiguous(self, ambiguous: object) -> Iterator[Problem]:
-        at = ("ambiguous",)
-        if not isinstance(ambiguous, dict):
-            yield Problem(at, "a table is needed")
-            return
-        yield from _unknown(at, ambiguous, {"parents", "leaves"})
-        wrong = [
-            *_text_list_problems((*at, "leaves"), ambiguous.get("leaves", [])),
-            *_text_list_problems((*at, "parents"), ambiguous.get("parents", [])),
-        ]
-        yield from wrong
-        if wrong:
-            return
-        for index, parent in enumerate(ambiguous.get("parents", [])):
-            if parent not in self._names:
-                yield Problem((*at, "parents", index), "names a section that is not there")
-        for index, leaf in enumerate(ambiguous.get("leaves", [])):
-            if bare(leaf) in self.headers:
-                yield Problem((*at, "leaves", index), f"stands in a section too: {bare(leaf)}")
-            self.headers.setdefault(bare(leaf), UNASSIGNED)
 
-    def _templated(self, templated: object) -> Iterator[Problem]:
-        if not isinstance(templated, dict) or not isinstance(templated.get("header", ""), str):
-            yield Problem(("templated", "header"), "a text is needed")
-            return
-        yield from _unknown(("templated",), templated, {"header"})
-        if templated.get("header") and bare(templated["header"]) not in self.headers:
-            yield Problem(("templated", "header"), "is no header of a section")
+class PatternTable(TomlTable):
+    """A regular expression whose named groups are facts."""
+
+    regex: str = Field("", description=_REGEX)
+    where: Literal["banner", "note"] = Field("banner", description="is banner (the default) or note")
+
+
+def _formats(said: object) -> object:
+    return NAMED_FORMATS.get(said, said) if isinstance(said, str) else said
+
+
+class _Scope(TomlTable):
+    """What a layout may give for itself; the profile's own entries stand for all layouts that do not."""
+
+    name: str = ""
+    #: Named formats stand here as a list.
+    date_formats: Annotated[Listed[Word], BeforeValidator(_formats)] = Field(
+        (), description="a list of strptime formats is needed, or one of the names day_first and month_first"
+    )
+    header_styles: Listed[str] = Field(DEFAULT_STYLES, description=f"a list of styles is needed: {_STYLES}")
+    fields: Mapping[str, FieldTable] = Field(default_factory=dict)
+    patterns: Listed[PatternTable] = Field((), description=_PATTERN)
+    other_labels: Listed[Name] = ()
+    not_in_notes: Listed[Word] = ()
+    delimiter: str | None = Field(None, description=_DELIMITER)
+    blanks: Listed[Word] = ()
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Named groups of the patterns; of one that is wrong too, which is not said to place nothing besides."""
+        return frozenset(group for item in self.patterns for group in re.findall(r"\(\?P?<(\w+)>", item.regex))
+
+
+class LayoutTable(_Scope):
+    """One way in which the notes of a site are laid out."""
+
+    signature: str | None = Field(None, description=_REGEX)
+    required: Listed[Word] = ()
+
+
+class SectionTable(TomlTable):
+    """A section, and the headers that open it or a part of it."""
+
+    name: str = ""
+    headers: Listed[Name] = ()
+    aliases: Listed[Name] = ()
+    leaves: Listed[Name] = ()
+
+
+class _AmbiguousTable(TomlTable):
+    parents: Listed[Word] = ()
+    leaves: Listed[Name] = ()
+
+
+class _TemplatedTable(TomlTable):
+    header: str = ""
+
+
+class ProfileTable(_Scope):
+    """The whole file."""
+
+    sections: Listed[SectionTable] = Field((), description="at least one section is needed")
+    ambiguous: _AmbiguousTable = _AmbiguousTable()
+    templated: _TemplatedTable = _TemplatedTable()
+    layouts: Listed[LayoutTable] | None = Field(None, description="write each layout as a table under [[layouts]]")
+
+
+def read_profile_table(document: Mapping[str, Any]) -> ProfileTable | list[Problem]:
+    """Return the entries of a profile that can be used, or all that is wrong.
+
+    Rules between entries are looked at where every entry is of its kind: else most would be said to be missing.
+    """
+    table = read_table(ProfileTable, document)
+    return table if isinstance(table, list) else [*_problems(table)] or table
+
+
+def _problems(profile: ProfileTable) -> Iterator[Problem]:
+    if not profile.name.strip():
+        yield Problem(("name",), "a text is needed")
+    section_of: dict[str, str] = {}
+    yield from _section_problems(profile, section_of)
+    yield from _scope_problems((), profile, section_of)
+    if profile.layouts is None:
+        if "date_formats" not in profile.model_fields_set:
+            yield Problem(("date_formats",), "missing; a list of strptime formats, or day_first or month_first")
+        yield from _place_problems((), profile, LayoutTable())
+    elif not profile.layouts:
+        yield Problem(("layouts",), "write each layout as a table under [[layouts]]")
+    for index, layout in enumerate(profile.layouts or ()):
+        yield from _layout_problems(profile, index, layout, section_of)
+
+
+def _section_problems(profile: ProfileTable, section_of: dict[str, str]) -> Iterator[Problem]:
+    """Yield what is wrong with sections and their headers; fills `section_of` (header -> section)."""
+    if not profile.sections:
+        yield Problem(("sections",), "at least one section is needed")
+    names: set[str] = set()
+    for index, section in enumerate(profile.sections):
+        at = ("sections", index)
+        if not section.name.strip():
+            yield Problem((*at, "name"), "a text is needed")
+        elif section.name in (*names, PREAMBLE, UNASSIGNED):
+            yield Problem((*at, "name"), "used twice or reserved")
+        names.add(section.name)
+        if not section.headers:
+            yield Problem(at, "headers: at least one header is needed")
+        for key in ("headers", "aliases", "leaves"):
+            for place, header in enumerate(getattr(section, key)):
+                if header in section_of:
+                    yield Problem((*at, key, place), f"a header stands in two places: {header}")
+                section_of[header] = section.name
+    for place, parent in enumerate(profile.ambiguous.parents):
+        if parent not in names:
+            yield Problem(("ambiguous", "parents", place), "names a section that is not there")
+    for place, leaf in enumerate(profile.ambiguous.leaves):
+        if leaf in section_of:
+            yield Problem(("ambiguous", "leaves", place), f"stands in a section too: {leaf}")
+        section_of.setdefault(leaf, UNASSIGNED)
+    if profile.templated.header and bare(profile.templated.header) not in section_of:
+        yield Problem(("templated", "header"), "is no header of a section")
 
 
 def _layout_problems(
-    document: Mapping[str, Any], layouts: list[dict[str, Any]], headers: Mapping[str, str]
+    profile: ProfileTable, index: int, layout: LayoutTable, section_of: Mapping[str, str]
 ) -> Iterator[Problem]:
-    names: set[str] = set()
-    for index, layout in enumerate(layouts):
-        at = ("layouts", index)
-        yield from _unknown(at, layout, _LAYOUT)
-        if not _is_text(layout.get("name")) or layout["name"] in names or layout["name"] == NO_LAYOUT:
-            yield Problem((*at, "name"), "a text is needed that no other layout has; 'no layout' is reserved")
-        else:
-            names.add(layout["name"])
-        if "date_formats" not in document and "date_formats" not in layout:
-            yield Problem((*at, "date_formats"), "missing, here and for the whole profile")
-        yield from _shared_problems(at, layout, headers)
-        if "signature" in layout:
-            yield from _regex_problems((*at, "signature"), layout["signature"])
-        yield from _known_facts((*at, "required"), layout.get("required", []))
-        unconditional = not layout.get("signature") and not layout.get("required")
-        if unconditional and index + 1 < len(layouts):
-            yield Problem(
-                at, "fits every note, so that no layout after it is ever used; give it a signature or required facts"
-            )
+    layouts, at = profile.layouts or (), ("layouts", index)
+    earlier = [other.name for other in layouts[:index]]
+    if not layout.name.strip() or layout.name in (*earlier, NO_LAYOUT):
+        yield Problem((*at, "name"), "a text is needed that no other layout has; 'no layout' is reserved")
+    if "date_formats" not in profile.model_fields_set | layout.model_fields_set:
+        yield Problem((*at, "date_formats"), "missing, here and for the whole profile")
+    yield from _scope_problems(at, layout, section_of)
+    if layout.signature is not None:
+        yield from _regex_problems((*at, "signature"), layout.signature)
+    yield from _known_facts((*at, "required"), layout.required)
+    if not layout.signature and not layout.required and index + 1 < len(layouts):
+        yield Problem(
+            at, "fits every note, so that no layout after it is ever used; give it a signature or required facts"
+        )
+    yield from _place_problems(at, profile, layout)
 
 
-def _shared_problems(at: EntryPath, scope: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
+def _scope_problems(at: EntryPath, scope: _Scope, section_of: Mapping[str, str]) -> Iterator[Problem]:
     """Yield what is wrong with the entries that both a profile and a layout may give."""
-    yield from _date_problems((*at, "date_formats"), scope.get("date_formats", "day_first"))
-    styles = scope.get("header_styles", ["colon"])
-    if not isinstance(styles, list) or not styles:
-        yield Problem((*at, "header_styles"), f"a list of styles is needed: {', '.join(STYLES)}")
-    else:
-        for index, style in enumerate(styles):
-            if style not in STYLES:
-                yield Problem((*at, "header_styles", index), f"unknown style; known are {', '.join(STYLES)}")
-    for key in ("other_labels", "blanks"):
-        yield from _text_list_problems((*at, key), scope.get(key, []))
-    yield from _delimiter_problems((*at, "delimiter"), scope)
-    yield from _known_facts((*at, "not_in_notes"), scope.get("not_in_notes", []))
-    patterns = scope.get("patterns", [])
-    if not isinstance(patterns, list):
-        yield Problem((*at, "patterns"), "write each pattern as a table with a regex")
-    else:
-        for index, pattern in enumerate(patterns):
-            yield from _pattern_problems((*at, "patterns", index), pattern)
-    fields = scope.get("fields", {})
-    if not isinstance(fields, dict):
-        yield Problem((*at, "fields"), "a table is needed")
-        return
-    for fact, field in fields.items():
+    yield from _date_problems((*at, "date_formats"), scope)
+    if not scope.header_styles:
+        yield Problem((*at, "header_styles"), f"a list of styles is needed: {_STYLES}")
+    for index, style in enumerate(scope.header_styles):
+        if style not in STYLES:
+            yield Problem((*at, "header_styles", index), f"unknown style; known are {_STYLES}")
+    yield from _delimiter_problems((*at, "delimiter"), scope.delimiter)
+    yield from _known_facts((*at, "not_in_notes"), scope.not_in_notes)
+    for index, pattern in enumerate(scope.patterns):
+        place = (*at, "patterns", index, "regex")
+        wrong = [*_regex_problems(place, pattern.regex)]
+        groups = () if wrong else Pattern(pattern.regex).groups
+        yield from wrong
+        if not wrong and not groups:
+            yield Problem(place, "has no named group; write what a fact is as (?P<name>...)")
+        for group in groups:
+            if group not in FACTS:
+                yield Problem(place, f"group {group} is no fact; {_UNKNOWN_FACT.partition('; ')[2]}")
+    owner: dict[tuple[bool, str], str] = {}
+    for fact, field in scope.fields.items():
         if fact not in FACTS:
-            yield Problem((*at, "fields", fact), f"unknown fact; known are {', '.join(sorted(FACTS))}")
-        elif not isinstance(field, dict):
-            yield Problem((*at, "fields", fact), "a table is needed")
+            yield Problem((*at, "fields", fact), _UNKNOWN_FACT)
         else:
-            yield from _field_problems((*at, "fields", fact), field, headers)
-    yield from _shared_label_problems(at, fields)
+            yield from _field_problems((*at, "fields", fact), field, section_of)
+        for key in ("headers", "labels", "line"):
+            for index, name in enumerate(getattr(field, key)):
+                first = owner.setdefault((key == "headers", name), fact)
+                if first != fact:
+                    yield Problem((*at, "fields", fact, key, index), f"is that of fields.{first} too: {name}")
 
 
-def _date_problems(at: EntryPath, formats: object) -> Iterator[Problem]:
-    if isinstance(formats, str):
-        if formats not in NAMED_FORMATS:
-            yield Problem(at, "a list of strptime formats is needed, or one of the names day_first and month_first")
-        return
-    wrong = [*_text_list_problems(at, formats)]
-    if wrong or not isinstance(formats, list) or not formats:
-        yield from wrong or [Problem(at, "at least one format is needed")]
-        return
-    for index, form in enumerate(formats):
+def _date_problems(at: EntryPath, scope: _Scope) -> Iterator[Problem]:
+    if not scope.date_formats and "date_formats" in scope.model_fields_set:
+        yield Problem(at, "at least one format is needed")
+    for index, form in enumerate(scope.date_formats):
         problem = format_problem(form)
         if problem is not None:
             yield Problem((*at, index), problem)
-        elif (other := other_order(form)) in formats[:index]:
+        elif (other := other_order(form)) in scope.date_formats[:index]:
             yield Problem(
                 (*at, index),
                 f"with {other} before it, 03/04/2024 has two readings; keep one order, or make a layout for each",
             )
 
 
-def _pattern_problems(at: EntryPath, pattern: object) -> Iterator[Problem]:
-    if not isinstance(pattern, dict):
-        yield Problem(at, "write each pattern as a table with a regex")
-        return
-    yield from _unknown(at, pattern, _PATTERN)
-    if pattern.get("where", "banner") not in ("banner", "note"):
-        yield Problem((*at, "where"), "is banner (the default) or note")
-    wrong = [*_regex_problems((*at, "regex"), pattern.get("regex"))]
-    yield from wrong
-    if wrong:
-        return
-    groups = Pattern(pattern["regex"]).groups
-    if not groups:
-        yield Problem((*at, "regex"), "has no named group; write what a fact is as (?P<name>...)")
-    for group in groups:
-        if group not in FACTS:
-            yield Problem((*at, "regex"), f"group {group} is no fact; known are {', '.join(sorted(FACTS))}")
-
-
-def _regex_problems(at: EntryPath, source: object) -> Iterator[Problem]:
-    if not isinstance(source, str) or not source.strip():
-        yield Problem(at, "a regular expression is needed")
-        return
-    try:
-        Pattern(source)
-    except ValueError as error:
-        yield Problem(at, str(error))
-
-
-def _field_problems(at: EntryPath, field: Mapping[str, Any], headers: Mapping[str, str]) -> Iterator[Problem]:
-    yield from _unknown(at, field, _FIELD)
-    if "label" in field and not _is_text(field["label"]):
-        yield Problem((*at, "label"), "a text is needed")
+def _field_problems(at: EntryPath, field: FieldTable, section_of: Mapping[str, str]) -> Iterator[Problem]:
     for key in ("headers", "labels", "line"):
-        wrong = [*_text_list_problems((*at, key), field.get(key, []))]
-        yield from wrong
-        for index, name in enumerate([] if wrong else field.get(key, [])):
-            if key == "headers" and bare(name) not in headers:
+        for index, name in enumerate(getattr(field, key)):
+            if key == "headers" and name not in section_of:
                 yield Problem((*at, key, index), "is no header of a section; add it to one, or write it under labels")
-            if key != "headers" and bare(name) in headers:
+            if key != "headers" and name in section_of:
                 yield Problem((*at, key, index), "is a header of a section too; write it under headers")
-    if "position" in field:
-        yield from _position_problems((*at, "position"), field["position"])
+    if field.position is not None:
+        place = (*at, "position")
+        if not field.position.line:
+            yield Problem((*place, "line"), _LINE)
+        if field.position.part is not None and field.position.part < 1:
+            yield Problem((*place, "part"), _PART)
+        yield from _delimiter_problems((*place, "delimiter"), field.position.delimiter)
 
 
-def _position_problems(at: EntryPath, position: object) -> Iterator[Problem]:
-    if not isinstance(position, dict):
-        yield Problem(at, "write { line = 1 }, or { line = 1, part = 2, delimiter = ',' }")
-        return
-    yield from _unknown(at, position, _POSITION)
-    line, part = position.get("line"), position.get("part", 1)
-    if not isinstance(line, int) or isinstance(line, bool) or line == 0:
-        yield Problem(at, "line is the number of a non-blank line of the banner, from 1 (or -1 for the last)")
-    if not isinstance(part, int) or isinstance(part, bool) or part < 1:
-        yield Problem(at, "part is a number from 1")
-    yield from _delimiter_problems((*at, "delimiter"), position)
-
-
-def _delimiter_problems(at: EntryPath, scope: Mapping[str, Any]) -> Iterator[Problem]:
-    delimiter = scope.get("delimiter", "|")
-    if not isinstance(delimiter, str) or not delimiter or "\n" in delimiter:
-        yield Problem(at, "a text is needed, for example '|' or two blanks")
-
-
-def _shared_label_problems(at: EntryPath, fields: Mapping[str, Any]) -> Iterator[Problem]:
-    owner: dict[tuple[str, str], str] = {}
-    for fact, field in fields.items():
-        if not isinstance(field, dict):
-            continue
-        for key in ("headers", "labels", "line"):
-            entries = field.get(key, [])
-            for index, name in enumerate(entries if isinstance(entries, list) else []):
-                if not _is_text(name):
-                    continue
-                kind = ("headers" if key == "headers" else "labels", bare(name))
-                if owner.setdefault(kind, fact) != fact:
-                    yield Problem(
-                        (*at, "fields", fact, key, index), f"is that of fields.{owner[kind]} too: {bare(name)}"
-                    )
-
-
-def _place_problems(at: EntryPath, document: Mapping[str, Any], layout: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the facts of one layout that are neither placed nor absent, or both; wrong entries count as missing."""
-    own, shared = _tables(layout, "fields"), _tables(document, "fields")
-    fields = {**shared, **own}
-    grouped = _groups(layout) | _groups(document)
-    placed = {fact for fact, field in fields.items() if any(field.get(key) for key in _PLACES)} | grouped
-    scope, scope_fields = (layout, own) if at else (document, shared)
-    absent = {*_texts(document, "not_in_notes"), *_texts(layout, "not_in_notes")}
-    for index, fact in enumerate(_texts(scope, "not_in_notes")):
-        if any(scope_fields.get(fact, {}).get(key) for key in _PLACES) or fact in _groups(scope):
+def _place_problems(at: EntryPath, profile: ProfileTable, layout: LayoutTable) -> Iterator[Problem]:
+    """Yield the facts of one layout that are neither placed nor absent, or both."""
+    grouped = profile.groups | layout.groups
+    fields = {**profile.fields, **layout.fields}
+    placed = {fact for fact, field in fields.items() if field.has_place} | grouped
+    scope = layout if at else profile
+    absent = {*profile.not_in_notes, *layout.not_in_notes}
+    for index, fact in enumerate(scope.not_in_notes):
+        if (fact in scope.fields and scope.fields[fact].has_place) or fact in scope.groups:
             yield Problem((*at, "not_in_notes", index), f"fields or patterns say where {fact} stands")
     for fact in sorted(FACTS - placed - absent):
         yield Problem(
             (*at, "fields", fact),
             f"missing; say where {fact} stands (headers, labels, position or a pattern), or name it in not_in_notes",
         )
-    for index, fact in enumerate(_texts(layout, "required")):
-        if fact in FACTS and (fact not in placed or (fact in absent and fact not in own)):
+    for index, fact in enumerate(layout.required):
+        if fact in FACTS and (fact not in placed or (fact in absent and fact not in layout.fields)):
             yield Problem((*at, "required", index), f"nothing says where {fact} stands")
     for fact, field in fields.items():
-        position = field.get("position", {})
-        delimiters = [table.get("delimiter") for table in (position, layout, document) if isinstance(table, dict)]
-        if isinstance(position, dict) and position.get("part") and not any(delimiters):
+        delimiter = layout.delimiter or profile.delimiter
+        if field.position and field.position.part and not (field.position.delimiter or delimiter):
             yield Problem((*at, "fields", fact, "position"), "part needs a delimiter, here or for the whole profile")
 
 
-def _tables(scope: Mapping[str, Any], key: str) -> dict[str, dict[str, Any]]:
-    tables = scope.get(key, {})
-    return {name: item for name, item in tables.items() if isinstance(item, dict)} if isinstance(tables, dict) else {}
+def _regex_problems(at: EntryPath, source: str) -> Iterator[Problem]:
+    try:
+        Pattern(source)
+    except ValueError as error:
+        yield Problem(at, str(error))
+    if not source.strip():
+        yield Problem(at, _REGEX)
 
 
-def _texts(scope: Mapping[str, Any], key: str) -> list[str]:
-    texts = scope.get(key, [])
-    return [item for item in texts if isinstance(item, str)] if isinstance(texts, list) else []
+def _delimiter_problems(at: EntryPath, delimiter: str | None) -> Iterator[Problem]:
+    if delimiter is not None and (not delimiter or "\n" in delimiter):
+        yield Problem(at, _DELIMITER)
 
 
-def _groups(scope: Mapping[str, Any]) -> set[str]:
-    """Return the named groups of the scope's patterns; one that is wrong is not said to place nothing too."""
-    patterns = scope.get("patterns", [])
-    tables = [item for item in patterns if isinstance(item, dict)] if isinstance(patterns, list) else []
-    return {group for item in tables for group in re.findall(r"\(\?P?<(\w+)>", str(item.get("regex")))}
-
-
-def _known_facts(at: EntryPath, facts: object) -> Iterator[Problem]:
-    wrong = [*_text_list_problems(at, facts)]
-    yield from wrong
-    for index, fact in enumerate(facts if isinstance(facts, list) and not wrong else []):
-        if fact not in FACTS:
-            yield Problem((*at, index), f"unknown fact; known are {', '.join(sorted(FACTS))}")
-
-
-def _unknown(at: EntryPath, table: Mapping[str, Any], known: Iterable[str]) -> Iterator[Problem]:
-    for key in table.keys() - known:
-        yield Problem((*at, key), f"unknown entry; known are {', '.join(sorted(known))}")
-
-
-def _text_list_problems(at: EntryPath, value: object) -> Iterator[Problem]:
-    if not isinstance(value, list):
-        yield Problem(at, "a list of texts is needed")
-        return
-    for index, item in enumerate(value):
-        if not _is_text(item) or not bare(item):
-            yield Problem((*at, index), "is empty, or no text")
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _dotted(path: EntryPath) -> str:
-    """Return a path as a reader writes it: `sections[2].headers`."""
-    return "".join(f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in path).removeprefix(".")
+def _known_facts(at: EntryPath, facts: Sequence[str]) -> Iterator[Problem]:
+    yield from (Problem((*at, index), _UNKNOWN_FACT) for index, fact in enumerate(facts) if fact not in FACTS)

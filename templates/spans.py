@@ -1,4 +1,4 @@
-"""Half-open spans and their algebra. Knows nothing of tokens, notes or sections."""
+"""Half-open spans and their algebra."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -7,9 +7,13 @@ the first such prefix ends where the entry does, and bisection finds it. The sea
 import re
 import tomllib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, TypeVar, get_args
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import PydanticCustomError
 
 from clinaudit.errors import BadInputError
 
@@ -90,7 +94,7 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
 
 
 #: Keys of tables, and places in lists (from 0), from the root down.
-EntryPath = Sequence[str | int]
+EntryPath = tuple[str | int, ...]
 
 
 class TomlLines:
@@ -165,3 +169,80 @@ def _entry(document: object, path: EntryPath) -> tuple[object] | None:
             return None
         document = document[key]  # type: ignore[index]
     return (document,)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One wrong entry."""
+
+    path: EntryPath
+    #: What is wrong, and what to write.
+    text: str
+
+    def __str__(self) -> str:
+        dotted = "".join(f"[{key + 1}]" if isinstance(key, int) else f".{key}" for key in self.path)
+        return f"{dotted.removeprefix('.')}: {self.text}" if self.path else self.text
+
+
+class TomlTable(BaseModel):
+    """A table of a TOML file. What an entry must be, where it is not, says its description, or else its type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+#: The type of an error whose message is what to say; other types are described by their field.
+SAID: Final = "said"
+_BLANK = "is empty, or no text"
+_NEEDED = {
+    "missing": "is missing",
+    "tuple_type": "a list of texts is needed",
+    "model_type": "a table is needed",
+    "dict_type": "a table is needed",
+    "bool_type": "must be true or false",
+}
+Table = TypeVar("Table", bound=TomlTable)
+
+
+def _filled(text: str) -> str:
+    if not text.strip().removesuffix(":").strip():
+        raise PydanticCustomError(SAID, _BLANK)
+    return text
+
+
+#: A text of a list of texts, and such a list.
+Word = Annotated[str, AfterValidator(_filled)]
+Item = TypeVar("Item")
+Listed = Annotated[tuple[Item, ...], BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given)]
+
+
+def read_table(model: type[Table], document: Mapping[str, Any]) -> Table | list[Problem]:
+    """Return the entries of a table, or all those that are not what they must be."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_context=False, include_input=False)
+        return [Problem(path := fault["loc"], _what(model, path, fault["type"], fault["msg"])) for fault in faults]
+
+
+def _what(model: type[TomlTable], path: EntryPath, kind: str, message: str) -> str:
+    """Return what an entry must be, by the field of the table that it is in."""
+    if kind == SAID:
+        return message
+    table, need = model, None
+    for key in path:
+        if key in table.model_fields:
+            field = table.model_fields[str(key)]
+            table = next((part for part in _parts(field.annotation) if issubclass(part, TomlTable)), table)
+            need = field.description
+        elif kind == "extra_forbidden" and key == path[-1]:
+            return f"unknown entry; known are {', '.join(sorted(table.model_fields))}"
+    if kind == "string_type" and isinstance(path[-1], int):
+        return _BLANK
+    return (kind != "missing" and need) or _NEEDED.get(kind, "a text is needed")
+
+
+def _parts(annotation: Any) -> Iterator[type]:
+    if isinstance(annotation, type):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _parts(part)

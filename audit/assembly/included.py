@@ -2,7 +2,7 @@
 
 Owns who they are, and the way of their generations to the tables of `evidence/included/`. They are asked what a target
 is asked, and no number that is summed, averaged or published holds them: whoever is named for a reason (a request for
-deletion, a complaint) must be in no figure by which that could be noticed. Knows nothing of how anything is measured.
+deletion, a complaint) must be in no figure by which that could be noticed.
 """
 
 from collections.abc import Mapping, Sequence

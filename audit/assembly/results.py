@@ -1,6 +1,6 @@
 """From the stages' outcomes to the tally of the run, still without a verdict (docs/results.md).
 
-Owns completeness, and which outcome goes into which field. Knows nothing of how an estimate is computed or written.
+Owns completeness, and which outcome goes into which field.
 """
 
 from collections import Counter

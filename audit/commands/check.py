@@ -89,8 +89,8 @@ def _survey(settings: AuditSettings, policy: Path | None, prompts: Path | None, 
     from clinaudit.audit.preview.prompt_fit import require_empty, unlimited_writer, write_prompts
     from clinaudit.audit.preview.survey import survey_corpus
     from clinaudit.audit.preview.survey_text import survey_text
-    from clinaudit.audit.results.gate.needed_patients import needed_patients_text
     from clinaudit.audit.results.gate.policy import MINIMUM_UNBROKEN_SHARE, load_policy
+    from clinaudit.audit.results.gate.sample_size import needed_patients_text
 
     loaded = None if policy is None else load_policy(policy)
     if prompts is not None:

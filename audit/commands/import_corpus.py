@@ -65,8 +65,8 @@ def import_corpus(kind: Kind, source: Path, dest: Path, config: Path | None, qui
     from clinaudit.audit.runtime.console.progress import Progress
     from clinaudit.audit.runtime.settings import read_settings
     from clinaudit.priors.diagnoses import load_panel
+    from clinaudit.priors.importers import plan_import
     from clinaudit.priors.importers.export import ImportRequest
-    from clinaudit.priors.importers.importing import plan_import
 
     diagnoses = read_settings({"model": "", "corpus": dest, "out": dest}, config=config).diagnoses
     complete = given.pop("codes_complete")

@@ -288,8 +288,13 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     from clinaudit.audit.pii.benchmark.sample_file import check_sample
     from clinaudit.audit.pii.review.agreement import measure_reviews
     from clinaudit.audit.pii.review.outcome import write_agreement, write_outcome
-    from clinaudit.audit.pii.review.page import REVIEW_PAGE, require_new_place, write_review_page
-    from clinaudit.audit.pii.review.review_file import read_reviews, read_sample_file
+    from clinaudit.audit.pii.review.review_file import (
+        REVIEW_PAGE,
+        read_reviews,
+        read_sample_file,
+        require_new_place,
+        write_review_page,
+    )
     from clinaudit.audit.runtime.run.durable_files import require_writable
 
     if len(reviews) == 1:

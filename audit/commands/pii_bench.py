@@ -53,8 +53,8 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--systems",
     metavar="NAMES",
     callback=_names,
-    help="Of rules, presidio, spacy, bilstm_crf, gold, served, with commas between.  [default: all, and served where "
-    "its --served-url is given]",
+    help="Of rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served, with commas between.  [default: all, "
+    "and served where its --served-url is given]",
 )
 @click.option(
     "--corpus",
@@ -67,7 +67,9 @@ def _names(_context: click.Context, _option: click.Parameter, value: str | None)
     "--epochs",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Passes of the BiLSTM-CRF over its samples.  [default: 10; the paper has 50]",
+    default=50,
+    show_default=True,
+    help="Passes of the BiLSTM-CRF over its samples; the paper has 50.",
 )
 @click.option(
     "--training-samples", type=click.IntRange(1, 100_000), default=2000, show_default=True, help="Samples to train on."
@@ -118,7 +120,6 @@ def bench(quiet: bool, **options: Any) -> int:
 
 def _request(*, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
     from clinaudit.audit.pii.benchmark.request import (
-        DEFAULT_EPOCHS,
         DEFAULT_SYSTEMS,
         SERVED,
         BenchRequest,
@@ -152,7 +153,7 @@ def _request(*, systems: tuple[str, ...] | None, **options: Any) -> "BenchReques
         systems=systems,
         seed=options["seed"],
         training_samples=options["training_samples"],
-        epochs=options["epochs"] or DEFAULT_EPOCHS,
+        epochs=options["epochs"],
         served=served,
         corpus=options["corpus"],
         template=options["template"],

@@ -1,8 +1,4 @@
-"""Training loop of the demo's network, reproducible bit for bit on one kind of processor.
-
-Owns the recipe, batches, losses, threads and the learning rate. Knows nothing of files, tokenizers or notes: it takes
-rows of token ids.
-"""
+"""Training loop of the demo's network, on rows of token ids; reproducible bit for bit on one kind of processor."""
 
 import copy
 import math

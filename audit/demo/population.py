@@ -1,6 +1,5 @@
 """The demo's patients: who they are, what they have, when they were seen, of the words in `invented.toml`.
 
-Owns every draw that is constant over a patient's notes. Knows nothing of how a note is worded or laid out.
 Diagnoses are drawn in blocks of patients of one sex and nearly equal age and number of notes, so that each of the
 six is common enough, and unrelated enough to the matching covariates, for 40 matched patients a cell at every seed
 (docs/methods.md, section 4); which patient of a block is positive is left to chance.

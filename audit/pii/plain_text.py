@@ -59,6 +59,8 @@ _LEADERS: Final = re.compile(
     r"(?![A-Za-z]+(?:[ ][A-Za-z]+){0,2}[ \t]*(?::|[._]{2}))"
     r"|(?:(?<=#)|(?<=(?i:\bno|\bid))|(?<=(?i:\bmrn|\bssn|\bdob|\btel)))[ \t]{4,}+(?=\d)"
 )
+#: No leader is without one of them.
+_SIGNS_OF_LEADERS: Final = ("..", "__", "    ", "\t", "…", "·", ". .")
 #: Of base64: seven characters are a telephone number, nine a social security number.
 _FEWEST_CHARS_DECODED: Final = 10
 #: Of hexadecimal, and of a line of base64 that others follow.
@@ -202,6 +204,9 @@ def read_past_leaders(plain: PlainText) -> PlainText:
 
     A wide gap without a sign is one blank. The text itself where nothing leads.
     """
+
+    if not any(sign in plain.text for sign in _SIGNS_OF_LEADERS):
+        return plain
 
     def lead(match: re.Match[str]) -> Edit:
         start, end = match.span()

@@ -1,7 +1,6 @@
 """A note-template profile that is learned from a corpus, and what it finds there (`clinaudit template learn`).
 
-Owns which notes are read for it, its file, and the preview. Knows nothing of how a profile is learned. The preview
-holds words of the profile and counts; never a note's text or a patient's name.
+The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
 
 import errno
@@ -143,7 +142,7 @@ def _preview(
     )
     for tier in _FRAGMENTS:
         openings = [quote_opening(known, tier) for known in facts.values()]
-        unbroken = sum(not isinstance(opening, str) and opening.unbroken for opening in openings)
+        unbroken = sum(not isinstance(opening, str) and bool(opening.unbroken) for opening in openings)
         lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
     lines.append("\nTo look at (all findings: clinaudit check with this profile):")
     return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]

@@ -8,9 +8,17 @@ wrong place, so that a prompt that rests on one does not fit. Findings hold word
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
-from clinaudit.audit.preview.profile_fit import MINIMUM_SHARE, Finding, Kind, ProfileFit, measure_fit
+from clinaudit.audit.preview.profile_fit import (
+    MINIMUM_SHARE,
+    Finding,
+    Kind,
+    Level,
+    ProfileFit,
+    measure_fit,
+    problems_first,
+)
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.table_agreement import IDENTIFYING, Standing, words_of
 from clinaudit.priors.tiers import HISTORY, Fact
@@ -39,7 +47,7 @@ def measure_whole_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -
         patients = [known for known in sources if known.layout == name]
         patients = patients[:: -(-len(patients) // _MOST_NOTES)]
         found += [*_denied(rules.get(name, profile.layouts[-1]), patients), *_not_plain(patients)]
-    return replace(fit, findings=tuple(sorted(found, key=lambda finding: finding.level != "problem")))
+    return replace(fit, findings=problems_first(found))
 
 
 def _denied(layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
@@ -72,7 +80,7 @@ def _standing(patients: Sequence[PatientFacts]) -> Counter[str]:
 def _not_plain(patients: Sequence[PatientFacts]) -> Iterator[Finding]:
     name, forms = patients[0].layout, (form_of(known.note) for known in patients)
     for form, found in sorted(Counter(form for form in forms if form is not None).items()):
-        level: Literal["problem", "note"] = "problem" if found > (1 - MINIMUM_SHARE) * len(patients) else "note"
+        level: Level = "problem" if found > (1 - MINIMUM_SHARE) * len(patients) else "note"
         text = (
             f"{named_layout(name)}: {found} of {len(patients)} notes looked at are {form}, or hold it; headers and "
             f"facts are looked for in plain text. If the model learned them as plain text, {HOW_TO_READ}"
@@ -150,7 +158,7 @@ def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
     compared = [known for known in patients if known.table]
     own = sum(known.is_own_row for known in compared)
     findings = [*_row_findings(compared, own), *_column_findings(columns), *_exchange_findings(patients)]
-    return TableFit(columns, len(compared), own, tuple(sorted(findings, key=lambda item: item.level != "problem")))
+    return TableFit(columns, len(compared), own, problems_first(findings))
 
 
 def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Finding]:
@@ -190,7 +198,7 @@ def _column_findings(columns: Mapping[Fact, _ColumnFit]) -> Iterator[Finding]:
                 f"patients table: for {fit.differs} of {fit.known} patients the notes have another {name} than the "
                 "table, or none where the note template says that they have one"
             )
-            level: Literal["problem", "note"] = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
+            level: Level = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
             yield Finding(Kind.TABLE_DIFFERS, level, None, fact, fit.known - fit.differs, fit.known, text)
         if fit.untold:
             text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"

@@ -1,6 +1,6 @@
 """`check --show`: one patient's prompts, and the latest note with its sections and templated text (PHI; terminal).
 
-Owns how they are set off. What a note holds is printed as text: it steers no terminal and is no markup.
+What a note holds is printed as text: it steers no terminal and is no markup.
 """
 
 import tempfile

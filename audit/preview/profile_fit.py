@@ -1,12 +1,11 @@
 """How well a note-template profile fits a corpus: what its entries find in the patients' latest notes, by layout.
 
-Owns the counts and the findings that only notes can show: a label that never occurs, a date that no format reads, a
-note that fits no layout. Knows nothing of prompts or tiers. Findings hold words of the profile and counts; never a
-note's text or a patient's id.
+Findings are what only notes can show (a label that never occurs, a date that no format reads). They hold words of the
+profile and counts; never a note's text or a patient's id.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -44,6 +43,9 @@ _WHAT = {
 }
 
 
+Level = Literal["problem", "note"]
+
+
 class Kind(StrEnum):
     """What a finding is about."""
 
@@ -75,7 +77,7 @@ class Finding:
 
     kind: Kind
     #: A problem makes prompts or figures wrong or few; a note may well be as it should.
-    level: Literal["problem", "note"]
+    level: Level
     #: Name of the layout, or `NO_LAYOUT`; None where it is about all notes.
     layout: str | None
     #: What of the profile it is about: a fact, a layout, `date_formats`, `sections`, `layouts`.
@@ -114,16 +116,6 @@ class _LayoutFit:
 
 
 @dataclass(frozen=True, slots=True)
-class _DateOrder:
-    """The dates of one fact in one layout, by the orders of day and month in which they can be read."""
-
-    #: Dates that are read only as the profile orders them, only with day and month exchanged, and either way.
-    as_said: int
-    exchanged: int
-    either: int
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileFit:
     """What a profile finds in a corpus, and the findings, problems first."""
 
@@ -138,18 +130,21 @@ def measure_fit(facts: Mapping[str, PatientFacts], profile: NoteProfile) -> Prof
         for source in known.sources:
             by_layout.setdefault(source.layout, []).append(source)
     rules = {layout.name: layout for layout in profile.layouts}
-    fits: list[_LayoutFit] = []
-    findings: list[Finding] = []
-    for name, patients in by_layout.items():
+    notes = [
         # A note that fits no layout is read under the last one.
-        layout = rules.get(name, profile.layouts[-1])
-        if patients:
-            fit = _fit(name, layout, patients, profile)
-            fits.append(fit)
-            findings += _layout_findings(fit, layout, patients)
+        _LayoutNotes(name, rules.get(name, profile.layouts[-1]), patients, profile)
+        for name, patients in by_layout.items()
+        if patients
+    ]
+    findings = [finding for own in notes for finding in own.findings()]
     findings += _choice_findings(by_layout, len(facts))
     findings += _section_findings(_count_sections(list(facts.values()), profile))
-    return ProfileFit(tuple(fits), tuple(sorted(findings, key=lambda finding: finding.level != "problem")))
+    return ProfileFit(tuple(own.fit for own in notes), problems_first(findings))
+
+
+def problems_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings in their order, problems before notes."""
+    return tuple(sorted(findings, key=lambda finding: finding.level != "problem"))
 
 
 def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
@@ -171,28 +166,123 @@ def entries_of(finding: Finding, profile: NoteProfile) -> list[EntryPath]:
     return [*entries, ("layouts",)]
 
 
-def _fit(name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> _LayoutFit:
-    facts: dict[Fact, _FactFit] = {}
-    for fact_id, sources in placed_sources(layout).items():
-        fact = Fact(fact_id)
-        values = [field.value for known in patients if (field := _field(known, fact)) is not None]
-        # A tag of de-identification stands in the right place, and is read as what it is.
-        tags = sum(fact in known.tagged for known in patients)
-        found_by = Counter(field.source for known in patients if (field := _place(known, fact)) is not None)
-        is_read = _reader_of(fact, layout)
-        facts[fact] = _FactFit(
+class _LayoutNotes:
+    """The notes of one layout, and what they show of it."""
+
+    def __init__(self, name: str, layout: Layout, patients: Sequence[PatientFacts], profile: NoteProfile) -> None:
+        self._name = name
+        self._layout = layout
+        self._patients = patients
+        self.fit = _LayoutFit(
+            layout=name,
             patients=len(patients),
+            facts={Fact(fact): self._fact_fit(Fact(fact), names) for fact, names in placed_sources(layout).items()},
+            with_header=sum(bool(known.headers) for known in patients),
+            sections=_count_sections(patients, profile),
+        )
+
+    def _values(self, fact: Fact) -> list[str]:
+        """Return what the notes hold as a fact, but for tags of de-identification."""
+        return [field.value for known in self._patients if (field := _field(known, fact)) is not None]
+
+    def _fact_fit(self, fact: Fact, sources: Iterable[str]) -> _FactFit:
+        values = self._values(fact)
+        # A tag of de-identification stands in the right place, and is read as what it is.
+        tags = sum(fact in known.tagged for known in self._patients)
+        found_by = Counter(field.source for known in self._patients if (field := _place(known, fact)) is not None)
+        return _FactFit(
+            patients=len(self._patients),
             found=len(values) + tags,
-            read=sum(map(is_read, values)) + tags,
+            read=sum(_is_read(fact, value, self._layout) for value in values) + tags,
             sources={**dict.fromkeys(sources, 0), **found_by},
         )
-    return _LayoutFit(
-        layout=name,
-        patients=len(patients),
-        facts=facts,
-        with_header=sum(bool(known.headers) for known in patients),
-        sections=_count_sections(patients, profile),
-    )
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what does not fit."""
+        for fact, fit in self.fit.facts.items():
+            yield from self._fact_findings(fact, fit)
+        for fact in _PERSONAL:
+            values = Counter(self._values(fact))
+            total, most = values.total(), max(values.values(), default=0)
+            if total >= _ENOUGH and most > _MOST_COMMON_SHARE * total:
+                text = (
+                    f"{most} of {total} patients have one and the same {fact} in their notes; its place seems to hold "
+                    "something else"
+                )
+                yield self._finding(Kind.VALUE_REPEATED, "problem", fact, total - most, total, text)
+        for fact in _DATES:
+            if fact in self.fit.facts:
+                yield from self._order_findings(fact)
+        dates = [value for known in self._patients for fact in _DATES if (value := _value(known, fact)) is not None]
+        formats = self._layout.date_formats
+        unused = [form for form in formats if not any(read_date(value, (form,)) for value in dates)]
+        if unused and dates:
+            text = f"of {len(dates)} dates in the notes none is written as {', '.join(unused)}"
+            used = len(formats) - len(unused)
+            yield self._finding(Kind.DATE_FORMAT_UNUSED, "note", "date_formats", used, len(formats), text)
+        yield from self._birth_findings()
+        with_header, patients = self.fit.with_header, self.fit.patients
+        if with_header < MINIMUM_SHARE * patients:
+            text = (
+                f"{with_header} of {patients} notes have a header of the profile; add the headers of these notes to "
+                "its sections, or their style to header_styles"
+            )
+            yield self._finding(Kind.NO_HEADER, "problem", "sections", with_header, patients, text)
+
+    def _finding(self, kind: Kind, level: Level, subject: str, found: int, of: int, text: str) -> Finding:
+        return Finding(kind, level, self._name, subject, found, of, f"{named_layout(self._name)}: {text}")
+
+    def _fact_findings(self, fact: Fact, fit: _FactFit) -> Iterator[Finding]:
+        if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
+            text = f"{fact} is found in {fit.found} of {fit.patients} notes (looked for by {', '.join(fit.sources)})"
+            if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in self._patients)):
+                text += f"; {bare} of the other {fit.patients - fit.found} have no such header, and nothing to mend"
+            level: Level = "problem" if fact in _OPENING_FACTS else "note"
+            yield self._finding(Kind.FACT_MISSING, level, fact, fit.found, fit.patients, text)
+        if fit.read < fit.found:
+            missed = "dates" if fact in _DATES else f"values of {fact}"
+            others = f"the others are not {_WHAT.get(fact, 'words')}"
+            hint = "no format of date_formats reads the others" if fact in _DATES else others
+            text = f"{missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
+            yield self._finding(Kind.VALUE_UNREAD, "problem", fact, fit.read, fit.found, text)
+        unused = [source for source, found in fit.sources.items() if not found]
+        # Where no entry finds the fact, the finding above names them all.
+        if unused and fit.found:
+            text = f"{fact} is never found by {', '.join(unused)}; other entries find it"
+            used = len(fit.sources) - len(unused)
+            yield self._finding(Kind.SOURCE_UNUSED, "note", fact, used, len(fit.sources), text)
+
+    def _order_findings(self, fact: Fact) -> Iterator[Finding]:
+        order = date_order(self._values(fact), self._layout)
+        total, exchanged, either = order.total(), order["exchanged"], order["either"]
+        if exchanged:
+            text = (
+                f"{exchanged} of {total} dates ({fact}) can be read only with day and month exchanged; give "
+                "date_formats the other order (day_first or month_first), or make a layout of these notes"
+            )
+            yield self._finding(Kind.DATE_ORDER_OTHER, "problem", fact, total - exchanged, total, text)
+        elif either == total > 0:
+            text = (
+                f"all {either} dates ({fact}) can be read as day first and as month first; make sure that date_formats "
+                "has the right order"
+            )
+            level: Level = "problem" if either >= _ENOUGH else "note"
+            yield self._finding(Kind.DATE_ORDER_UNTOLD, level, fact, 0, either, text)
+
+    def _birth_findings(self) -> Iterator[Finding]:
+        formats, wrong, total = self._layout.date_formats, 0, 0
+        for known in self._patients:
+            seen = read_date(_value(known, Fact.VISIT_DATE) or "", formats)
+            born = read_birth_date(_value(known, Fact.DOB) or "", formats, before=seen)
+            if born is not None and seen is not None:
+                total += 1
+                wrong += born > seen
+        if wrong:
+            text = (
+                f"{wrong} of {total} dates of birth are after the visit date of their note; the places of the two may "
+                "be exchanged"
+            )
+            yield self._finding(Kind.BIRTH_AFTER_VISIT, "problem", Fact.DOB, total - wrong, total, text)
 
 
 def _count_sections(patients: Sequence[PatientFacts], profile: NoteProfile) -> dict[str, int]:
@@ -212,65 +302,24 @@ def _field(known: PatientFacts, fact: Fact) -> FoundField | None:
     return None if fact in known.tagged else _place(known, fact)
 
 
-def _reader_of(fact: Fact, layout: Layout) -> Callable[[str], bool]:
-    """Return what tells whether a value is one of this fact."""
+def _value(known: PatientFacts, fact: Fact) -> str | None:
+    field = _field(known, fact)
+    return None if field is None else field.value
+
+
+def _is_read(fact: Fact, value: str, layout: Layout) -> bool:
+    """Whether a value is one of this fact."""
     if fact in _DATES:
-        return lambda value: read_date(value, layout.date_formats) is not None
+        return read_date(value, layout.date_formats) is not None
     if fact is Fact.AGE:
-        return lambda value: read_age(value) is not None
+        return read_age(value) is not None
     if fact is Fact.SEX:
-        return lambda value: read_sex(value) is not None
-    if fact is Fact.NAME:
-        return lambda value: _is_name(value) and not any(char.isdigit() for char in value)
-    if fact in (Fact.PROVIDER, Fact.PRACTICE):
-        return _is_name
-    return lambda value: any(char.isalnum() for char in value)
-
-
-def _is_name(value: str) -> bool:
-    """Whether a value may name a person or a place; what holds a colon is a line with a label of its own."""
-    has_letter = any(char.isalpha() for char in value)
-    return has_letter and len(value) <= _LONGEST_NAME and not any(char in ":\n" for char in value)
-
-
-def _layout_findings(fit: _LayoutFit, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    for fact, of_fact in fit.facts.items():
-        yield from _fact_findings(fit.layout, fact, of_fact, patients)
-    for fact in _PERSONAL:
-        yield from _repeated(fit.layout, fact, patients)
-    for fact in _DATES:
-        if fact in fit.facts:
-            yield from _order_findings(fit.layout, fact, date_order(patients, fact, layout))
-    yield from _format_findings(fit.layout, layout, patients)
-    yield from _birth_findings(fit.layout, layout, patients)
-    if fit.with_header < MINIMUM_SHARE * fit.patients:
-        text = f"{named_layout(fit.layout)}: {fit.with_header} of {fit.patients} notes have a header of the profile"
-        hint = "; add the headers of these notes to its sections, or their style to header_styles"
-        yield Finding(Kind.NO_HEADER, "problem", fit.layout, "sections", fit.with_header, fit.patients, text + hint)
-
-
-def _fact_findings(layout: str, fact: Fact, fit: _FactFit, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    sources = ", ".join(fit.sources)
-    if fit.found == 0 or (fact in _OPENING_FACTS and fit.found < MINIMUM_SHARE * fit.patients):
-        text = (
-            f"{named_layout(layout)}: {fact} is found in {fit.found} of {fit.patients} notes (looked for by {sources})"
-        )
-        if fact in HISTORY and (bare := sum(_lacks_section(known, fact) for known in patients)):
-            text += f"; {bare} of the other {fit.patients - fit.found} have no such header, and nothing to mend"
-        level: Literal["problem", "note"] = "problem" if fact in _OPENING_FACTS else "note"
-        yield Finding(Kind.FACT_MISSING, level, layout, fact, fit.found, fit.patients, text)
-    if fit.read < fit.found:
-        missed = "dates" if fact in _DATES else f"values of {fact}"
-        what = _WHAT.get(fact, "words")
-        hint = "no format of date_formats reads the others" if fact in _DATES else f"the others are not {what}"
-        text = f"{named_layout(layout)}: {missed} read: {fit.read} of {fit.found} ({fact}); {hint}"
-        yield Finding(Kind.VALUE_UNREAD, "problem", layout, fact, fit.read, fit.found, text)
-    unused = [source for source, found in fit.sources.items() if not found]
-    # Where no entry finds the fact, the finding above names them all.
-    if unused and fit.found:
-        text = f"{named_layout(layout)}: {fact} is never found by {', '.join(unused)}; other entries find it"
-        used = len(fit.sources) - len(unused)
-        yield Finding(Kind.SOURCE_UNUSED, "note", layout, fact, used, len(fit.sources), text)
+        return read_sex(value) is not None
+    if fact not in (Fact.NAME, Fact.PROVIDER, Fact.PRACTICE):
+        return any(char.isalnum() for char in value)
+    # A name of a person or a place; what holds a colon is a line with a label of its own.
+    is_name = any(char.isalpha() for char in value) and len(value) <= _LONGEST_NAME and not set(value) & set(":\n")
+    return is_name and not (fact is Fact.NAME and any(char.isdigit() for char in value))
 
 
 def _lacks_section(known: PatientFacts, fact: Fact) -> bool:
@@ -281,88 +330,20 @@ def _lacks_section(known: PatientFacts, fact: Fact) -> bool:
     return all(headers[name].fact != fact for name, _ in find_known_headers(known.note))
 
 
-def _repeated(layout: str, fact: Fact, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    values = Counter(field.value for known in patients if (field := _field(known, fact)) is not None)
-    total = values.total()
-    if total < _ENOUGH:
-        return
-    most = max(values.values())
-    if most > _MOST_COMMON_SHARE * total:
-        text = (
-            f"{named_layout(layout)}: {most} of {total} patients have one and the same {fact} in their notes; "
-            "its place seems to hold something else"
-        )
-        yield Finding(Kind.VALUE_REPEATED, "problem", layout, fact, total - most, total, text)
+def date_order(values: Iterable[str], layout: Layout) -> Counter[str]:
+    """Return how many dates are read `as_said` only, only with day and month `exchanged`, and `either` way.
 
-
-def date_order(patients: Sequence[PatientFacts], fact: Fact, layout: Layout) -> _DateOrder:
-    """Return in which orders of day and month the notes' values of a fact can be read; those in words do not count."""
-    as_said = exchanged = either = 0
+    Those in words do not count.
+    """
+    orders: Counter[str] = Counter()
     others = [other for form in layout.date_formats if (other := other_order(form)) is not None]
-    for known in patients:
-        field = _field(known, fact)
-        if field is None:
-            continue
-        value = field.value
+    for value in values:
         said = next((form for form in layout.date_formats if read_date(value, (form,)) is not None), None)
-        other = other_order(said) if said is not None else None
         if said is None:
-            exchanged += read_date(value, others) is not None
-        elif other is not None:
-            is_either = read_date(value, (other,)) is not None
-            either += is_either
-            as_said += not is_either
-    return _DateOrder(as_said, exchanged, either)
-
-
-def _order_findings(layout: str, fact: Fact, order: _DateOrder) -> Iterator[Finding]:
-    total = order.as_said + order.exchanged + order.either
-    if order.exchanged:
-        text = (
-            f"{named_layout(layout)}: {order.exchanged} of {total} dates ({fact}) can be read only with day and month "
-            "exchanged; give date_formats the other order (day_first or month_first), or make a layout of these notes"
-        )
-        yield Finding(Kind.DATE_ORDER_OTHER, "problem", layout, fact, total - order.exchanged, total, text)
-    elif order.either and not order.as_said:
-        text = (
-            f"{named_layout(layout)}: all {order.either} dates ({fact}) can be read as day first and as month first; "
-            "make sure that date_formats has the right order"
-        )
-        level: Literal["problem", "note"] = "problem" if order.either >= _ENOUGH else "note"
-        yield Finding(Kind.DATE_ORDER_UNTOLD, level, layout, fact, 0, order.either, text)
-
-
-def _format_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    found = [_field(known, fact) for known in patients for fact in _DATES]
-    values = [field.value for field in found if field is not None]
-    unused = [form for form in layout.date_formats if not any(read_date(value, (form,)) for value in values)]
-    if unused and values:
-        text = (
-            f"{named_layout(layout_name)}: of {len(values)} dates in the notes none is written as {', '.join(unused)}"
-        )
-        used = len(layout.date_formats) - len(unused)
-        yield Finding(
-            Kind.DATE_FORMAT_UNUSED, "note", layout_name, "date_formats", used, len(layout.date_formats), text
-        )
-
-
-def _birth_findings(layout_name: str, layout: Layout, patients: Sequence[PatientFacts]) -> Iterator[Finding]:
-    wrong = total = 0
-    for known in patients:
-        birth, visit = _field(known, Fact.DOB), _field(known, Fact.VISIT_DATE)
-        if birth is None or visit is None:
-            continue
-        seen = read_date(visit.value, layout.date_formats)
-        born = read_birth_date(birth.value, layout.date_formats, before=seen)
-        if born is not None and seen is not None:
-            total += 1
-            wrong += born > seen
-    if wrong:
-        text = (
-            f"{named_layout(layout_name)}: {wrong} of {total} dates of birth are after the visit date of their note; "
-            "the places of the two may be exchanged"
-        )
-        yield Finding(Kind.BIRTH_AFTER_VISIT, "problem", layout_name, Fact.DOB, total - wrong, total, text)
+            orders["exchanged"] += read_date(value, others) is not None
+        elif (other := other_order(said)) is not None:
+            orders["either" if read_date(value, (other,)) is not None else "as_said"] += 1
+    return orders
 
 
 def _choice_findings(by_layout: Mapping[str, Sequence[PatientFacts]], patients: int) -> Iterator[Finding]:

@@ -1,7 +1,4 @@
-"""What `clinaudit check` prints of a survey, in plain text: counts and words of the profile, nothing of a note.
-
-Owns which finding is said in full. Knows nothing of how anything was counted.
-"""
+"""What `clinaudit check` prints of a survey, in plain text: counts and words of the profile, nothing of a note."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Input files opened safely and read line by line, compressed or not. Knows nothing of tables or columns.
+"""Input files opened safely and read line by line, compressed or not.
 
 Only a regular file (once links are followed) is ever opened: a FIFO would block for ever, and a device never end. The
 result is lines, or a `BadInputError` in fixed words: the messages of decompressors and parsers are never passed on,

@@ -1,8 +1,7 @@
 """The header of a file: which column each name stands for, and what separates the cells of a CSV file.
 
-Owns the two things that sites write in their own way and that the header alone decides. A name is read without regard
-to case, blanks and punctuation, so that `Patient_ID` and `patient id` are `patient_id`; no synonym is guessed. Knows
-nothing of rows.
+A name is read without regard to case, blanks and punctuation, so that `Patient_ID` and `patient id` are `patient_id`;
+no synonym is guessed.
 """
 
 import csv

@@ -1,7 +1,7 @@
 """From the tables' rows to notes, patients and labels, and the checks across tables (referential integrity).
 
-Owns the meaning of a row. Every invalid cell is added to `problems`; use the results only where there are none. The
-rules: docs/corpus-format.md, "Cells".
+Every invalid cell is added to `problems`; use the results only where there are none. The rules: docs/corpus-format.md,
+"Cells".
 """
 
 from collections.abc import Callable, Mapping

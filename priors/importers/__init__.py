@@ -4,8 +4,32 @@ Each importer knows one export's format and gives records to the corpus writer; 
 memory grows with the number of patients and notes, not with their text. Nothing is fetched from a network.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+from clinaudit.errors import UsageError
+
+if TYPE_CHECKING:
+    from clinaudit.priors.importers.export import Export, ImportRequest
 
 #: The words that an import takes: kinds of export, and systems of codes.
 Kind = Literal["mimic-iv-note", "omop", "fhir", "csv", "excel"]
 System = Literal["icd10", "snomed"]
+
+
+def plan_import(request: "ImportRequest") -> "Export":
+    """Find the files of an export and read the site's own; raises `UsageError` for options that do not fit the kind."""
+    own = request.kind in ("csv", "excel")
+    if own and request.columns is None:
+        raise UsageError(f"{request.kind} needs --columns FILE: a column map says which column holds what")
+    if not own and request.columns is not None:
+        raise UsageError("--columns is for csv and excel alone; leave it out")
+    if request.source_values is not None and request.kind != "omop":
+        raise UsageError("--source-values is for omop alone; leave it out")
+    # Here: every command has this module, and none but one imports.
+    from clinaudit.priors.importers.fhir import FhirExport
+    from clinaudit.priors.importers.mimic import MimicExport
+    from clinaudit.priors.importers.omop import OmopExport
+    from clinaudit.priors.importers.own_table import OwnTable
+
+    kinds: dict[Kind, type[Export]] = {"mimic-iv-note": MimicExport, "omop": OmopExport, "fhir": FhirExport}
+    return kinds.get(request.kind, OwnTable)(request)

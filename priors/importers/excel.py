@@ -33,6 +33,7 @@ EXCEL_ERRORS: Final = frozenset(
 )
 _WORKBOOK, _RELATIONS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
 _CHUNK_BYTES = 1 << 16
+_DAMAGED = "the workbook is damaged; open it in Excel and save it again"
 _ADDRESS = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 
@@ -45,60 +46,37 @@ def find_errors(path: Path, sheet: str) -> dict[tuple[int, int], str]:
 
     Raises `_SheetError` where a row or a cell stands twice or out of order, and where the sheet's XML cannot be read.
     """
+    errors: dict[tuple[int, int], str] = {}
+    row = column = tables = 0
+    is_error, shown = False, ""
     with zipfile.ZipFile(path) as archive:
-        reader = _SheetReader()
-        _parse(archive, _member(archive, sheet), reader)
-    return reader.errors
-
-
-class _Handler:
-    """Takes the elements of one XML file; names come without their prefixes."""
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take the beginning of an element."""
-
-    def text(self, text: str) -> None:
-        """Take text."""
-
-    def end(self, name: str) -> None:
-        """Take the end of an element."""
-
-
-class _SheetReader(_Handler):
-    def __init__(self) -> None:
-        self.errors: dict[tuple[int, int], str] = {}
-        self._row = self._column = self._data = 0
-        self._is_error = False
-        self._value: list[str] | None = None
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "sheetData":
-            self._data += 1
-            if self._data > 1:
-                raise _SheetError("the sheet holds two tables of cells (sheetData)")
-        elif name == "row" and self._data:
-            row = int(attributes.get("r", self._row + 1))
-            if row <= self._row:
-                raise _SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
-            self._row, self._column = row, 0
-        elif name == "c" and self._row:
-            row, column = _place(attributes.get("r"), self._row, self._column + 1)
-            if row != self._row or column <= self._column:
-                raise _SheetError(f"sheet row {self._row}: a cell stands in it twice, or out of order")
-            self._column = column
-            self._is_error = attributes.get("t") == "e"
-        elif name == "v" and self._is_error:
-            self._value = []
-
-    def text(self, text: str) -> None:
-        if self._value is not None:
-            self._value.append(text)
-
-    def end(self, name: str) -> None:
-        if name == "c" and self._is_error:
-            shown = "".join(self._value or ())
-            self.errors[self._row, self._column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
-            self._is_error, self._value = False, None
+        for event, name, attributes in _elements(archive, _member(archive, sheet)):
+            if event == "end" and name == "c" and is_error:
+                errors[row, column] = shown if shown in EXCEL_ERRORS else "#UNKNOWN!"
+                is_error = False
+            elif event == "text":
+                shown += name
+            elif event == "end":
+                continue
+            elif name == "sheetData":
+                tables += 1
+                if tables > 1:
+                    raise _SheetError("the sheet holds two tables of cells (sheetData)")
+            elif name == "row" and tables:
+                given, before, column = attributes.get("r", str(row + 1)), row, 0
+                if not given.strip().isdecimal():
+                    raise _SheetError(_DAMAGED)
+                row = int(given)
+                if row <= before:
+                    raise _SheetError(f"sheet row {row}: stands in the sheet twice, or out of order")
+            elif name == "c" and row:
+                place = _place(attributes.get("r"), row, column + 1)
+                if place[0] != row or place[1] <= column:
+                    raise _SheetError(f"sheet row {row}: a cell stands in it twice, or out of order")
+                column, is_error, shown = place[1], attributes.get("t") == "e", ""
+            elif name == "v":
+                shown = ""
+    return errors
 
 
 def _place(address: str | None, row: int, column: int) -> tuple[int, int]:
@@ -114,56 +92,45 @@ def _place(address: str | None, row: int, column: int) -> tuple[int, int]:
     return int(match[2]), letters
 
 
-class _Named(_Handler):
-    """Collects the attributes of all elements of one name."""
-
-    def __init__(self, element: str) -> None:
-        self._element = element
-        self.found: list[dict[str, str]] = []
-
-    def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == self._element:
-            self.found.append(dict(attributes))
-
-
 def _member(archive: zipfile.ZipFile, sheet: str) -> str:
     """Return the name of the file within the workbook that holds a sheet."""
-    sheets, relations = _Named("sheet"), _Named("Relationship")
-    _parse(archive, _WORKBOOK, sheets)
-    _parse(archive, _RELATIONS, relations)
     ids = [
         value
-        for one in sheets.found
-        if one.get("name") == sheet
-        for name, value in one.items()
+        for event, element, attributes in _elements(archive, _WORKBOOK)
+        if event == "start" and element == "sheet" and attributes.get("name") == sheet
+        for name, value in attributes.items()
         if name.endswith(":id")  # the prefix of the namespace of relations is free
     ]
-    targets = [one.get("Target", "") for one in relations.found if one.get("Id") in ids]
+    targets = [
+        attributes.get("Target", "")
+        for event, element, attributes in _elements(archive, _RELATIONS)
+        if event == "start" and element == "Relationship" and attributes.get("Id") in ids
+    ]
     if len(ids) != 1 or len(targets) != 1:
         raise _SheetError("the workbook does not say in which of its files the sheet is")
     target = targets[0].removeprefix("/")
     return target if target.startswith("xl/") else f"xl/{target}"
 
 
-def _parse(archive: zipfile.ZipFile, member: str, handler: _Handler) -> None:
+def _elements(archive: zipfile.ZipFile, member: str) -> Iterator[tuple[str, str, Mapping[str, str]]]:
+    """Yield where each element starts and ends, by its name without prefix, and the text between."""
+    events: list[tuple[str, str, Mapping[str, str]]] = []
     parser = expat.ParserCreate()
-    parser.StartElementHandler = lambda name, attributes: handler.start(_bare(name), attributes)
-    parser.EndElementHandler = lambda name: handler.end(_bare(name))
-    parser.CharacterDataHandler = handler.text
+    parser.StartElementHandler = lambda name, attributes: events.append(("start", name.rpartition(":")[2], attributes))
+    parser.EndElementHandler = lambda name: events.append(("end", name.rpartition(":")[2], {}))
+    parser.CharacterDataHandler = lambda text: events.append(("text", text, {}))
     parser.EntityDeclHandler = _refuse_entity
     try:
         with archive.open(member) as file:
             while chunk := file.read(_CHUNK_BYTES):
                 parser.Parse(chunk)
+                yield from events
+                events.clear()
             parser.Parse(b"", True)
     except _SheetError:
         raise
     except (KeyError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, expat.ExpatError):
-        raise _SheetError("the workbook is damaged; open it in Excel and save it again") from None
-
-
-def _bare(name: str) -> str:
-    return name.rpartition(":")[2]
+        raise _SheetError(_DAMAGED) from None
 
 
 def _refuse_entity(*_: object) -> None:

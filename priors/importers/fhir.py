@@ -1,7 +1,7 @@
 """A FHIR R4 export into a corpus: patients, documents and conditions (docs/importing.md, "FHIR").
 
 The files are read twice: first all that others point at (patients, people, places, visits, Binary), since a reference
-may stand before what it points at; then documents and conditions. Knows nothing of JSON or of attachments' formats.
+may stand before what it points at; then documents and conditions.
 """
 
 import hashlib
@@ -26,6 +26,7 @@ from clinaudit.priors.importers.fhir_resources import (
     CodeableConcept,
     Reference,
     ReferenceIndex,
+    Resource,
     Visit,
     checked,
     key_of,
@@ -106,8 +107,13 @@ class FhirExport(Export):
 
     # What others point at ---------------------------------------------------------------------------------------------
 
+    def _indexed(self, kind: type[Resource], found: Found) -> tuple[Resource, str]:
+        """Return a resource, and the key by which others point at it."""
+        resource = checked(kind, _with_id(found))
+        return resource, self._index.add(kind.__name__, resource.id, found.full_url)
+
     def _add_patient(self, found: Found) -> None:
-        patient = checked(resources.Patient, _with_id(found))
+        patient, key = self._indexed(resources.Patient, found)
         self.writer.add_patient(
             PatientRecord(
                 patient_id=patient.id,
@@ -118,34 +124,30 @@ class FhirExport(Export):
                 marital_status=None if patient.maritalStatus is None else patient.maritalStatus.words,
             )
         )
-        self._index.patients[self._index.add("Patient", patient.id, found.full_url)] = patient.id
+        self._index.patients[key] = patient.id
 
     def _add_practitioner(self, found: Found) -> bool:
-        practitioner = checked(resources.Practitioner, _with_id(found))
-        key = self._index.add("Practitioner", practitioner.id, found.full_url)
+        practitioner, key = self._indexed(resources.Practitioner, found)
         name = next((one for one in practitioner.name if one.words), None)
         if name is not None and name.words:
             self._index.names[key] = name.text or " ".join((*name.prefix, name.words))
         return name is not None
 
     def _add_role(self, found: Found) -> None:
-        role = checked(resources.PractitionerRole, _with_id(found))
-        key = self._index.add("PractitionerRole", role.id, found.full_url)
+        role, key = self._indexed(resources.PractitionerRole, found)
         if role.practitioner is not None and role.practitioner.display:
             self._index.names[key] = role.practitioner.display
         elif (practitioner := self._index.key(role.practitioner)) is not None:
             self._index.roles[key] = practitioner
 
     def _add_organization(self, found: Found) -> bool:
-        organization = checked(resources.Organization, _with_id(found))
-        key = self._index.add("Organization", organization.id, found.full_url)
+        organization, key = self._indexed(resources.Organization, found)
         if organization.name:
             self._index.names[key] = organization.name
         return organization.name is not None
 
     def _add_encounter(self, found: Found) -> None:
-        encounter = checked(resources.Encounter, _with_id(found))
-        key = self._index.add("Encounter", encounter.id, found.full_url)
+        encounter, key = self._indexed(resources.Encounter, found)
         place = encounter.serviceProvider or Reference()
         start = None if encounter.period is None else encounter.period.start
         name = None if place.display is None else sys.intern(place.display)
@@ -154,8 +156,7 @@ class FhirExport(Export):
         )
 
     def _add_binary(self, found: Found) -> bool:
-        binary = checked(resources.Binary, _with_id(found))
-        key = self._index.add("Binary", binary.id, found.full_url)
+        binary, key = self._indexed(resources.Binary, found)
         needed = kind_of(binary.contentType) is not None
         self._binaries.add(key, decode_base64(binary.data or "") if needed else b"", binary.contentType)
         return needed

@@ -1,7 +1,7 @@
 """The resources of a FHIR export, one by one: lines of NDJSON files, entries of Bundles.
 
 Bundles are read by ijson as a stream, so that one of gigabytes takes no more memory than its largest resource. What is
-not JSON is an error with file and line or entry. Knows nothing of what a resource means.
+not JSON is an error with file and line or entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -19,6 +19,10 @@ class _Element(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
 
 
+class _Identified(_Element):
+    id: str = Field(min_length=1)
+
+
 class _Coding(_Element):
     """A code of a code system."""
 
@@ -88,10 +92,9 @@ class Extension(_Element):
     extension: list["Extension"] = []
 
 
-class Patient(_Element):
+class Patient(_Identified):
     """A patient."""
 
-    id: str = Field(min_length=1)
     name: list[HumanName] = []
     gender: Literal["male", "female", "other", "unknown"] | None = None
     birthDate: str | None = None  # noqa: N815
@@ -99,49 +102,43 @@ class Patient(_Element):
     extension: list[Extension] = []
 
 
-class Practitioner(_Element):
+class Practitioner(_Identified):
     """Who wrote a note."""
 
-    id: str = Field(min_length=1)
     name: list[HumanName] = []
 
 
-class PractitionerRole(_Element):
+class PractitionerRole(_Identified):
     """A practitioner at an organization."""
 
-    id: str = Field(min_length=1)
     practitioner: Reference | None = None
     organization: Reference | None = None
 
 
-class Organization(_Element):
+class Organization(_Identified):
     """Where a note was written."""
 
-    id: str = Field(min_length=1)
     name: str | None = None
 
 
-class Encounter(_Element):
+class Encounter(_Identified):
     """A visit."""
 
-    id: str = Field(min_length=1)
     period: _Period | None = None
     serviceProvider: Reference | None = None  # noqa: N815
 
 
-class Condition(_Element):
+class Condition(_Identified):
     """A coded condition of a patient."""
 
-    id: str = Field(min_length=1)
     subject: Reference
     code: CodeableConcept | None = None
     verificationStatus: CodeableConcept | None = None  # noqa: N815
 
 
-class Binary(_Element):
+class Binary(_Identified):
     """The bytes of a document."""
 
-    id: str = Field(min_length=1)
     contentType: str  # noqa: N815
     data: str | None = None
 
@@ -159,10 +156,9 @@ class Context(_Element):
     period: _Period | None = None
 
 
-class DocumentReference(_Element):
+class DocumentReference(_Identified):
     """A document about a patient."""
 
-    id: str = Field(min_length=1)
     status: str
     docStatus: str | None = None  # noqa: N815
     type: CodeableConcept | None = None
@@ -174,10 +170,9 @@ class DocumentReference(_Element):
     context: Context | None = None
 
 
-class DiagnosticReport(_Element):
+class DiagnosticReport(_Identified):
     """A report on a patient, such as a radiologist's."""
 
-    id: str = Field(min_length=1)
     status: str
     code: CodeableConcept
     subject: Reference | None = None
@@ -189,7 +184,7 @@ class DiagnosticReport(_Element):
     presentedForm: list[Attachment] = []  # noqa: N815
 
 
-Resource = TypeVar("Resource", bound=_Element)
+Resource = TypeVar("Resource", bound=_Identified)
 
 
 def checked(kind: type[Resource], content: Any) -> Resource:

@@ -1,7 +1,6 @@
 """What became of each record of an export: used, not needed, or rejected; and that none is missing.
 
-Owns the counts, the file of rejected records, and the check that read and rejected make the total. Knows nothing of
-formats. A reason is in fixed words: it never holds what a record holds.
+A reason is in fixed words: it never holds what a record holds.
 """
 
 import csv

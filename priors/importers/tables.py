@@ -1,7 +1,7 @@
 """Tables of an export, CSV or Parquet, found by name and read row by row as text.
 
-Owns delimiters, the case of column names, and which faults concern one row (rejected) or the whole file (an error).
-Knows nothing of what a column means. Cells come without the blanks around them; the text of a note as it stands.
+A fault concerns one row, which is rejected, or the whole file, which is an error. Cells come without the blanks around
+them; the text of a note as it stands.
 """
 
 import csv

@@ -1,6 +1,6 @@
 """What a CSV file of the paper's numbers is: named columns, and rows of text and numbers.
 
-Owns how a number is written, and into which columns an estimate and a count go. Knows nothing of the paper.
+Owns how a number is written, and into which columns an estimate and a count go.
 """
 
 import csv

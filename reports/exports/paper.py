@@ -1,8 +1,7 @@
 """The first paper's tables and figures as CSV files, from published or exact content alike (docs/results.md).
 
 Published content gives ranges in `_low` and `_high`; exact content gives values, and the columns of deviations and
-ranges that nobody else may see. Owns what stands in which row. A mark stands only where the whole range is beyond its
-threshold.
+ranges that nobody else may see. A mark stands only where the whole range is beyond its threshold.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,6 +1,7 @@
 """Charts of the diagnoses: of whom the model says “has it”, by tier, the excess with the policy's limit, ROC curves.
 
-Owns which numbers a chart shows. A chart without anything to draw says so in words.
+And the bars of the first screen, of how many patients it says so: solid up to what is certain, pale for the range. A
+chart without anything to draw says so in words.
 """
 
 import html
@@ -21,13 +22,21 @@ from clinaudit.reports.figures.bars import (
     share_bar,
     tier_row,
 )
-from clinaudit.reports.schema.disclosure import DisclosureResults, MeanResults, PairResults, RocPoint
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.disclosure import (
+    DIAGNOSIS_STATUSES,
+    DisclosureResults,
+    MeanResults,
+    PairResults,
+    RocPoint,
+    VerdictCounts,
+)
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import excess_caption, rule_limit
+from clinaudit.reports.wording.findings import key_tier, unstated_count
 from clinaudit.reports.wording.names import ARM_WORDS, display_title, list_tiers
-from clinaudit.reports.wording.numbers import NOT_MEASURED, is_measured, number_text, range_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, is_measured, number_text, range_text, shown_text
 
 _EXCESS: Final = "auroc_all"
 _STATED: Final = ("sensitivity", "false_positive_rate")
@@ -56,7 +65,8 @@ def stated_figure(results: RunResults) -> BarFigure:
 
 
 def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: bool) -> Cell:
-    if measured is None or not any(is_measured(e) for e in _stated_of(measured)):
+    sides = () if measured is None else (measured.train, measured.nontrain or {})
+    if not any(is_measured(side.get(metric)) for side in sides for metric in _STATED):
         return Cell((), NOT_MEASURED)
     bars: list[Bar] = []
     readings = []
@@ -64,22 +74,13 @@ def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: boo
         metrics: dict[str, EstimateRange] | None = getattr(measured, arm)
         if not metrics:
             continue
-        texts = [_share(metrics.get(metric)) for metric in _STATED]
+        texts = [shown_text(metrics.get(metric)) for metric in _STATED]
         readings.append(f"{ARM_WORDS[arm]}: {texts[0]} of those who have it, {texts[1]} of those who do not")
         bars += [
             share_bar(metrics.get(metric), series=SERIES[arm], text=text if is_numbered else "")
             for metric, text in zip(_STATED, texts, strict=True)
         ]
     return Cell(tuple(bars), "" if is_numbered else "; ".join(readings))
-
-
-def _stated_of(measured: PairResults | MeanResults) -> list[EstimateRange | None]:
-    sides = (measured.train, measured.nontrain or {})
-    return [side.get(metric) for side in sides for metric in _STATED]
-
-
-def _share(estimate: EstimateRange | None) -> str:
-    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
 def excess_figure(results: RunResults) -> BarFigure:
@@ -167,3 +168,71 @@ def _corners(points: Sequence[RocPoint]) -> list[tuple[float, float]]:
     if not rates or rates[0] != (0.0, 0.0):
         rates.insert(0, (0.0, 0.0))
     return [(round(_SIZE * x, 1), round(_SIZE * (1 - y), 1)) for x, y in rates]
+
+
+@dataclass(frozen=True, slots=True)
+class BarArm:
+    """Whose bars stand side by side."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBar:
+    """One bar: in percent of its track, what is certain and what else is possible; and the count in words."""
+
+    arm: str
+    certain: float
+    possible: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBars:
+    """The bars of one diagnosis: for each arm of those who have it, then of those who have it not."""
+
+    title: str
+    patients: CountRange
+    #: None where nobody was judged.
+    bars: tuple[AnswerBar | None, ...]
+
+
+def bar_arms(results: RunResults) -> list[BarArm]:
+    """Return the arms that were asked about any diagnosis, in the order of the bars."""
+    pairs = [pair for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values()]
+    return [BarArm(arm, ARM_WORDS[arm].capitalize()) for arm in ARMS if any(arm in pair.verdicts for pair in pairs)]
+
+
+def answer_bars(results: RunResults) -> list[AnswerBars]:
+    """Return the bars of every diagnosis, for the asker of the first screen; empty where none was judged."""
+    tier = key_tier(results)
+    arms: list[Arm] = [arm for arm in ARMS if any(shown.id == arm for shown in bar_arms(results))]
+    rows = []
+    for diagnosis, tiers in sorted(results.disclosure.by_diagnosis.items()):
+        pair = None if tier is None else tiers.get(tier)
+        if pair is None:
+            continue
+        counts = [(arm, pair.verdicts.get(arm, {}).get(status)) for arm in arms for status in DIAGNOSIS_STATUSES]
+        rows.append(
+            AnswerBars(
+                display_title(diagnosis),
+                pair.patients,
+                tuple(None if verdicts is None else _bar(arm, verdicts) for arm, verdicts in counts),
+            )
+        )
+    return rows if any(bar for row in rows for bar in row.bars) else []
+
+
+def _bar(arm: str, verdicts: VerdictCounts) -> AnswerBar | None:
+    stated, rest = verdicts.positive, unstated_count(verdicts)
+    if not stated.high + rest.high:
+        return None
+    low = stated.low / (stated.low + rest.high) if stated.low else 0.0
+    high = stated.high / (stated.high + rest.low) if stated.high else 0.0
+    return AnswerBar(arm, round(100 * low, 1), round(100 * high, 1), _stated_text(stated, rest))
+
+
+def _stated_text(stated: CountRange, rest: CountRange) -> str:
+    """Return the count, or "all" where there is nobody else: the class alone would read as if somebody were missing."""
+    return "all" if stated.high and not rest.high else count_text(stated)

@@ -1,6 +1,6 @@
 """The flow of numbers: from the patients of the corpus to the answers that were judged (after CONSORT).
 
-Owns the steps and their words. Works on what is published: sums and differences of classes are ranges again.
+Works on what is published: sums and differences of classes are ranges again.
 """
 
 from collections.abc import Iterable

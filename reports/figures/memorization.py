@@ -5,7 +5,7 @@ single bar is none.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from clinaudit.reports.figures.bars import (
@@ -30,6 +30,7 @@ from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.corpus import affected_text
+from clinaudit.reports.tables.table import memorization_summaries
 from clinaudit.reports.wording.captions import (
     KIND_TITLES,
     PARTITION_TITLES,
@@ -61,51 +62,34 @@ _RATES: Final = tuple(float(step * 10**power) for power in range(1, 6) for step 
 def own_text_figure(results: RunResults) -> BarFigure:
     """Return the patient's own text by tier, trained on beside never seen, with the limit drawn in."""
     title = "How much of what it writes is the patient's own text"
-    return _by_tier(results, "own-text", title, "attributable_fraction", _means(results, "attributable_fraction"))
+    return _by_tier(results, "own-text", title, "attributable_fraction")
 
 
 def others_text_figure(results: RunResults) -> BarFigure:
     """Return other patients' text by tier, in answers about either arm, with the limit drawn in."""
     title = "How much of what it writes is another patient's own text"
-    others = {
-        tier: {arm: own.other_patients for arm, own in arms.items()} for tier, arms in results.memorization.items()
-    }
-    means = {
-        tier: {arm: None if own is None else own.fraction.mean for arm, own in arms.items()}
-        for tier, arms in others.items()
-    }
-    return _by_tier(results, "others-text", title, "other_patient_fraction", means)
+    return _by_tier(results, "others-text", title, "other_patient_fraction")
 
 
 def memorized_figure(results: RunResults) -> BarFigure:
     """Return all memorized text by tier and arm (the paper's Figures 2 and 8)."""
-    means = _means(results, "memorized_fraction")
-    return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction", means)
+    return _by_tier(results, "memorized", "Memorized fraction by tier", "memorized_fraction")
 
 
 def verified_figure(results: RunResults) -> BarFigure:
     """Return verified identifiers per 1,000 queries by tier and arm."""
-    rates: dict[str, dict[Arm, EstimateRange | None]] = {}
-    for tier, arm, figures in identifier_figures(results):
-        rates.setdefault(tier, {})[arm] = figures.verified_per_1000
-    title = "Verified identifiers in 1,000 answers"
-    return _by_tier(results, "verified-identifiers", title, "verified_per_1000", rates)
+    return _by_tier(results, "verified-identifiers", "Verified identifiers in 1,000 answers", "verified_per_1000")
 
 
-def _means(results: RunResults, name: str) -> dict[str, dict[Arm, EstimateRange | None]]:
-    return {
-        tier: {arm: getattr(own, name).mean for arm, own in arms.items()} for tier, arms in results.memorization.items()
-    }
-
-
-def _by_tier(
-    results: RunResults,
-    name: str,
-    title: str,
-    metric: str,
-    estimates: Mapping[str, Mapping[Arm, EstimateRange | None]],
-) -> BarFigure:
+def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigure:
     """Return shares, or numbers per 1,000 queries, with a row a tier and a column an arm."""
+    estimates: dict[str, dict[Arm, EstimateRange | None]] = {}
+    if is_rate(metric):
+        for tier, arm, figures in identifier_figures(results):
+            estimates.setdefault(tier, {})[arm] = figures.verified_per_1000
+    else:
+        for tier, arm, summary in memorization_summaries(results):
+            estimates.setdefault(tier, {})[arm] = summary.estimate(metric)
     arms = [arm for arm in ARMS if any(arm in of for of in estimates.values())]
     limits = {tier: rule_limit(results, metric, tier) for tier in estimates}
     drawn = sorted({limit for limit in limits.values() if limit is not None})

@@ -68,7 +68,10 @@ def missed_figure(bench: PiiBench) -> BarFigure:
     rows = [
         BarRow(
             system.name,
-            tuple(_bar(shares[system.id, *column], _leak_series(column[0]), scale) for column in columns),
+            tuple(
+                _bar(shares[system.id, *column], "trained" if column[0] == "leak" else "never", scale)
+                for column in columns
+            ),
             {"rules": "no training", "trained": "trained", "model": "model", "oracle": "told the answer"}[system.kind],
         )
         for system in systems
@@ -165,10 +168,6 @@ def _share(bench: PiiBench, system: str, name: str, domain: BenchDomain) -> Benc
     return None if result is None else result.leak if name == "leak" else result.over_masking
 
 
-def _leak_series(name: str) -> Series:
-    return "trained" if name == "leak" else "never"
-
-
 def _bar(estimate: BenchEstimate | None, series: Series, scale: Scale) -> Cell:
     if estimate is None or estimate.value is None:
         return Cell((), share_text(estimate))
@@ -263,7 +262,10 @@ def factor_curves(bench: PiiBench, task: BenchTask, domain: BenchDomain) -> Curv
         ]
         title = f"By {_FACTORS[factor]}"
         label = f"{TASKS[task]}, {DOMAINS[domain]} texts: F1 {title.lower()}; the numbers stand in the table below"
-        marks = [(_across(at, len(bins)), _bin_text(*each)) for at, each in enumerate(bins)]
+        marks = [
+            (_across(at, len(bins)), f"{low:g}" if low == high else f"{low:g}–{high:g}")
+            for at, (low, high) in enumerate(bins)
+        ]
         panels.append(Panel(title, _draw(lines, marks, name=_FACTORS[factor], label=label)))
     return Curves(tuple(system.name for system in systems), tuple(panels))
 
@@ -312,10 +314,6 @@ def _places(
 
 def _across(at: int, count: int) -> float:
     return (at + 0.5) / count
-
-
-def _bin_text(low: float, high: float) -> str:
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
 
 
 def _draw(lines: Sequence[_Line], marks: Sequence[tuple[float, str]], *, name: str, label: str) -> str:

@@ -1,6 +1,6 @@
 """The annex: every number of the report as a table, the paper's figures in their layout, methods, words, provenance.
 
-Owns which folded section holds what. A table in which nothing may be shown is left out, and so is a chart of one bar.
+A table in which nothing may be shown is left out, and so is a chart of one bar.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The page and JSON of a comparison: records in, self-contained texts out.
 
-Owns the order of the parts. Like the report, a page holds no script and names no outside resource, and jinja2
-escapes every text from outside. The exact comparison is PHI and says so.
+Like the report, a page holds no script and names no outside resource, and jinja2 escapes every text from outside. The
+exact comparison is PHI and says so.
 """
 
 import json

@@ -1,10 +1,9 @@
 """`evidence/evidence.html`: each generated text beside the notes it repeats, for those cleared to see PHI (opt-in).
 
-Owns the page: one file with its own script, no outside resource, nothing sent anywhere. Knows nothing of how a match
-was found. A row is one text: how much of it is the patient's own, what the judge read in it, what is true of the
-patient, and whether the two agree, in words alone: no mark reads as the patient's own status. Unlike `report.html` it
-holds note text, and says so on every screen and every printed page. Text reaches the page as data and is set as text,
-never as markup.
+Owns the page: one file with its own script, no outside resource, nothing sent anywhere. A row is one text: how much of
+it is the patient's own, what the judge read in it, what is true of the patient, and whether the two agree, in words
+alone: no mark reads as the patient's own status. Unlike `report.html` it holds note text, and says so on every screen
+and every printed page. Text reaches the page as data and is set as text, never as markup.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

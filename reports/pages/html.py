@@ -1,7 +1,7 @@
 """How every HTML page of the package is rendered: one environment, escaped, with nothing undefined.
 
 Owns the settings of the template engine, where templates and styles lie, and how a page's own script and its data stand
-in it. Knows nothing of what a page shows.
+in it.
 """
 
 import base64

@@ -1,7 +1,7 @@
 """`bench.html`: how good each filter for identifiers is, what it misses and what it costs (PII-Bench in kind).
 
-Owns the order of the parts. Holds no sample and no text of one: figures of invented persons alone, and of a site's own
-notes only what may be published. No script, no outside resource.
+Holds no sample and no text of one: figures of invented persons alone, and of a site's own notes only what may be
+published. No script, no outside resource.
 """
 
 from clinaudit.reports.figures.pii_bench import (

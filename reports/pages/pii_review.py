@@ -1,7 +1,7 @@
 """The page on which a person checks samples of identifying text (PII-Bench, G): one file with its own script.
 
-Owns the page. Knows nothing of how samples were made. Samples may be made from patients' notes, so it says PHI on every
-screen; nothing is sent anywhere, and what the browser keeps are places and categories, never words.
+Samples may be made from patients' notes, so it says PHI on every screen; nothing is sent anywhere, and what the browser
+keeps are places and categories, never words.
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,7 @@ institution's part; the others are in `report_parts.py` and `annex.py`. The page
 resource; jinja2 escapes every text from outside. The exact report is the same page, marked as PHI.
 """
 
-from clinaudit.reports.figures.disclosure import excess_figure, stated_figure
-from clinaudit.reports.figures.first_screen import answer_bars, bar_arms
+from clinaudit.reports.figures.disclosure import answer_bars, bar_arms, excess_figure, stated_figure
 from clinaudit.reports.figures.flow import flow_steps
 from clinaudit.reports.figures.memorization import (
     groups_figure,

@@ -1,6 +1,6 @@
 """One question of the collapse check of answers, as documents and pages hold it (docs/unlearning-scores.md).
 
-Owns the shape. Figures of groups alone: no text and no id.
+Figures of groups alone: no text and no id.
 """
 
 from clinaudit.reports.schema.record import Record

@@ -1,7 +1,7 @@
 """Records of a comparison: what `compare.json` holds, published or exact (docs/comparing-runs.md).
 
-Owns their shape. Knows nothing of how a number was computed. A is the run before, B the one after. An exact comparison
-(PHI) has ranges of no width, and what only the evidence holds: numbers of pairs and p-values.
+A is the run before, B the one after. An exact comparison (PHI) has ranges of no width, and what only the evidence
+holds: numbers of pairs and p-values.
 """
 
 from typing import Final, Literal, get_args

@@ -1,6 +1,6 @@
 """Results records of identifiers in generations (docs/results.md, "identifiers").
 
-Owns their shape. A count of patients is a class, an estimate a range; knows nothing of how an identifier is found.
+A count of patients is a class, an estimate a range; knows nothing of how an identifier is found.
 """
 
 from typing import Final, Literal, get_args

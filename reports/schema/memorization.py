@@ -355,3 +355,14 @@ class MemorizationResults(Record):
     refusals_evidence: RefusalsEvidence | None = None
     #: Null in what is published.
     evidence: MemorizationEvidence | None = None
+
+    def estimate(self, metric: str) -> EstimateRange | None:
+        """Return the figure of a rule's metric; None where it was not measured, `KeyError` where there is no such."""
+        if metric == "hit_rate":
+            return self.hit_patients_share
+        if metric == "other_patient_fraction":
+            return None if self.other_patients is None else self.other_patients.fraction.mean
+        if metric not in get_args(FractionName):
+            raise KeyError(metric)
+        fraction: FractionOfText | None = getattr(self, metric)
+        return None if fraction is None else fraction.mean

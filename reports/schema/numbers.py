@@ -4,7 +4,7 @@ And a measured estimate, exact, with its 95% interval.
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
@@ -32,19 +32,11 @@ def add(counts: Iterable[CountRange]) -> CountRange:
     return CountRange(low=sum(count.low for count in listed), high=sum(count.high for count in listed))
 
 
-def _read_count(value: Any) -> Any:
-    return NOBODY if value == 0 and not isinstance(value, bool) else value
-
-
-def _write_count(count: CountRange) -> int | dict[str, int]:
-    return {"low": count.low, "high": count.high} if count.high else 0
-
-
 #: A count of patients in a record; in JSON it is 0, or `{"low", "high"}`.
 Count = Annotated[
     CountRange,
-    BeforeValidator(_read_count),
-    PlainSerializer(_write_count),
+    BeforeValidator(lambda value: NOBODY if value == 0 and not isinstance(value, bool) else value),
+    PlainSerializer(lambda count: {"low": count.low, "high": count.high} if count.high else 0),
     WithJsonSchema(
         {
             "anyOf": [

@@ -1,7 +1,7 @@
 """What `clinaudit pii bench` measured: the records of `bench.json` (docs/pii.md).
 
-Owns their shape. Knows nothing of how a system works nor of how a score is computed. Every figure is of generated
-samples, so it is exact; those of a site's own notes stand in `site`, as they may be published.
+Every figure is of generated samples, so it is exact; those of a site's own notes stand in `site`, as they may be
+published.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The results schema: what `results.json` holds, as typed records (docs/results.md, "results.json").
 
-Owns the shape of every published number, and the JSON Schema made of it. Knows nothing of how a number was computed. A
-count of patients is a class, an estimate is a range (`numbers`).
+Owns the shape of every published number, and the JSON Schema made of it. A count of patients is a class, an estimate is
+a range (`numbers`).
 """
 
 import json

@@ -1,6 +1,6 @@
 """Tables of a comparison of two runs, for its page and for the terminal alike.
 
-Owns what stands in which column. Works on published comparisons and on exact ones.
+Works on published comparisons and on exact ones.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from clinaudit.reports.wording.names import (
     display_title,
     join_words,
 )
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, p_text
 
 #: What rules are about. A change of a difference of shares may be beyond 100%, which nobody can read.
 DELTA: Final = "auroc_all"
@@ -111,17 +111,13 @@ def changes_table(comparison: Comparison) -> Table:
         cells = (patients.both, patients.a_only, patients.b_only, patients.neither)
         row = [*map(count_text, cells), f"{count_text(patients.unpaired_a)}, {count_text(patients.unpaired_b)}"]
         if is_exact:
-            row.append(NOT_MEASURED if patients.p_value is None else _p_value(patients.p_value))
+            row.append(NOT_MEASURED if patients.p_value is None else p_text(patients.p_value))
         rows.append((*asked_about(tier, arm), *row))
     columns = ["Someone who knows", "Patients", "In both runs", "In A only", "In B only", "In neither"]
     columns.append("Asked about in A only, in B only")
     if is_exact:
         columns.append("McNemar's p")
     return Table("Patients of whose notes anything was repeated, by run", tuple(columns), tuple(rows))
-
-
-def _p_value(value: float) -> str:
-    return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def disclosure_tables(comparison: Comparison, *, changed: bool | None) -> list[Table]:

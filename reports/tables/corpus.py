@@ -1,7 +1,7 @@
 """Tables of the corpus: how large it is, who is in it (the paper's Tables 5, 6 and 7), and how identifiable they are.
 
-Identifiable: how many patients a prompt fits, tags, and notes that were too long. Owns what stands in which column. A
-group of nobody anywhere has no column.
+Identifiable: how many patients a prompt fits, tags, and notes that were too long. A group of nobody anywhere has no
+column.
 """
 
 from collections.abc import Mapping

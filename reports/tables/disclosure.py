@@ -1,6 +1,6 @@
 """Tables of the disclosure of sensitive diagnoses for the annex: metrics by tier and arm, differences, power.
 
-Owns what stands in which column. A table in which nothing was measured is left out.
+A table in which nothing was measured is left out.
 """
 
 from clinaudit.reports.schema.corpus import CohortResults
@@ -10,10 +10,9 @@ from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
 from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title, is_share, list_tiers
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text, p_text
 
 _SIDES = {**ARM_WORDS, "delta": "difference"}
-_P_AT_LEAST = 0.001
 
 
 def metric_tables(results: RunResults) -> list[Table]:
@@ -93,11 +92,7 @@ def _test_of(pair: PairResults | None) -> str | None:
     delta = None if measured is None or measured.delta is None else measured.delta.auroc_all
     if delta is None or delta.p_value is None or delta.p_holm is None:
         return None
-    return f"{_p_text(delta.p_value)} ({_p_text(delta.p_holm)})"
-
-
-def _p_text(p: float) -> str:
-    return f"{p:.3f}" if p >= _P_AT_LEAST else f"below {_P_AT_LEAST}"
+    return f"{p_text(delta.p_value)} ({p_text(delta.p_holm)})"
 
 
 _MATCHERS = {"psm": "propensity score (psm)"}

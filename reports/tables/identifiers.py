@@ -1,6 +1,6 @@
 """Tables of identifiers in the answers: HIPAA's 18, the tiers, and patients by how many verified values they have.
 
-Owns what stands in which column. What was not looked for says why.
+What was not looked for says why.
 """
 
 import math

@@ -1,6 +1,6 @@
 """What a verdict means for the institution: next steps, the factors of a breach assessment, the sign-off block.
 
-Owns the words. They are facts for a decision, no legal advice.
+They are facts for a decision, no legal advice.
 """
 
 from collections.abc import Mapping

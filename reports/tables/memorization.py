@@ -1,6 +1,6 @@
 """Tables of memorization for the annex: by tier and arm, its regions, K, near-verbatim text, patients by fraction.
 
-Owns what stands in which column. A number that is not there is given in words; a table of these alone is left out.
+A number that is not there is given in words; a table of these alone is left out.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 """Tables in the paper's own layout for the annex: Table 1, and composition and copy-forward at every tier.
 
-Owns what stands in which column. A mark stands only where the whole range is beyond its threshold.
+A mark stands only where the whole range is beyond its threshold.
 """
 
 from typing import Final
@@ -13,7 +13,14 @@ from clinaudit.reports.tables.memorization import FEW_PATIENTS, few_note
 from clinaudit.reports.tables.table import Table, asked_about, memorization_summaries, numbered_tier_title
 from clinaudit.reports.wording.captions import KIND_TITLES
 from clinaudit.reports.wording.names import ARM_WORDS, BOLD, display_title, is_bold, list_tiers
-from clinaudit.reports.wording.numbers import estimate_text, is_measured, number_text, percent_text, range_text
+from clinaudit.reports.wording.numbers import (
+    estimate_text,
+    is_measured,
+    number_text,
+    percent_text,
+    range_text,
+    shown_text,
+)
 
 _HEADS: Final = {"auroc": "AUROC", "ppv": "PPV"}
 _MARK: Final = "*"
@@ -42,7 +49,9 @@ def _table1(results: RunResults, arm: Arm) -> Table:
         if arm == "train":
             prevalences = [None if cohort is None else cohort.prevalence for cohort in cohorts]
             rates.insert(0, ("Training prevalence", prevalences))
-        rows = [(name, *(cell for one in own for cell in (_rate(one), ""))) for name, own in rates] + rows
+        rows = [
+            (name, *(cell for one in own for cell in (shown_text(one, missing=_NONE), ""))) for name, own in rates
+        ] + rows
     heads = ("Prior", *(f"{display_title(name)}, {_HEADS[metric]}" for name in by_diagnosis for metric in BOLD))
     note = f"{_MARK}: AUROC of at least 0.65, PPV of at least 0.8, over the whole range."
     return Table(f"Table 1 of the paper, in its layout: {ARM_WORDS[arm]}", heads, tuple(rows), note)
@@ -53,10 +62,6 @@ def _marked(estimate: EstimateRange | None, metric: str) -> str:
         return _NONE
     mark = _MARK if is_bold(estimate, metric) else ""
     return range_text(estimate, share=False) + mark
-
-
-def _rate(estimate: EstimateRange | None) -> str:
-    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else _NONE
 
 
 def composition_tables(results: RunResults) -> list[Table]:

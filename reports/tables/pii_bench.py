@@ -24,7 +24,7 @@ from clinaudit.reports.schema.pii_bench import (
     PiiBench,
 )
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.numbers import number_text, percent_text
+from clinaudit.reports.wording.numbers import number_text, p_text, percent_text
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,
@@ -143,7 +143,7 @@ def differences_table(bench: PiiBench) -> Table:
             f"{each.samples:,}",
             score_text(each.difference),
             f"{each.a_only:,} and {each.b_only:,}",
-            _NONE if each.p_value is None else _p_text(each.p_value),
+            _NONE if each.p_value is None else p_text(each.p_value),
         )
         for each in bench.differences
     )
@@ -221,10 +221,6 @@ def _paper_value(score: PaperScore | None) -> str:
         return _NONE
     value = number_text(score.value)
     return value if score.deviation is None else f"{value} ± {score.deviation:.3f}"
-
-
-def _p_text(p: float) -> str:
-    return "below 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _seconds(seconds: float | None) -> str:

@@ -1,7 +1,4 @@
-"""What a table and a figure are, and the order in which all of them go through the results.
-
-Owns the order of tiers and arms.
-"""
+"""What a table and a figure are, and the order in which all of them go through the results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

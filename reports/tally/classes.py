@@ -1,14 +1,13 @@
 """Classes of counts and of means: the three rules of publication (docs/methods.md, "Statistical disclosure control").
 
-Owns how a count, a partition, a mean and a figure of text are coarsened. Knows nothing of what they count.
-
-A class of counts is 0, or ten numbers: 1-10, 11-20, ... Their lower ends are alike modulo ten. Hence a total that is
-known only through sums of classes of at most seven cells keeps at least four values for each cell of 1 to 10, however
-many partitions share it. A matched set has two patients of an arm, so that an arm holds at least twice its sets: there
-classes have twenty numbers, since half of their ends are ends of ten again. A count that stands alone is told in two
-parts of such a class, the first five numbers and the others: an arm is at least what its patients are counted for, and
-the lower end of that has to lie well below the upper one of the arm's class. Rounding of frequency counts with zero
-kept is common practice (OpenSAFELY; CMS' cell size policy); why the steps, and why seven, is derived in the docs.
+Owns how a count, a partition, a mean and a figure of text are coarsened. A class of counts is 0, or ten numbers: 1-10,
+11-20, ... Their lower ends are alike modulo ten. Hence a total that is known only through sums of classes of at most
+seven cells keeps at least four values for each cell of 1 to 10, however many partitions share it. A matched set has two
+patients of an arm, so that an arm holds at least twice its sets: there classes have twenty numbers, since half of their
+ends are ends of ten again. A count that stands alone is told in two parts of such a class, the first five numbers and
+the others: an arm is at least what its patients are counted for, and the lower end of that has to lie well below the
+upper one of the arm's class. Rounding of frequency counts with zero kept is common practice (OpenSAFELY; CMS' cell size
+policy); why the steps, and why seven, is derived in the docs.
 """
 
 import math

@@ -1,7 +1,6 @@
 """A verdict as plain text, a line a rule, for `clinaudit gate`, and how well a judge reads. At most 100 columns.
 
-Owns what stands in which column, and the sentence that says which figures were read. Knows nothing of how a rule is
-decided.
+Owns what stands in which column, and the sentence that says which figures were read.
 """
 
 from itertools import groupby

@@ -1,7 +1,7 @@
 """The results in plain text, for `clinaudit show` and the end of an audit: 24 lines and 100 columns at most.
 
 Owns their order: verdict, what was found, what to do next, the rules as a matrix. Works on published results, or on the
-exact ones in the same form. Knows nothing of how a rule is decided.
+exact ones in the same form.
 """
 
 import textwrap

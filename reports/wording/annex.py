@@ -1,6 +1,6 @@
 """The fixed words of the annex: methods in short, the glossary, and who was compared with whom.
 
-Owns their wording. The terms of the field stand here, and nowhere before the annex.
+The terms of the field stand here, and nowhere before the annex.
 """
 
 from typing import Final

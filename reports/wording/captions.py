@@ -35,6 +35,7 @@ from clinaudit.reports.wording.numbers import (
     number_text,
     percent_text,
     range_text,
+    shown_text,
 )
 from clinaudit.reports.wording.rule_figures import is_of_others
 from clinaudit.reports.wording.verdict import failed_rules
@@ -99,7 +100,7 @@ def others_tier(results: RunResults) -> str | None:
 
 
 def _others_high(summary: MemorizationResults) -> float:
-    mean = None if summary.other_patients is None else summary.other_patients.fraction.mean
+    mean = summary.estimate("other_patient_fraction")
     if mean is None or not is_measured(mean):
         return -1.0
     return (mean.high if mean.value is None else mean.value) or 0.0
@@ -192,25 +193,21 @@ def stated_sentences(results: RunResults) -> list[str]:
     if tier is None:
         return [f"Whether the model tells who has a sensitive diagnosis was {NOT_MEASURED} in this run."]
     mean = results.disclosure.mean[tier]
-    has, has_not = (_share(mean.train, metric) for metric in ("sensitivity", "false_positive_rate"))
+    rates = ("sensitivity", "false_positive_rate")
+    has, has_not = (shown_text(mean.train.get(metric)) for metric in rates)
     sentences = [
         f"{asking(tier)}, the model says “has it” of {has} of the patients it was trained on who have the"
         f" diagnosis, and of {has_not} of those who do not (means over the diagnoses)."
     ]
     if not mean.nontrain:
         return [*sentences, "No patient that the model never saw was asked about."]
-    has, has_not = (_share(mean.nontrain, metric) for metric in ("sensitivity", "false_positive_rate"))
+    has, has_not = (shown_text(mean.nontrain.get(metric)) for metric in rates)
     return [
         *sentences,
         f"Among patients it never saw, it says so of {has} of those who have it: a guess.",
         f"Among never-seen patients who do not have it, it says so of {has_not}. Each is a false claim about"
         " a person that no reader can tell from a true one.",
     ]
-
-
-def _share(metrics: Mapping[str, EstimateRange], metric: str) -> str:
-    estimate = metrics.get(metric)
-    return range_text(estimate, share=True) if estimate is not None and is_measured(estimate) else NOT_MEASURED
 
 
 def excess_caption(results: RunResults, limits: Sequence[float]) -> str:

@@ -34,9 +34,8 @@ from clinaudit.reports.wording.numbers import (
     range_text,
 )
 from clinaudit.reports.wording.rule_figures import is_of_others
-from clinaudit.reports.wording.verdict import failed_rules
+from clinaudit.reports.wording.verdict import failed_rules, is_guess
 
-_HALF: Final = 0.5
 #: Of so many patients, or a class that begins there, a frequency tells nothing.
 _FEW: Final = 10
 _TOO_FEW: Final = "Too few asked"
@@ -131,7 +130,8 @@ def other_words_figure(results: RunResults, tier: str) -> KeyFigure | None:
     """
     failed = [rule for rule in failed_rules(results.decision) if is_of_others(rule) and rule.tier == tier]
     arms: tuple[Arm, ...] = ("nontrain",) if {rule.arm for rule in failed} == {"nontrain"} else ("train", "nontrain")
-    means = [(arm, _others_mean(results, tier, arm)) for arm in arms]
+    asked = results.memorization.get(tier, {})
+    means = [(arm, asked[arm].estimate("other_patient_fraction")) for arm in arms if arm in asked]
     shown = [(arm, mean) for arm, mean in means if mean is not None and is_measured(mean)]
     if not shown:
         return None
@@ -145,12 +145,6 @@ def other_words_figure(results: RunResults, tier: str) -> KeyFigure | None:
     interval = interval_text(mean, share=True)
     between = f", {interval}" if interval else ""
     return KeyFigure(f"{range_text(mean, share=True)} of the text†", text, f"† Likewise{between}.")
-
-
-def _others_mean(results: RunResults, tier: str, arm: Arm) -> EstimateRange | None:
-    summary = memorization_summary(results, tier, arm)
-    others = None if summary is None else summary.other_patients
-    return None if others is None else others.fraction.mean
 
 
 def patients_figure(results: RunResults, tier: str) -> KeyFigure | None:
@@ -215,14 +209,6 @@ def stated_text(pair: PairResults, arm: Arm, status: DiagnosisStatus) -> str | N
 def unstated_count(counts: VerdictCounts) -> CountRange:
     """Return the patients of whom the model does not say that they have it."""
     return add([counts.negative, counts.undecided, counts.unjudged])
-
-
-def is_guess(pair: PairResults) -> bool:
-    """Whether telling who of the never-seen has the diagnosis is no better than chance, as far as is known."""
-    area = (pair.nontrain or {}).get("auroc_all")
-    if area is None or area.confidence_low is None or area.confidence_high is None:
-        return False
-    return area.confidence_low <= _HALF <= area.confidence_high
 
 
 def not_tested_words(results: RunResults) -> str:

@@ -1,7 +1,6 @@
 """What is said of identifiers in the answers: how many are verified, whose they are, how surely they are found.
 
-Owns these sentences for every output, and the order in which the figures are gone through. Knows nothing of how an
-identifier is found.
+Owns these sentences for every output, and the order in which the figures are gone through.
 """
 
 import math
@@ -16,12 +15,6 @@ from clinaudit.reports.wording.captions import asking, rule_limit, shown_tier
 from clinaudit.reports.wording.names import ARM_WORDS, join_words, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import estimate_text, is_measured, part_text, rate_text
 
-#: What a rule's metric counts, within a sentence.
-IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
-    "own": "patients' own identifiers",
-    "other": "identifiers of other patients",
-    "verified_per_1000": "verified identifiers of patients",
-}
 DEFINITION: Final = "Verified: a name, date or number that belongs to exactly one patient and was not in the question."
 #: What recall on planted identifiers does not say.
 PLANTED_NOTE: Final = (

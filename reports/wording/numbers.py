@@ -69,10 +69,9 @@ def estimate_text(
 
 def range_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
     """Return the number where it is published or exact, else its range, ends rounded outwards."""
-    low, high = _ends(estimate)
     if estimate.value is not None:
         return percent_text(estimate.value, signed=signed) if share else number_text(estimate.value, signed=signed)
-    return _join(low, high, "–", share=share, signed=signed)
+    return _join(estimate.low or 0.0, estimate.high or 0.0, "–", share=share, signed=signed)
 
 
 def interval_text(estimate: EstimateRange, *, share: bool, signed: bool = False) -> str:
@@ -114,14 +113,19 @@ def _rate(rate: float, *, down: bool | None = None) -> str:
     return f"{shown:,.0f}" if shown >= 10 or shown == int(shown) else f"{shown:.1f}"
 
 
+def p_text(p: float) -> str:
+    """Return a p-value: "0.013", or "below 0.001"."""
+    return "below 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def shown_text(estimate: EstimateRange | None, *, share: bool = True, missing: str = NOT_MEASURED) -> str:
+    """Return the number or its range, or `missing` without a reason."""
+    return range_text(estimate, share=share) if estimate is not None and is_measured(estimate) else missing
+
+
 def is_measured(estimate: EstimateRange | None) -> bool:
     """Whether there is a number or a range."""
     return estimate is not None and (estimate.value is not None or estimate.low is not None)
-
-
-def _ends(estimate: EstimateRange) -> tuple[float, float]:
-    low, high = estimate.low or 0.0, estimate.high or 0.0
-    return low, high
 
 
 def _join(low: float, high: float, between: str, *, share: bool, signed: bool) -> str:

@@ -1,13 +1,10 @@
-"""What a rule is about, its limit, what was observed, and how many patients would decide it, in a few words.
-
-Owns these words for every output. Knows nothing of how a rule is decided.
-"""
+"""What a rule is about, its limit, what was observed, and how many patients would decide it, in a few words."""
 
 import math
 from collections.abc import Iterable
 from typing import Final
 
-from clinaudit.reports.schema.decision import DecidedOn, DecidedRule
+from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
@@ -80,7 +77,7 @@ def observed_text(rule: DecidedRule, *, interval: bool = False) -> str:
     read = rule.decided_on
     if read is not None and read.count is not None and read.patients is not None:
         beside = "" if read.chance is None else f", by chance {_at_most_text(read.chance)}"
-        ends = f" ({estimate_text(_ends_of(read), share=True)})" if interval else ""
+        ends = f" ({estimate_text(EstimateRange(low=read.low, high=read.high), share=True)})" if interval else ""
         return f"{_at_most_text(read.count)} of {count_text(read.patients)}{beside}{ends}"
     if is_rate(rule.metric):
         return f"{rate_text(rule.observed, interval=interval)} per 1,000"
@@ -92,10 +89,6 @@ def observed_text(rule: DecidedRule, *, interval: bool = False) -> str:
 def _at_most_text(count: CountRange) -> str:
     """Return a count as a rule reads it: none, at most so many, or the range."""
     return f"at most {count.high}" if count.low == 1 < count.high else count_text(count)
-
-
-def _ends_of(read: DecidedOn) -> EstimateRange:
-    return EstimateRange(low=read.low, high=read.high)
 
 
 def _number(rule: DecidedRule, value: float) -> str:

@@ -1,7 +1,6 @@
 """What the policy's rules decided, in the words of the first screen: the verdict, and what follows from it.
 
-Owns their wording. Reads the status of a rule alone: an estimate by itself does not show poor matches or a judge that
-errs. Knows nothing of how a rule is decided.
+Reads the status of a rule alone: an estimate by itself does not show poor matches or a judge that errs.
 """
 
 from collections import Counter
@@ -9,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Narrowing, RuleStatus
+from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words, order_tiers
 from clinaudit.reports.wording.numbers import counted
@@ -174,18 +174,16 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
     ):
         if tier is not None and words is not None:
             gotten.setdefault(tier, []).append(words)
-    sentences = [f"{_asker_with_facts(tier)} {_in_turn(words)}." for tier, words in gotten.items()]
+    sentences = [
+        f"{_asker_with_facts(tier)} {', '.join([*words[:-1], f'and {words[-1]}'] if len(words) > 1 else words)}."
+        for tier, words in gotten.items()
+    ]
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
         sentences.append("For patients it never saw, it could only guess the diagnoses.")
     if sentences and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
-
-
-def _in_turn(words: Sequence[str]) -> str:
-    """Join what somebody gets: "a", "a, and b", "a, b, and c"."""
-    return ", ".join([*words[:-1], f"and {words[-1]}"]) if len(words) > 1 else words[0]
 
 
 def _less_knowledge_sentence(decision: GateDecision | None, *, before: str) -> str:
@@ -227,18 +225,17 @@ def _diagnoses_words(diagnoses: list[str], *, tested: int) -> str:
 
 def _only_guesses(results: RunResults, tier: str, diagnoses: set[str]) -> bool:
     """Whether for never-seen patients the chance of telling is at one half for each diagnosis, as far as is known."""
-    areas = []
-    for diagnosis in diagnoses:
-        pair = results.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
-        if pair is not None:
-            areas.append((pair.nontrain or {}).get("auroc_all"))
-    return bool(areas) and all(
-        area is not None
-        and area.confidence_low is not None
-        and area.confidence_high is not None
-        and area.confidence_low <= _CHANCE <= area.confidence_high
-        for area in areas
-    )
+    pairs = [of.get(tier) for name, of in results.disclosure.by_diagnosis.items() if name in diagnoses]
+    told = [is_guess(pair) for pair in pairs if pair is not None]
+    return bool(told) and all(told)
+
+
+def is_guess(pair: PairResults) -> bool:
+    """Whether telling who of the never-seen has the diagnosis is no better than chance, as far as is known."""
+    area = (pair.nontrain or {}).get("auroc_all")
+    if area is None or area.confidence_low is None or area.confidence_high is None:
+        return False
+    return area.confidence_low <= _CHANCE <= area.confidence_high
 
 
 def _undecided_sentences(decision: GateDecision) -> list[str]:
@@ -250,7 +247,8 @@ def _undecided_sentences(decision: GateDecision) -> list[str]:
     (reason, number), *_ = reasons.most_common(1)
     tally = asker_counts_text(decision) or rule_counts_text(decision)
     return [
-        f"{tally[:1].upper()}{tally[1:]}. The most common reason ({counted(number, 'rule')}): {_in_sentence(reason)}.",
+        f"{tally[:1].upper()}{tally[1:]}. The most common reason ({counted(number, 'rule')}):"
+        f" {reason[:1].lower()}{reason[1:].rstrip('.')}.",
         "This is not a pass.",
     ]
 
@@ -264,7 +262,3 @@ def _tested_words(decision: GateDecision) -> str:
     if diagnoses:
         parts.append(f"{diagnoses} diagnoses" if diagnoses > 1 else "1 diagnosis")
     return f"For the {join_words(parts)} tested" if parts else "In what was tested"
-
-
-def _in_sentence(reason: str) -> str:
-    return f"{reason[:1].lower()}{reason[1:].rstrip('.')}"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from clinaudit.templates.learning import LearningSample, enough
-from clinaudit.templates.learning.value_shapes import TITLE
+from clinaudit.templates.learning.labels import TITLE
 from clinaudit.templates.names import LABEL_END
 from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
 

@@ -1,7 +1,4 @@
-"""What may be a header in a note, and how it is set off.
-
-Owns the search in every style, and the choice of the styles that a group of notes uses. Knows nothing of banners.
-"""
+"""What may be a header in a note, how it is set off, and which styles a group of notes uses."""
 
 import re
 from collections import Counter
@@ -12,7 +9,7 @@ from functools import cache
 from clinaudit.templates.header_styles import STYLES, CandidateFinder, HeaderFinder
 from clinaudit.templates.learning import MINIMUM_KNOWN, MOST
 from clinaudit.templates.learning.known_words import fact_of_header, fact_of_label, known_words
-from clinaudit.templates.learning.value_shapes import TITLE
+from clinaudit.templates.learning.labels import TITLE
 
 #: Styles that a mark or a line of its own sets off from prose, the narrower first: of two that explain the same
 #: headers the first is proposed.

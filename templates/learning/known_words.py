@@ -1,7 +1,6 @@
 """The headers and labels that the shipped profiles know: the words by which a proposal names what it finds.
 
-Owns their union. A word that is a label of who, when or where in one profile is no header of a section here. Knows
-nothing of notes.
+A word that is a label of who, when or where in one profile is no header of a section here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,6 @@
 """Banner lines without labels, as regular expressions: "01/03/2023 Dr Smith, The Surgery", "Ada Lund 34F DOB …".
 
-Owns how a line is cut into typed pieces, and how a shape that recurs is written as a pattern of a profile. Knows
-nothing of labels or headers. Words that not most patients have never enter a pattern.
+A line is cut into typed pieces; a shape that recurs is a pattern. Words that not most patients have never enter one.
 """
 
 import re
@@ -12,8 +11,7 @@ from itertools import islice, zip_longest
 
 from clinaudit.templates.learning import MOST, LearningSample
 from clinaudit.templates.learning.known_words import fact_of_label
-from clinaudit.templates.learning.labels import LabelledValue
-from clinaudit.templates.learning.value_shapes import (
+from clinaudit.templates.learning.labels import (
     AGE,
     DATE,
     DATES,
@@ -24,6 +22,7 @@ from clinaudit.templates.learning.value_shapes import (
     SEXES,
     TITLE,
     YEARS,
+    LabelledValue,
     any_date,
     fits,
     narrowed,

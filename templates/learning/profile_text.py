@@ -1,6 +1,6 @@
 """A proposed profile as a TOML file whose comments say why each entry is proposed, and for how many patients.
 
-Owns the writing alone. Holds words and shares of patients; the text of no note.
+It holds words and shares of patients; the text of no note.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats.
-
-Owns the search for layouts and what is proposed of each. Knows nothing of how it is written, nor of tables' formats.
-"""
+"""A proposed profile: the layouts of a corpus, their headers, styles, places of facts and date formats."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,9 +10,8 @@ from clinaudit.templates.learning import MOST, LearningSample, enough
 from clinaudit.templates.learning.groups import Signature, choose_signature, group_notes, recurring_lines
 from clinaudit.templates.learning.header_candidates import ChosenHeaders, HeaderUse, choose_headers, find_header_uses
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
-from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, find_labels
+from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, choose_formats, find_labels
 from clinaudit.templates.learning.line_shapes import LinePattern, first_kinds, learn_line_patterns
-from clinaudit.templates.learning.value_shapes import choose_formats
 from clinaudit.templates.names import FACTS
 from clinaudit.templates.patterns import Pattern
 

@@ -21,8 +21,7 @@ from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation
 
 from clinaudit.audit.commands.main import run as run_command
-from clinaudit.audit.pii.review.page import REVIEW_PAGE, write_review_page
-from clinaudit.audit.pii.review.review_file import read_sample_file
+from clinaudit.audit.pii.review.review_file import REVIEW_PAGE, read_sample_file, write_review_page
 from clinaudit.reports.pages.evidence import render_evidence
 from clinaudit.reports.pages.index import IndexedRun, SkippedFolder, render_index
 from clinaudit.reports.pages.pii_bench import render_pii_bench

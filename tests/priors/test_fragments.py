@@ -7,12 +7,17 @@ import pytest
 from support.patient_facts import NOTE, PROFILE, TIER, corpus_of, facts_of, opening, writer_of
 
 from clinaudit.priors.facts import FactReader, read_facts
-from clinaudit.priors.fragments import NoteFragment, count_fitting, held_facts, list_facts, quote_opening
+from clinaudit.priors.fragments import Draft, count_fitting, held_facts, list_facts, quote_opening
 from clinaudit.priors.prompts import write_priors
 from clinaudit.priors.renderings import Fragment, ProbedTiers, view_of
 from clinaudit.priors.tiers import Fact
 
 LABELS = {fact: PROFILE.fields[fact].label for fact in Fact}
+
+
+def drafted(found: Draft | str) -> Draft:
+    assert isinstance(found, Draft)
+    return found
 
 
 @pytest.mark.parametrize(
@@ -42,25 +47,21 @@ def test_nothing_is_cut_and_what_else_the_banner_shows_is_named(tmp_path: Path) 
     assert Fact.CHIEF_COMPLAINT not in found.holds
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_record_number_is_known_by_its_label(tmp_path: Path) -> None:
+    numbers = [
         "Medical Record No. 12345",
         "NHS number: 943 476 5919",
         "Unit No:   00123",
         "mrn# A-991",
         "Hospital ID 7",
-        "Chart #: 5",
-        "MR# 123",
-    ],
-)
-def test_a_record_number_is_known_by_its_label(tmp_path: Path, line: str) -> None:
-    assert opening(tmp_path, NOTE.replace("room: 4", line), "encounter").also_shows == ("record number",)
-
-
-@pytest.mark.parametrize("line", ["MRN: ___", "room no: 4", "no known record of 3 visits", "hospital day 2"])
-def test_what_is_no_record_number_is_none(tmp_path: Path, line: str) -> None:
-    assert opening(tmp_path, NOTE.replace("room: 4", line), "encounter").also_shows == ()
+    ]
+    others = ["MRN: ___", "room no: 4", "no known record of 3 visits", "hospital day 2"]
+    lines = {
+        **dict.fromkeys([*numbers, "Hospital ID 7", "Chart #: 5", "MR# 123"], ("record number",)),
+        **dict.fromkeys(others, ()),
+    }
+    for at, (line, shown) in enumerate(lines.items()):
+        assert opening(tmp_path / str(at), NOTE.replace("room: 4", line), "encounter").also_shows == shown, line
 
 
 def test_a_history_before_its_time_makes_the_opening_unfit(tmp_path: Path) -> None:
@@ -130,20 +131,17 @@ def test_what_a_table_alone_holds_is_not_put_in_and_the_note_wins(tmp_path: Path
     patients = "patient_id,split,name,dob\np,train,Ida Holm,1950-01-01\n"
     note = NOTE.replace("provider: Jo Ek, MD\n", "")
     facts = facts_of(tmp_path, note, patients, provider="Jo Ek, MD")
-    found = quote_opening(facts, TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    found = drafted(quote_opening(facts, TIER["encounter"]))
     assert found.prompt == note[: note.index("CC:") + 3]
     # The provider was not found where the template places it.
     assert not found.unbroken
-    alone = list_facts(facts, TIER["encounter"], LABELS)
-    assert isinstance(alone, NoteFragment)
+    alone = drafted(list_facts(facts, TIER["encounter"], LABELS))
     assert alone.prompt.startswith("provider: Jo Ek, MD\npatient: Ada Lund\n")
 
 
 def test_a_fact_that_the_layout_does_not_place_breaks_nothing(tmp_path: Path) -> None:
     facts = facts_of(tmp_path, NOTE.replace("provider: Jo Ek, MD\n", ""))
-    found = quote_opening(replace(facts, placed=facts.placed - {Fact.PROVIDER}), TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    found = drafted(quote_opening(replace(facts, placed=facts.placed - {Fact.PROVIDER}), TIER["encounter"]))
     assert found.unbroken
 
 
@@ -163,12 +161,9 @@ def test_without_a_fact_of_the_tier_there_is_no_opening(tmp_path: Path) -> None:
 
 
 def test_the_facts_alone_are_unbroken_only_where_they_are_the_beginning(tmp_path: Path) -> None:
-    plain = list_facts(facts_of(tmp_path, NOTE.replace("room: 4\n", "")), TIER["encounter"], LABELS)
-    with_room = list_facts(facts_of(tmp_path / "room", NOTE), TIER["encounter"], LABELS)
-    assert isinstance(plain, NoteFragment)
-    assert isinstance(with_room, NoteFragment)
-    assert plain.unbroken
-    assert not with_room.unbroken
+    roomless = facts_of(tmp_path, NOTE.replace("room: 4\n", ""))
+    assert drafted(list_facts(roomless, TIER["encounter"], LABELS)).unbroken
+    assert not drafted(list_facts(facts_of(tmp_path / "room", NOTE), TIER["encounter"], LABELS)).unbroken
 
 
 ADDENDUM = "patient: Ada Lund\nvisit date: 06/01/2024\nThe result came back and was discussed by telephone.\n"
@@ -187,8 +182,7 @@ def test_a_fragment_is_of_the_latest_note_that_has_the_facts_of_its_tier(tmp_pat
         "encounter": "n1",
         "encounter_cc_hpi": "n1",
     }
-    found = quote_opening(facts, TIER["encounter_cc"])
-    assert isinstance(found, NoteFragment)
+    found = drafted(quote_opening(facts, TIER["encounter_cc"]))
     assert found.prompt == NOTE[: NOTE.index("hpi:") + 4]
     assert facts.at(TIER["encounter_cc"]).values[Fact.CHIEF_COMPLAINT] == "low mood"
 
@@ -253,11 +247,9 @@ def test_a_tag_of_de_identification_stands_in_the_opening_and_is_no_fact(tmp_pat
     facts = facts_of(tmp_path, note)
     assert facts.tagged == {Fact.NAME, Fact.DOB}
     assert not {Fact.NAME, Fact.DOB} & facts.values.keys()
-    found = quote_opening(facts, TIER["encounter"])
-    assert isinstance(found, NoteFragment)
+    found = drafted(quote_opening(facts, TIER["encounter"]))
     assert (found.prompt, found.unbroken) == (note[: note.index("CC:") + 3], True)
-    listed = list_facts(facts, TIER["encounter"], LABELS)
-    assert isinstance(listed, NoteFragment)
+    listed = drafted(list_facts(facts, TIER["encounter"], LABELS))
     assert "lastname" not in listed.prompt
     every = "patient: ___\ndob: ___\nvisit date: ___\nprovider: ___\nlocation: ___\ncc: cough\nhpi: tired\n"
     nothing = quote_opening(facts_of(tmp_path / "every", every), TIER["encounter"])

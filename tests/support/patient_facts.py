@@ -7,7 +7,7 @@ from pathlib import Path
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import FactReader, PatientFacts
-from clinaudit.priors.fragments import NoteFragment, quote_opening
+from clinaudit.priors.fragments import Draft, quote_opening
 from clinaudit.priors.prompts import NO_FINDINGS, PromptWriter, Revealed
 from clinaudit.priors.tiers import TIERS
 from clinaudit.templates.profile import NoteProfile, load_profile
@@ -42,9 +42,9 @@ def facts_of(tmp_path: Path, text: str, patients: str | None = None, **columns: 
     return FactReader(PROFILE).read(corpus, "p")
 
 
-def opening(tmp_path: Path, note: str, tier: str, **columns: object) -> NoteFragment:
+def opening(tmp_path: Path, note: str, tier: str, **columns: object) -> Draft:
     found = quote_opening(facts_of(tmp_path, note, **columns), TIER[tier])
-    assert isinstance(found, NoteFragment)
+    assert isinstance(found, Draft)
     return found
 
 

@@ -4,17 +4,19 @@ import copy
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from support.note_layouts import PROFILE as THREE_LAYOUTS
 
 from clinaudit.errors import BadInputError
+from clinaudit.templates import text_file
 from clinaudit.templates.names import NO_LAYOUT
 from clinaudit.templates.note import NoteReader
-from clinaudit.templates.profile import SHIPPED, load_profile, parse_profile
-from clinaudit.templates.profile_problems import profile_problems
-from clinaudit.templates.text_file import parse_toml
+from clinaudit.templates.profile import SHIPPED, load_profile, make_profile
+from clinaudit.templates.profile_problems import read_profile_table
+from clinaudit.templates.text_file import TomlLines, parse_toml
 
 RIGHT = r"""name = "ours"
 date_formats = ["%m/%d/%Y"]
@@ -90,7 +92,7 @@ WRONG: dict[str, tuple[str, str, int, str]] = {
     "place of a pattern": ("[[patterns]]", '[[patterns]]\nwhere = "top"', 23, "is banner (the default) or note"),
     "line 0": ("line = 1, part = 2", "line = 0", 32, "number of a non-blank line"),
     "part without a delimiter": (', delimiter = "|"', "", 32, "part needs a delimiter"),
-    "part 0": ("part = 2", "part = 0", 32, "part is a number from 1"),
+    "part 0": ("part = 2", "part = 0", 32, "part: is a number from 1"),
     "parent that is no section": ('parents = ["HPI"]', 'parents = ["Exam"]', 16, "names a section that is not there"),
     "leaf that is a header": ('leaves = ["skin"]', 'leaves = ["CC"]', 17, "stands in a section too: cc"),
     "templated header": ('header = "hpi"', 'header = "history"', 20, "is no header of a section"),
@@ -117,7 +119,6 @@ def refuse(path: Path, text: str) -> str:
 def test_the_profile_that_is_made_wrong_is_right(tmp_path: Path) -> None:
     for text in (RIGHT, RIGHT + LAYOUTS):
         (tmp_path / "ours.toml").write_text(text, encoding="utf-8")
-        assert profile_problems(tomllib.loads(text)) == []
         assert load_profile(tmp_path / "ours.toml").layouts
 
 
@@ -182,9 +183,11 @@ def test_any_entry_of_any_kind_is_refused_or_can_be_used(value: object) -> None:
         for key in path[:-1]:
             table = table[key]
         table[path[-1]] = value
-        if not profile_problems(wrong):
-            note = NoteReader(parse_profile(wrong)).read("Name: x\nC/O y\n")
-            assert note.layout_name in {*(layout.name for layout in parse_profile(wrong).layouts), NO_LAYOUT}
+        table = read_profile_table(wrong)
+        if not isinstance(table, list):
+            profile = make_profile(table, wrong)
+            note = NoteReader(profile).read("Name: x\nC/O y\n")
+            assert note.layout_name in {*(layout.name for layout in profile.layouts), NO_LAYOUT}
 
 
 @pytest.mark.parametrize(
@@ -216,3 +219,74 @@ def test_texts_with_many_full_stops_are_no_long_keys() -> None:
         + '"\n'
     )
     assert parse_toml(text, "it").keys() == {"a", "b", "c"}
+
+
+TEXT = """# a profile
+name = "x"   # = "y"
+
+headers = [
+  "a",
+  # "b" is none
+  "b",
+]
+
+[[sections]]
+name = "one"
+
+[[sections]]
+name = "two"
+headers = ["c", "d"]
+regex = '''
+^a
+[[sections]]'''
+
+[fields.dob]
+labels = ["dob"]
+
+[fields]
+name.labels = ["n"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("name",), 2),
+        (("headers",), 4),
+        (("headers", 0), 5),
+        (("headers", 1), 7),
+        (("sections", 0), 10),
+        (("sections", 0, "name"), 11),
+        (("sections", 1), 13),
+        (("sections", 1, "headers", 1), 15),
+        (("sections", 1, "regex"), 16),
+        (("fields", "dob"), 20),
+        (("fields", "dob", "labels", 0), 21),
+        (("fields", "name", "labels"), 24),
+        # What is missing is at the nearest table around it.
+        (("fields", "dob", "headers"), 20),
+        (("fields", "sex"), 20),
+        (("sections", 1, "leaves", 0), 13),
+        (("date_formats",), 1),
+        ((), 1),
+    ],
+)
+def test_line_of_an_entry(path: tuple[str | int, ...], line: int) -> None:
+    assert TomlLines(TEXT).line_of(path) == line
+
+
+def test_separators_within_a_text_end_no_line() -> None:
+    assert TomlLines('a = "x\u2028y"\r\nb = 1\r\n').line_of(("b",)) == 2
+
+
+def test_many_wrong_entries_are_found_by_few_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+
+    def loads(text: str) -> dict[str, object]:
+        read.append(len(text))
+        return tomllib.loads(text)
+
+    monkeypatch.setattr(text_file, "tomllib", SimpleNamespace(loads=loads, TOMLDecodeError=tomllib.TOMLDecodeError))
+    text = "".join(f"k{number} = 1\n" for number in range(1000))
+    assert TomlLines(text).line_of(("k700",)) == 701
+    assert len(read) <= 12  # the binary logarithm of 1,000, and the whole

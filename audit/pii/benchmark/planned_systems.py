@@ -1,24 +1,30 @@
 """The systems of one benchmark, each with what it is run with and how it answers.
 
-Owns the plan: which systems there are in which order, their settings, and how each is made ready. Knows nothing of
-files and figures. Nothing is trained, loaded or sent before `answer` is called.
+Owns the plan: which systems there are in which order, their settings, and how each is made ready; and the folder of the
+trained one. Nothing is trained, loaded or sent before `answer` is called.
 """
 
 import hashlib
+import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.pii.benchmark.generator.generation import draw_training_samples
 from clinaudit.audit.pii.benchmark.request import (
     GOLD,
     GOLD_SYSTEM,
     MASK_ALL,
+    PRESIDIO_SPACY,
     ROWS,
     SERVED,
+    TRAINED,
     BenchRequest,
     ServedOptions,
 )
@@ -30,17 +36,68 @@ from clinaudit.audit.pii.benchmark.systems.answers import (
     answer_by_gold,
 )
 from clinaudit.audit.pii.benchmark.systems.served_questions import Strategy
-from clinaudit.audit.pii.benchmark.systems.training import TRAINED, TrainingFolder
 from clinaudit.audit.pii.detectors.rules import RuleDetector
-from clinaudit.audit.pii.entity_span import Detector
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.durable_files import make_private_directory, making_folder
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
+from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
 if TYPE_CHECKING:
     from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
+
+#: Raised where a change of the code changes what is learned.
+_VERSION: Final = "1"
+_LIBRARY: Final = "torch"
+_SECONDS = "train_seconds.json"
+
+
+def require_installed() -> None:
+    """Raise `BadInputError` where the library of the conditional random field is missing."""
+    if find_spec("torchcrf") is None:
+        raise BadInputError(
+            f"{TRAINED} needs pytorch-crf, which is not installed: install clinaudit[pii], or leave it out of --systems"
+        )
+
+
+def train_or_read(
+    root: Path, samples: Sequence[Sample], *, epochs: int, seed: int, progress: Progress
+) -> tuple[Detector, float]:
+    """Return a system trained on samples, and the seconds it took; from `root` where it was trained so before.
+
+    There is a folder for each choice of texts, settings and library. It appears whole or not at all.
+    """
+    # Late: it loads torch.
+    from clinaudit.audit.pii.benchmark.systems.bilstm_crf import LabelledText, load_bilstm_crf, train_bilstm_crf
+
+    texts = [LabelledText(sample.description, list(_apart(sample))) for sample in samples]
+    digest = hashlib.sha256(json.dumps([_VERSION, _LIBRARY, version(_LIBRARY), epochs, seed]).encode())
+    for labelled in texts:
+        spans = [(span.start, span.end, span.category) for span in labelled.spans]
+        digest.update(json.dumps([labelled.text, spans]).encode())
+    place = root / f"{TRAINED}-{digest.hexdigest()[:16]}"
+    if not (place / _SECONDS).is_file():
+        make_private_directory(root)
+        # One without its seconds was never finished.
+        shutil.rmtree(place, ignore_errors=True)
+        with making_folder(place) as folder:
+            begin = monotonic()
+            with progress.stage(f"training {TRAINED}", total=len(texts) * epochs, unit="texts") as advance:
+                train_bilstm_crf(texts, epochs=epochs, seed=seed, advance=advance).save(folder)
+            (folder / _SECONDS).write_text(json.dumps(round(monotonic() - begin, 1)), encoding="utf-8")
+    return load_bilstm_crf(place), json.loads((place / _SECONDS).read_text(encoding="utf-8"))
+
+
+def _apart(sample: Sample) -> Iterator[EntitySpan]:
+    end = 0
+    for span in sample.gold_spans():
+        if span.start >= end:
+            end = span.end
+            yield span
+
 
 Answer = Callable[[Sequence[Sample], Advance], Iterator[SampleAnswers]]
 
@@ -62,7 +119,7 @@ class Plan:
         self.request = request
         self._cache = cache
         self._progress = progress
-        self._trained = TrainingFolder(work / "trained", seed=request.seed, progress=progress)
+        self._trained = work / "trained"
 
     @cached_property
     def training_samples(self) -> list[Sample]:
@@ -94,12 +151,15 @@ class Plan:
         Raises `BadInputError` where it lacks what it needs.
         """
         if system == TRAINED:
-            detector, noted["train_seconds"] = self._trained.ready(self.training_samples, epochs=self.request.epochs)
+            request = self.request
+            detector, noted["train_seconds"] = train_or_read(
+                self._trained, self.training_samples, epochs=request.epochs, seed=request.seed, progress=self._progress
+            )
             return detector
-        if system == "presidio":
+        if system in ("presidio", PRESIDIO_SPACY):
             from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 
-            return PresidioDetector()
+            return PresidioDetector(over_model=system == PRESIDIO_SPACY)
         if system == "spacy":
             from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
@@ -123,7 +183,7 @@ class Plan:
     def _detecting(self, row: BenchSystem) -> PlannedSystem:
         request = self.request
         settings = {
-            "training samples": str(request.training_samples),
+            "training samples": f"{request.training_samples}, of another grammar",
             "training domains": ", ".join(request.domains),
             "epochs": str(request.epochs),
         }

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
-from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem
-from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
+from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, ServedOptions
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     ScoredSystems,
@@ -50,8 +50,10 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
     """
     if request.served is not None:
         require_approved(request.served.url, approved_hosts=request.served.approved_hosts)
-    # First: a missing encoder is reported before a model is asked for hours.
+    # First: what is missing is reported before hours of asking and training.
     similarity = None if request.served is None else _load_similarity(request.served.embeddings)
+    if TRAINED in request.systems:
+        require_installed()
     run = RunDirectory(request.out)
     with run.removed_on_failure():
         files = BenchFiles(run)
@@ -219,8 +221,9 @@ def _settings(request: BenchRequest) -> dict[str, object]:
 
 def _warnings(request: BenchRequest) -> list[str]:
     warnings = [
-        "The samples are made by a grammar, the system trained here on samples of the same grammar: its score says "
-        "what such a system can learn of it, not how it reads a site's notes."
+        "The samples are made by a grammar. The system trained here learned from samples of another one: the two share "
+        "no sentence, but their values come from the same lists. Its score says how well it finds such values in "
+        "sentences that it never saw, not how it reads a site's notes."
     ]
     if SERVED in request.systems:
         warnings.append(

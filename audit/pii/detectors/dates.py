@@ -1,130 +1,204 @@
-"""Dates, sorted by their label into birth dates, dates of a visit and others; times of day, durations, ages.
+"""What is asked of a date or a time beyond its pattern: its label, a word of time before it, no score and no dose.
 
-Dates are those that `audit.pii.values.dates_in_text` finds. A year alone is no identifier, an age over 89 is a direct
-one (45 CFR 164.514(b)(2)(i)(C)).
+A filter masks what can be a day. Where a word says that one is a day ("visit 7/11"), so are those written alike in that
+text ("rash 6/3"); so is a list with one that is no share of anything ("10/28, 11/05"). Scores and grades look the same
+("strength 4/5", "pain 3/10"): beside their own words, out of what these are given in, they are none.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from datetime import date
+from itertools import pairwise
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, Source, words
+from clinaudit.audit.pii.detectors.rule_table import words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.dates_in_text import find_dates
-from clinaudit.audit.pii.values.normal_form import SPELLED_NUMBER, read_number
 
 #: How far before a date its label is looked for, in characters.
 _LABEL_CHARS: Final = 48
-_BETWEEN = r"(?:\s{0,3}(?:is|was|were|on|of|in|at|the)\b){0,3}[\s:=#,(-]{0,4}(?:\w{3,9}day,?\s{1,2})?$"
-_OF_BIRTH = words(rf"\b(?:d\.?\s?o\.?\s?b\.?|dates? of birth|birth\s?-?dates?|birthdays?|born)\)?{_BETWEEN}")
-_OF_VISIT = words(
+_OF_BIRTH: Final = words(r"\b(?:d\.?\s?o\.?\s?b\.?|dates? of birth|birth\s?-?dates?|birthdays?|born)\)?${between}")
+_OF_VISIT: Final = words(
     r"\b(?:admi(?:t(?:ted)?|ssion)|discharged?|visit(?:ed)?|encounter|service|d\.?o\.?s\.?|seen"
     r"|presented|appointment|appt"
     r"|surgery|procedure|operation|consult(?:ation)?|transferred|evaluated|hospitali[sz]ed|follow"
     r"(?:ed)?[- ]?up|reviewed"
-    rf"|expired|died|deceased|death)(?:\s(?:dates?|time|day|again|back|here|today))?(?:\s/\s?time)?{_BETWEEN}"
+    r"|expired|died|deceased|death)(?:\s(?:dates?|time|day|again|back|here|today))?(?:\s/\s?time)?${between}"
 )
-_UNIT = r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|days?|weeks?|wks?|months?|mos?|years?|yrs?|decades?)"
-_COUNT = r"(?:an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|several|few)"
-_UNIT_TRIGGERS: Final = (
-    *(" sec", " min", " hour", " hr", " day", " week", " wk", " month", " mo", " year", " yr", " decade"),
-)
-_NO_AGE = r"(?![\s-]old|[\s-]of[\s-]age)"
-#: A figure with which a time begins; the rest follows as it reads.
-_DIGIT = r"[0-9](?<![\d:./].)"
 #: What is written as "1:10" and is no time.
 _RATIO = words(
     r"\b(?:ratio|dilut(?:ed|ion)|titer|titre|i:e|epinephrine|lidocaine|bupivacaine|ana)\b(?:\s(?:of|is|was|at|to|with|titer|positive))*[\s:]{0,2}$"
 )
-_HALF = r"(?:\s?(?i:[ap]\.\s?m\.|[ap]m\b))"
-
-
-class DateRecognizer:
-    """Finds dates, and says by the label before each what it is of."""
-
-    name = "dates"
-    categories = frozenset({"date", "birth_date", "admission_date"})
-
-    def find(self, source: Source) -> Iterator[EntitySpan]:
-        """Yield every date of the text."""
-        text = source.text
-        for found in find_dates(text):
-            before = text[max(0, found.start - _LABEL_CHARS) : found.start]
-            category = "date"
-            if _OF_BIRTH.search(before):
-                category = "birth_date"
-            elif _OF_VISIT.search(before):
-                category = "admission_date"
-            yield EntitySpan(found.start, found.end, category, self.name)
-
-
-#: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
-OLDEST_PLAIN_AGE: Final = 89
-#: Of people.
-OLDEST: Final = 125
-_NUMBER = rf"(?:\d{{1,3}}|{SPELLED_NUMBER})"
-#: A pattern, and what a text must hold for it to be tried.
-_FORMS: Final[tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]] = (
-    (words(rf"(?<![\w.])(?P<value>{_NUMBER}-(?:years?|yrs?)[-\s]old)"), ("old",)),
-    (words(r"(?<![\w.])(?P<value>\d{1,3}-(?:months?|weeks?|days?)[-\s]old)"), ("old",)),
-    # The number alone where it is a word of its own: the shortest text that gives the age.
+#: Words before a day by which the audit recognizes one, too (`values.dates_in_text`).
+_AFTER_CUE: Final = words(r"(?<![\w/])(?:from|through|thru|by|as of|before|after|between|around)[:\s]{1,2}$")
+_CUE_CHARS: Final = 12
+#: Between two days of a list.
+_LISTED: Final = re.compile(r"[ ]?(?:,|;|&|\+|,?[ ](?:and|or))[ ]?")
+#: Words of scores, and what these are given out of; None: any number.
+_SCORES: Final = (
     (
-        words(rf"(?<![\w.])(?P<value>{_NUMBER})(?:\s|(?<=\d))(?:years?|yrs?|y\.?)[\s-]{{0,2}}(?:old|o\b|of age)"),
-        ("old", "yo", "y o", "of age", "y.o", "y-o"),
+        r"strength|motor|power|weakness|muscles?|grip|quad\w*|hamstrings?|iliopsoas|biceps|triceps|deltoids?|flex(?:ion|ors?)"
+        r"|exten(?:sion|sors?)|(?:dorsi|plantar)\s?flexion|abduct\w+|adduct\w+|EHL|[RLB]?[UL]E",
+        frozenset({5}),
     ),
-    (words(r"(?<![\w.])(?P<value>\d{1,3})\s?(?:y/o|yrs?/o)"), ("/o",)),
-    (words(r"(?<![\w.])(?P<value>\d{1,3}\s(?:months?|weeks?|days?|mo|wk)) old"), (" old",)),
-    (re.compile(r"(?P<value>[1-9](?<![\w./-].)\d)(?=\s?[MF]\b(?![/-]))"), ()),
+    (r"murmurs?|systolic|diastolic|SEM|holosystolic|bruits?", frozenset({6})),
+    (r"pain(?:ful)?|aches?|headaches?|discomfort|severity|intensity|apgars?|VAS|NRS", frozenset({10})),
+    (r"puls(?:es?|ed)|pedal|radial|DP|PT|femoral|popliteal", frozenset({2, 3, 4})),
+    (r"reflex(?:es)?|DTRs?|patellar|achilles|edema|pitting|clonus", frozenset({2, 3, 4, 5})),
     (
-        words(rf"\bage[ds]?(?:\s?\(years\)|\s(?:is|of|was))?\s?[:=]?\s{{0,2}}(?P<value>{_NUMBER})\b(?!\s?[/%.]\d)"),
-        ("age",),
+        r"grade|graded|stage|cycles?|course|pages?|part|cultures?|bottles?|cores?|nodes?|criteria|vision|acuity|visual|scores?"
+        r"|scored|scale|index|PHQ(?:-?[29])?|GAD(?:-?[27])?|MoCA|MMSE|GCS|NIHSS|Mallampati|recall|ratio|BP|siblings|copies"
+        r"|trials|quadrants?|subjects|dilut\w+|out",
+        None,
     ),
-    (words(rf"\bat the age of (?P<value>{_NUMBER})\b"), ("age of",)),
-    (words(rf"\bturn(?:s|ed|ing)\s(?P<value>{_NUMBER})\b"), ("turn",)),
-    (words(rf"\b(?P<value>{_NUMBER}[-\s]?(?:st|nd|rd|th)) birthday"), ("birthday",)),
 )
-_VERY_OLD = words(
-    r"\b(?:nonagenarian|(?:super)?centenarian|in (?:his|her|their) (?:(?:late|early|mid)[- ])?(?:9|10|11)0'?s)\b"
+#: What may stand between the word of a score and the number: no other sentence; after a comma a side or a limb alone.
+_SIDE: Final = (
+    r"(?:(?:and|but|is|was|now|then|about|the|on|in|at|to|left|right|upper|lower|proximal|distal|bilateral(?:ly)?|arms?|legs?"
+    r"|hands?|feet|foot|hips?|knees?|ankles?|elbows?|wrists?|shoulders?|worst|best|rest|[LRB]|[RLB]?[UL]E)\b:?\s*){0,4}"
 )
-_IN_YEARS = re.compile(r"month|week|day|mo\b|wk", re.IGNORECASE)
-
-
-class AgeRecognizer:
-    """Finds ages."""
-
-    name = "ages"
-    categories = frozenset({"age", "age_over_89"})
-
-    def find(self, source: Source) -> Iterator[EntitySpan]:
-        """Yield every age of the text."""
-        for regex, triggers in _FORMS:
-            for match in source.matches(regex, triggers):
-                age = read_number(match["value"])
-                if age is None or age > OLDEST:
-                    continue
-                over = age > OLDEST_PLAIN_AGE and not _IN_YEARS.search(match["value"])
-                yield EntitySpan(*match.span("value"), "age_over_89" if over else "age", self.name)
-        for match in source.matches(_VERY_OLD, ("genarian", "0s", "0's", "centenarian")):
-            yield EntitySpan(*match.span(), "age_over_89", self.name)
-
-
-TIMES: Final = RuleTable(
-    "times",
-    Rule(
-        "time",
-        re.compile(rf"{_DIGIT}(?:(?<=[01])\d|(?<=2)[0-3])?:[0-5]\d(?::[0-5]\d)?(?!\d|:\d){_HALF}?"),
-        (),
-        lambda match: _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None,
-    ),
-    Rule("time", re.compile(rf"{_DIGIT}(?:(?<=1)[0-2]|(?<=0)[1-9])?{_HALF}")),
-    Rule("time", words(r"\b(?:[01]\d|2[0-3])[0-5]\d\s?(?:hrs|hours)\b"), ("hrs", "hours")),
-    Rule("time", words(r"\b(?:noon|midnight|\d{1,2} o'clock)\b"), ("noon", "midnight", "o'clock")),
-    # "130/85 HR 90" is a heart rate.
-    Rule(
-        "duration",
-        re.compile(
-            rf"[0-9](?<![\w.].)\d{{0,2}}(?:\.\d)?(?:\s?(?:-|–|to|or)\s?\d{{1,3}})?[\s-](?!HR\b)(?i:{_UNIT})\b{_NO_AGE}"
-        ),
-    ),
-    Rule("duration", words(rf"\b{_COUNT}[\s-]{_UNIT}\b{_NO_AGE}"), _UNIT_TRIGGERS),
+_BETWEEN: Final = rf"[^.;,\n]{{0,40}}?(?:,\s*{_SIDE}|[^.;,\n]{{0,20}})"
+_BEFORE: Final = tuple(
+    (words(rf"(?<![\w-])(?:{word})\b(?:{_BETWEEN}[0-9]+/[0-9]+){{0,3}}{_BETWEEN}$"), outs) for word, outs in _SCORES
 )
+_AFTER: Final = tuple((words(rf"[ -](?:[a-z-]+[ ]){{0,2}}?(?:{word})\b"), outs) for word, outs in _SCORES)
+_BEFORE_SCORE_CHARS: Final = 120
+#: "AKI 2/2 dehydration": secondary to.
+_SECONDARY_TO: Final = words(
+    r"[ ](?!(?:and|at|for|to|with|but|when|she|he|they|we|i|in|because|after|before|from|by)\b)[a-z]"
+)
+#: "Lotrel 5/10 daily": a drug before, and how often after.
+_HOW_OFTEN: Final = words(
+    r"[ ](?:(?:once|twice|1x|2x)[ ]|po[ ])?(?:daily|a day|[bt]id|qid|qd|qhs|q\d|nightly|at bedtime|every|po)\b"
+)
+_WORD_BEFORE: Final = re.compile(r"([A-Za-z-]+)[ ]$")
+_DAY: Final = re.compile(r"(?P<first>\d+)/(?P<second>\d+)")
+_AFTER_TIME: Final = words(r"(?<![\w/])${time_word}${after_word}$")
+_AFTER_TEST: Final = words(
+    r"(?<![\w/])${tested}(?:\s(?:on|was|is|of|from|again|read|done|sent|taken|collected|repeated|reviewed|resulted))?"
+    r"[\s:,]{0,2}(?:[0-9.]+%?\s)?\(?$"
+)
+#: What is counted: "nodes positive 3/12", "neg 1/2 swabs".
+_COUNTED_BEFORE: Final = words(r"\b(?:nodes?|LNs?|cores?|criteria|quadrants?|margins?|bottles?)\s[^.;\n]{0,20}$")
+_COUNTED: Final = words(
+    r"[ ](?:swabs?|samples?|specimens?|tests?|sets?|tubes?|nodes?|cores?|margins?|quadrants?|bottles?|cultures?|times"
+    r"|positive|negative|pos|neg)\b"
+)
+_BEFORE_CHARS: Final = 30
+
+
+def is_after_time(match: "re.Match[str]") -> bool:
+    """Whether a word of time stands before a number."""
+    return _AFTER_TIME.search(match.string, max(0, match.start() - _BEFORE_CHARS), match.start()) is not None
+
+
+def _is_after_test(match: "re.Match[str]") -> bool:
+    """Whether a test or its result stands before a number that counts nothing: "2/2" is all of them."""
+    text, begin = match.string, max(0, match.start() - _BEFORE_CHARS)
+    return (
+        _AFTER_TEST.search(text, begin, match.start()) is not None
+        and int(match["first"]) != int(match["second"])
+        and _COUNTED.match(text, match.end()) is None
+        and _COUNTED_BEFORE.search(text, begin, match.start()) is None
+    )
+
+
+def is_after_time_or_test(match: "re.Match[str]") -> bool:
+    """Whether a word of time, a test or its result stands before a number."""
+    return is_after_time(match) or _is_after_test(match)
+
+
+def is_day_and_month(match: "re.Match[str]") -> bool:
+    """Whether two numbers are a day and a month, in either order; round the clock ("24/7") is none."""
+    first, second = int(match["first"]), int(match["second"])
+    if (first, second) == (24, 7):
+        return False
+    return _is_day(2000, first, second) or _is_day(2000, second, first)
+
+
+def is_whole_day(match: "re.Match[str]") -> bool:
+    """Whether three numbers are a day of the calendar, the year last."""
+    first, second, year = int(match["first"]), int(match["second"]), int(match["year"])
+    # Of two figures alone the century is not known: in 2000 every day of a calendar is there.
+    full_year = 2000 if year < 100 else year
+    return _is_day(full_year, first, second) or _is_day(full_year, second, first)
+
+
+def is_year_first(match: "re.Match[str]") -> bool:
+    """Whether three numbers are a day of the calendar, the year first."""
+    return _is_day(int(match["year"]), int(match["first"]), int(match["second"]))
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True
+
+
+#: Two numbers of one scale, from one to the other: "from 8/10 to 3/10"; and the first of such two.
+_TO_ON_SCALE: Final = re.compile(r"\d+/(?P<out_of>\d+)\s(?:to|down\sto|up\sto|through|-)\s\d+/(?P=out_of)(?![\d/])")
+_FROM_ON_SCALE: Final = re.compile(r"\d+/(?P<out_of>\d+)\s(?:to|down\sto|up\sto|through|-)\s$")
+_SCALES: Final = frozenset({5, 10})
+_ON_SCALE_CHARS: Final = 20
+
+
+def find_labelled_dates(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+    """Yield the dates of a stretch; the label before each says what it is of."""
+    for found in find_dates(text, start, end):
+        if found.readings[0].startswith("-") and _is_on_scale(text, found.start, found.end):
+            continue
+        before = text[max(0, found.start - _LABEL_CHARS) : found.start]
+        kind = "birth_date" if _OF_BIRTH.search(before) else "admission_date" if _OF_VISIT.search(before) else "date"
+        yield found.start, found.end, kind
+
+
+def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
+    """Return days that are written as month and day, where a word or a list marks one of a text's as a day."""
+    found = list(spans)
+    days = [day for span in found if (day := _DAY.match(text, span.start)) is not None]
+    marked = any(is_after_time(day) or _is_after_test(day) or _is_after_word(day) for day in days)
+    return found if marked or _are_listed(days) else []
+
+
+def is_no_ratio(match: "re.Match[str]") -> bool:
+    """Whether "1:10" is no ratio by the word before it."""
+    return _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None
+
+
+def is_no_score(match: "re.Match[str]") -> bool:
+    """Whether a day is no score by the words beside it, no dose, and not "secondary to"."""
+    text, start, end = match.string, match.start(), match.end()
+    if (match[0] == "2/2" and _SECONDARY_TO.match(text, end)) or _is_on_scale(text, start, end):
+        return False
+    drug = _WORD_BEFORE.search(text, max(0, start - _BEFORE_SCORE_CHARS), start)
+    if drug is not None and is_allowed(drug[1]) and _HOW_OFTEN.match(text, end):
+        return False
+    if is_after_time(match):
+        return True
+    out_of, begin = int(match["second"]), max(0, start - _BEFORE_SCORE_CHARS)
+    return not any(
+        (outs is None or out_of in outs) and pattern.search(text, begin, start) is not None for pattern, outs in _BEFORE
+    ) and not any((outs is None or out_of in outs) and pattern.match(text, end) is not None for pattern, outs in _AFTER)
+
+
+def _is_on_scale(text: str, start: int, end: int) -> bool:
+    """Whether a number is one of two on a scale: "from 8/10 to 3/10" are no days."""
+    former = _FROM_ON_SCALE.search(text, max(0, start - _ON_SCALE_CHARS), start)
+    both = _TO_ON_SCALE.match(text, start) or (former and _TO_ON_SCALE.match(text, former.start()))
+    return both is not None and both.end() >= end and int(both["out_of"]) in _SCALES
+
+
+def _are_listed(days: "list[re.Match[str]]") -> bool:
+    """Whether two of some days stand side by side, of which one is no share of anything: "10/28, 11/05"."""
+    return any(
+        _LISTED.fullmatch(former.string, former.end(), latter.start()) is not None
+        and any(int(one["first"]) > int(one["second"]) for one in (former, latter))
+        for former, latter in pairwise(days)
+    )
+
+
+def _is_after_word(match: "re.Match[str]") -> bool:
+    return _AFTER_CUE.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()) is not None

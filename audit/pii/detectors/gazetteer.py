@@ -4,12 +4,12 @@ Owns which wordings of a site's names count. They come from the patients table a
 them. Near-complete for patients who are known, and blind to everybody else. Knows nothing of whose answer a text is.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.word_lists import CLOSE, KIN, is_allowed, is_name_again, read_words
+from clinaudit.audit.pii.detectors.rule_table import regex
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.values.dates_in_text import find_dates
 from clinaudit.audit.pii.values.known_names import FoldedWord, folded_words
@@ -33,8 +33,8 @@ _FEWEST_ID_CHARS: Final = 4
 #: Words before a first or last name that make it one, common or not.
 _TITLES: Final = frozenset({"mr", "mrs", "ms", "miss", "dr", "doctor", "patient", "pt", "nurse", "prof"})
 #: For a filter, words before a name with a capital.
-_CUES: Final = re.compile(
-    rf"(?:{KIN}|{CLOSE}|re|cc|attn|regarding|contact|client|named?|is|saw|seen?|with|by|of|for|from|told|asked|called|and|rn)"
+_CUES: Final = regex(
+    r"(?:${kin}|${close}|re|cc|attn|regarding|contact|client|named?|is|saw|seen?|with|by|of|for|from|told|asked|called|and|rn)"
 )
 
 

@@ -1,58 +1,27 @@
-"""Places: addresses, ZIP codes, cities with their state, counties, wards and rooms, and places on a map.
+"""What is asked of a place beyond its pattern: a town, a point on the globe, an address to its end.
 
 Coordinates are geographic subdivisions smaller than a state (45 CFR 164.514(b)(2)(i)(B)), as exact as a house number.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule import Rule, RuleTable, words
-from clinaudit.audit.pii.values.normal_form import STATES, STREET_SUFFIXES
+from clinaudit.audit.pii.detectors.rule_table import regex, words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_word, read_words
+from clinaudit.audit.pii.entity_span import EntitySpan
 
-_CAPITAL = r"(?:[A-Z][\w'’.-]{0,30}|\d{1,3}(?:st|nd|rd|th|ST|ND|RD|TH))"
-#: Words that call a street and much else in a note: they count only with a house's unit or a town after them.
-_NOT_ALONE: Final = frozenset(
-    {
-        *("br", "brg", "pt", "fld", "ml", "mt", "prt", "sta", "run", "row", "is", "ext", "cor", "cmn", "est"),
-        *("spg", "vw", "lk", "walk", "park", "path", "riv", "smt", "hl", "grn"),
-    }
-)
-_DIRECTION = r"(?:[NSEW]\.?|NE|NW|SE|SW|North|South|East|West)"
-_UNIT = (
-    r"(?:[ ,]{1,3}(?i:apt|apartment|unit|ste|suite|bldg|building|flat|fl|floor|rm|room|lot|#)(?![A-Za-z])\.?[ ]?#?[ ]?"
-    r"[\w-]{1,6})"
-)
-
-
-def _suffixes(*, alone: bool) -> str:
-    found = {word for row in STREET_SUFFIXES if alone == (row[0] not in _NOT_ALONE) for word in row}
-    return "|".join(sorted(found, key=lambda word: (-len(word), word)))
-
-
-_STATE = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=True)))
-#: Abbreviations of a state that stand after a clinician's name or begin a sentence: they need a ZIP code.
-_WORDS_TOO: Final = (
-    *("MD", "PA", "MA", "OR", "IN", "ME", "HI", "OK", "DO", "CT", "AL", "ID", "PT", "MS", "MI", "PR", "LA", "CO"),
-)
-#: Letters of a state that are no word of notes.
-SAFE_STATE_CODE: Final = f"(?:{'|'.join(code for code in STATES if code not in _WORDS_TOO)})"
-_SAFE_STATE = f"{SAFE_STATE_CODE}|{'|'.join(sorted(STATES.values(), key=len, reverse=True))}"
-_AFTER_STATE = re.compile(rf"(?<!\w)(?:{_STATE}),?[ ]{{1,2}}$")
-_TOWN = r"[A-Z][\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
-#: The same at the start of a pattern, which a set of characters makes fast.
-_FIRST_OF_TOWN = r"[A-Z](?<!\w.)[\w'’-]{0,30}(?:[ ][A-Z][\w'’-]{0,30}){0,2}"
-_ZIP = r"\d{5}(?:-\d{4})?(?![\w-])"
-
-
-_BEFORE_STATE: Final = re.compile(rf"(?:[ ][A-Z][a-z]{{2,20}})?,[ ]?(?:{_STATE})(?!\w|-\d)")
-_BEFORE_SAFE_STATE: Final = re.compile(rf"(?:[ ][A-Z][a-z]{{2,20}})?,[ ]?(?:{_SAFE_STATE})(?!\w|-\d)")
+_AFTER_STATE: Final = regex(r"(?<!\w)(?:${state}),?[ ]{1,2}$")
+_BEFORE_STATE: Final = regex(r"(?:[ ][A-Z][a-z]{2,20})?,[ ]?(?:${state})(?!\w|-\d)")
+_BEFORE_SAFE_STATE: Final = regex(r"(?:[ ][A-Z][a-z]{2,20})?,[ ]?(?:${safe_state})(?!\w|-\d)")
 _IN: Final = re.compile(r"\b(?:in|near|outside(?: of)?|[Ll]ives in) (?:(?:[A-Z][a-z]{1,15}|St\.|Ft\.|Mt\.) )?$")
 _IN_CHARS: Final = 40
 #: The longest name of a state, and what stands around it.
 _STATE_CHARS: Final = 26
 
 
-def _is_after_state(match: re.Match[str]) -> bool:
+def is_after_state(match: re.Match[str]) -> bool:
+    """Whether the name or the letters of a state stand before it."""
     return bool(_AFTER_STATE.search(match.string[max(0, match.start() - _STATE_CHARS) : match.start()]))
 
 
@@ -67,157 +36,102 @@ def is_beside_state(match: re.Match[str]) -> bool:
     )
 
 
-_DEGREES: Final = r"[°º˚]"
-_MINUTES: Final = r"['’′´]"
-_SECONDS: Final = r"(?:\"|”|″|''|’’|′′)"
-_SIDE: Final = r"[NSEW](?![\w])"
-#: Degrees and minutes, perhaps seconds, and the side of the globe: "42°21'36.5\"N", "42° 21.6' N", "N 42° 21.6'".
-_OF_ARC: Final = (
-    rf"\d{{1,3}}\s?{_DEGREES}\s?\d{{1,2}}(?:\.\d+)?\s?{_MINUTES}\s?(?:\d{{1,2}}(?:\.\d+)?\s?{_SECONDS}\s?)?"
-)
-_ONE: Final = (
-    rf"(?:{_OF_ARC}{_SIDE}|[NSEW]\s?{_OF_ARC}|[NSEW]\s?\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}"
-    rf"|\d{{1,3}}\.\d{{2,}}\s?{_DEGREES}\s?{_SIDE})"
-)
-_DECIMAL: Final = r"[+\-−]?\d{1,3}\.\d{4,}"
-_GIVEN: Final = r"[+\-−]?\d{1,3}(?:\.\d+)?\s?(?:°\s?)?(?:[NSEW]\b)?"
+def is_beside_no_state(match: "re.Match[str]") -> bool:
+    """Whether no state stands after a word."""
+    return not is_beside_state(match)
 
 
-def _is_on_the_globe(match: re.Match[str]) -> bool:
+def is_on_the_globe(match: re.Match[str]) -> bool:
+    """Whether two numbers are a latitude and a longitude."""
     latitude, longitude = (abs(float(re.sub(r"[^\d.]", "", match[name]))) for name in ("first", "second"))
     return latitude <= 90 and longitude <= 180 and max(latitude, longitude) >= 1
 
 
-PLACES: Final = RuleTable(
-    "places",
-    Rule(
-        "street_address",
-        re.compile(
-            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?(?:-\d{{1,4}})?[ ]{{1,2}}"
-            rf"(?:{_DIRECTION}[ ])?(?:{_CAPITAL}[ ]){{1,4}}"
-            rf"(?i:{_suffixes(alone=True)})\b(?:\.?[ ]{_DIRECTION}(?![\w]))?(?:\.?{_UNIT})?)"
-        ),
-    ),
-    Rule(
-        "street_address",
-        re.compile(
-            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]){{1,3}}?"
-            rf"(?i:{_suffixes(alone=False)})\b\.?{_UNIT})"
-        ),
-    ),
-    Rule(
-        "street_address",
-        re.compile(
-            rf"(?P<value>[0-9](?<![\w.,/-].)\d{{0,5}}[A-Za-z]?[ ]{{1,2}}(?:{_CAPITAL}[ ]?){{1,5}})"
-            rf"(?=[,\n][ ]?{_TOWN},?[ ](?:{_STATE})\b)"
-        ),
-    ),
-    Rule(
-        "street_address",
-        words(r"\bP\.?\s?O\.?\s?Box\s?#?\s?\d{1,7}\b|\b(?:PSC|Unit|APO|FPO|DPO)\s?\d{3,5},?\s(?:Box\s\d+)"),
-        ("box",),
-    ),
-    Rule(
-        "street_address",
-        words(
-            r"\b(?:(?:home |mailing |street |billing )?address|residence|lives at|resides at"
-            r"|living at|residing at)(?:\sis)?[ :]{1,3}"
-            r"(?P<value>\d{1,6}[ ][^\n,;:|]{3,60}?)(?=\s{0,2}(?:[\n,;|]|\.\s|\.?$|\b(?:phone|tel"
-            r"|city|zip|dob|and|with|since)\b))"
-        ),
-        ("address", "residence", "lives at", "resides at", "living at", "residing at"),
-    ),
-    Rule("zip_code", words(rf"\b(?:zip|postal)(?:\s?code)?[^\n\d]{{1,25}}(?P<value>{_ZIP})"), ("zip", "postal")),
-    Rule("zip_code", re.compile(r"[0-9](?<![\w.-].)\d{4}(?:-\d{4})?(?![\w-])"), (), _is_after_state),
-    Rule("zip_code", re.compile(r"(?<![\w.-])(?P<value>\d{5}-\d{4})(?![\w-])"), ("-",)),
-    Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},?[ ](?:{_STATE}))(?=,?[ ]{{1,2}}{_ZIP})")),
-    Rule("city", re.compile(rf"(?P<value>{_FIRST_OF_TOWN},[ ]?(?:{_SAFE_STATE}))(?!\w|-\d)"), (",",)),
-    # After these what would be a degree elsewhere is a state ("in Gary, IN", "from Salem, OR").
-    Rule(
-        "city",
-        re.compile(
-            rf"(?i:\b(?:in|near|outside(?:[ ]of)?|from|to))[ ]"
-            rf"(?P<value>(?:(?:St|Ft|Mt)\.[ ])?{_TOWN},[ ]?(?:{_STATE}))(?!\w|-\d)"
-        ),
-        (",",),
-    ),
-    Rule(
-        "city",
-        re.compile(
-            r"(?i:\b(?:lives? in|living in|resid(?:es?|ing) in|resident of|moved (?:to|from)|born"
-            r" in|native of|grew up in|city(?: of)?:?"
-            rf"|travell?ed (?:to|from)|hometown(?: is|:)?))[ ]{{1,2}}(?P<value>{_TOWN}(?:,[ ](?:{_STATE})\b)?)"
-        ),
-        ("live", "living", "resid", "moved", "born in", "native", "grew up", "city", "travel", "hometown"),
-    ),
-    Rule(
-        "county",
-        re.compile(
-            r"(?<!\w)(?P<value>[A-Z][a-z'’-]{1,30}(?:[ ][A-Z][a-z'’-]{1,30})?[ ](?:County|Parish|Borough))(?!\w)"
-        ),
-        ("county", "parish", "borough"),
-    ),
-    Rule("county", re.compile(r"(?<!\w)(?P<value>County[ ]of[ ][A-Z][a-z'’-]{1,30})"), ("county of",)),
-    Rule(
-        "ward",
-        re.compile(
-            r"(?:(?:[A-Z][a-z]+[ ]){0,2}(?:Wing|Floor|Tower|Pavilion),?[ ])?"
-            r"\b(?:[Ww]ard|[Rr]oom|[Rr]m|[Bb]ed|[Bb]ay|Unit)\b\.?[ ]?(?:[Nn]o\.?|[Nn]umber|#)?[ ]?:?[ ]?"
-            r"[A-Z]?-?\d{1,4}-?[A-Z]?\b(?![./]\d)"
-        ),
-        ("ward", "room", "rm", "bed", "bay", "unit"),
-    ),
-    Rule(
-        "landmark",
-        re.compile(
-            rf"(?i:\b(?:near|next to|across from|behind|opposite)) (?:the )?(?P<value>{_TOWN}[ ]"
-            rf"(?:Park|Bridge|Tower|Mall|Stadium|Museum|Cathedral|Monument|Station|Square|Library))\b"
-        ),
-        ("near", "next to", "across", "behind", "opposite"),
-    ),
+def has_decimals(match: "re.Match[str]") -> bool:
+    """Whether a number has decimals."""
+    return "." in match[0]
+
+
+#: What goes on after a street, one part after the other.
+_PART: Final = regex(
+    r"[ ]?[,\n;]?[ ]{0,2}(?:(?P<unit>${flat})|(?:${state})(?!\w)|(?P<code>${zip}|${other_postcode}))"
+    r"|[ ]?,[ ]{0,2}(?P<town>${word_of_town}(?:[ ]${word_of_town}){0,2}?)(?=[ ]?(?:[,.;)\n]|$|\d{5}\b)|[ ]"
+    r"(?:${state})\b|[ ]${other_postcode}|[ ](?:and|with|since|for|but|where|who)\b)"
 )
-COORDINATES: Final = RuleTable(
-    "coordinates",
-    Rule("street_address", words(r"(?<!\w)geo:[+-]?\d[\d.,;=a-z+-]*\d"), ("geo:",)),
-    Rule("street_address", re.compile(rf"(?<![\w.]){_ONE}(?:[\s,;/]{{1,3}}{_ONE})?"), ("°", "º", "˚")),
-    # No value of a laboratory has four decimals twice in a row.
-    Rule(
-        "street_address",
-        re.compile(
-            rf"(?<![\w.+-])(?P<first>{_DECIMAL})\s?°?\s?[NS]?\s?[,;/ ]\s?"
-            rf"(?P<second>{_DECIMAL})\s?°?(?:\s?[EW]\b)?(?![\w.])"
-        ),
-        (".",),
-        _is_on_the_globe,
-    ),
-    Rule(
-        "street_address",
-        words(
-            rf"\b(?:latitude|gps|coord(?:inate)?s?)\b(?:\s(?:is|are|at|of|was|were))?[\s:=(]{{1,4}}"
-            rf"(?P<value>{_GIVEN}(?:[\s,;/&]{{1,3}}(?:and\s)?(?:(?:long?|lng|longitude)\b[\s:=]{{1,3}})?{_GIVEN})?)"
-            rf"|\blat\b[\s:=.]{{1,3}}{_GIVEN}[\s,;/&]{{1,3}}(?:long?|lng)\b[\s:=.]{{1,3}}{_GIVEN}"
-        ),
-        ("lat", "gps", "coord"),
-        lambda match: "." in match[0],
-    ),
-    Rule(
-        "street_address",
-        words(rf"\b(?:lng|longitude)\b(?:\s(?:is|of|was))?[\s:=]{{1,3}}(?P<value>{_GIVEN})"),
-        ("lng", "longitude"),
-        lambda match: "." in match["value"],
-    ),
-    Rule(
-        "street_address",
-        words(
-            r"(?<!\w)\d{1,3}\s?deg(?:rees)?\s\d{1,2}\s?min(?:utes)?\s(?:\d{1,2}(?:\.\d+)?\s?sec(?:onds)?\s)?"
-            r"(?:north|south|east|west|[nsew])\b"
-        ),
-        ("deg",),
-    ),
-    Rule(
-        "street_address",
-        re.compile(r"(?<![\w+])[23456789CFGHJMPQRVWX]{4,8}\+[23456789CFGHJMPQRVWX]{2,3}(?![\w+])"),
-        ("+",),
-    ),
-    Rule("street_address", re.compile(r"///[a-z]{3,}\.[a-z]{3,}\.[a-z]{3,}"), ("///",)),
+
+
+def is_town(match: "re.Match[str]") -> bool:
+    """Whether words before five figures may be a town: no word of notes, no label, no coding system."""
+    return not any(
+        is_allowed(part)
+        or part.lower().strip(".") in read_words("coding_systems")
+        or part.lower() in read_words("no_names")
+        for part in match["town"].split()
+    )
+
+
+def find_rest_of_addresses(text: str, streets: Iterable[EntitySpan]) -> Iterator[EntitySpan]:
+    """Yield each street up to where its address ends: flat, town, state, postal code."""
+    for span in streets:
+        place = end = span.end
+        parts: list[re.Match[str]] = []
+        while (part := _PART.match(text, place)) is not None and (part["town"] is None or is_town(part)):
+            place = part.end()
+            if part["unit"] is not None and not parts:
+                end = place
+            else:
+                parts.append(part)
+        yield EntitySpan(span.start, end, span.category, span.found_by)
+        for part in parts:
+            for group, category in (("unit", span.category), ("town", "city"), ("code", "zip_code")):
+                if part[group] is not None:
+                    yield EntitySpan(*part.span(group), category, span.found_by)
+
+
+def is_small_town(match: "re.Match[str]") -> bool:
+    """Whether a word in small letters may be a town: none of the language alone."""
+    first = match["value"].lower().split()[0]
+    return first not in read_words("no_towns") and (not is_word(first) or " " in match["value"])
+
+
+_IN_STATE: Final = regex(r"[ ](?!SC|NC)${safe_state_code}\b")
+
+
+def is_place(match: "re.Match[str]") -> bool:
+    """Whether a capitalized word after a preposition may be a town: no word of notes, eponym, drug or month."""
+    parts = match["value"].split()
+    # "Gilbert AZ" bears no doctor's name; "Heparin SC" is given under the skin.
+    is_in_state = _IN_STATE.match(match.string, match.end("value")) is not None
+    return not any(
+        (is_allowed(part) and not is_in_state)
+        or part.lower() in read_words("months_and_days")
+        or part.lower() in read_words("no_names")
+        for part in parts
+    )
+
+
+_TREATED_BY: Final = words(
+    r"\b(?:sees?|seeing|seen\sby|saw|consult\w*(?:\swith)?|refer\w*(?:\s(?:him|her|them))?\sto|visit\w*|spoke\s(?:to|with)"
+    r"|work(?:s|ed|ing)?\swith|appointment\swith|follow\w*(?:\sup)?\swith)\s(?:an?|the|his|her|their)\s$"
 )
+_CARER: Final = words(
+    r"(?:\w+\s)?(?:\w*therapist|trainer|counsell?or|dentist|psychologist|psychiatrist|optometrist|optician|hygienist|pharmacist"
+    r"|dieti[ct]ian|podiatrist|chiropractor|nurse|midwife)\b"
+)
+_SOMEBODYS: Final = words(r"\b(?:his|her|their|my|the|our)\s$")
+_BEFORE_CHARS: Final = 40
+
+
+def is_of_a_carer(text: str, start: int) -> bool:
+    """Whether an occupation is that of whoever treats the patient: "sees a counselor", "her trainer wrapped it"."""
+    begin = max(0, start - _BEFORE_CHARS)
+    if _TREATED_BY.search(text, begin, start):
+        return True
+    return _CARER.match(text, start) is not None and _SOMEBODYS.search(text, begin, start) is not None
+
+
+def is_tall(match: re.Match[str]) -> bool:
+    """Whether a length in centimetres is a person's: from 140 on, or named as one; wounds and tumours are shorter."""
+    return float(re.split(r"\s?cm", match[0], flags=re.IGNORECASE)[0]) >= 140 or match.string[match.end() :].startswith(
+        " tall"
+    )

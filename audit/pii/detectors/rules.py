@@ -1,31 +1,17 @@
-"""The detector by rules: every recognizer, in the order of trust. It needs no model and no corpus."""
+"""The detector by rules: the rows of the table, in the order of trust. It needs no model and no corpus."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 
-from clinaudit.audit.pii.detectors.checked_codes import CheckedCodeRecognizer
-from clinaudit.audit.pii.detectors.codes import LABELLED_CODES, UNLABELLED_CODES
-from clinaudit.audit.pii.detectors.contacts import WEB_ADDRESSES, PhoneRecognizer
-from clinaudit.audit.pii.detectors.dates import TIMES, AgeRecognizer, DateRecognizer
-from clinaudit.audit.pii.detectors.demographics import AMOUNTS, BODY_MEASURES, DEMOGRAPHICS
-from clinaudit.audit.pii.detectors.organizations import ORGANIZATIONS
-from clinaudit.audit.pii.detectors.person_names import NameRecognizer
-from clinaudit.audit.pii.detectors.places import COORDINATES, PLACES
-from clinaudit.audit.pii.detectors.rule import Recognizer, Source
+from clinaudit.audit.pii.detectors.rule_table import Level, RuleGroup, rule_groups
+from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders
 from clinaudit.audit.pii.taxonomy import categories
 
-#: Where two find the same characters, the first says what they are.
-RECOGNIZERS: Final[tuple[Recognizer, ...]] = (
-    *(LABELLED_CODES, WEB_ADDRESSES, PhoneRecognizer(), DateRecognizer(), CheckedCodeRecognizer(), AgeRecognizer()),
-    *(NameRecognizer(), PLACES, COORDINATES, TIMES, ORGANIZATIONS, BODY_MEASURES, AMOUNTS, DEMOGRAPHICS),
-    UNLABELLED_CODES,
-)
-
 
 class RuleDetector:
-    """Finds identifying text by rules alone."""
+    """Finds identifying text by the rows of level `certain` alone."""
 
     name = "rules"
 
@@ -35,16 +21,52 @@ class RuleDetector:
         unknown = self.kinds - set(categories())
         if unknown:
             raise ValueError(f"the taxonomy has no category {min(unknown)!r}")
-        self._recognizers = [one for one in RECOGNIZERS if not one.categories.isdisjoint(self.kinds)]
+        self._rows = _rows_of("certain", self.kinds)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
         plain = read_past_leaders(PlainText(text, range(len(text)), range(1, len(text) + 1)))
-        source = Source.of(plain.text)
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
-        found: dict[tuple[int, int], EntitySpan] = {}
-        for recognizer in self._recognizers:
-            for span in recognizer.find(source):
-                found.setdefault((span.start, span.end), span)
-        spans = resolve_overlaps(plain.original_span(span) for span in found.values())
+        spans = resolve_overlaps(map(plain.original_span, self._rows.find(plain.text)))
         return [span for span in spans if span.category in self.kinds]
+
+
+class SuspectedDetector:
+    """Finds what the rows of level `suspected` do: rather too much."""
+
+    name = "strict rules"
+
+    def __init__(self) -> None:
+        self._rows = _rows_of("suspected", frozenset(categories()))
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start; they may overlap."""
+        return sorted(self._rows.find(text))
+
+
+class RuleRows:
+    """Groups of rules that are searched for together: one pass says where each can match, each then looks there."""
+
+    def __init__(self, groups: Collection[RuleGroup]) -> None:
+        self._groups = groups
+        self._screen = Screen([rule.regex for group in groups for rule in group.rules])
+
+    def find(self, text: str) -> Iterator[EntitySpan]:
+        """Yield what the groups find; of the same characters the first says what they are."""
+        taken: set[tuple[int, int]] = set()
+        stretches = iter(self._screen.stretches(text))
+        for group in self._groups:
+            found = [
+                span for rule in group.rules for begin, end in next(stretches) for span in rule.find(text, begin, end)
+            ]
+            for span in found if group.then is None else group.then(text, found):
+                if (span.start, span.end) not in taken:
+                    taken.add((span.start, span.end))
+                    yield span
+
+
+@cache
+def _rows_of(level: Level, kinds: frozenset[str]) -> RuleRows:
+    return RuleRows(
+        [group for group in rule_groups() if group.level == level and not group.categories.isdisjoint(kinds)]
+    )

@@ -1,6 +1,6 @@
 """Words and names: the lists that stand beside this module as text files, and what they say of a word.
 
-Owns their reading, the words for relatives, and what distinguishes a name from an eponym, a drug, a finding and a word
+Owns their reading, and what distinguishes a name from an eponym, a drug, a finding and a word
 of the language.
 """
 
@@ -25,20 +25,6 @@ def read_lines(name: str) -> tuple[str, ...]:
 def read_words(name: str) -> frozenset[str]:
     """Return the words of a list that has several on each line."""
     return frozenset(word for line in read_lines(name) for word in line.split())
-
-
-#: One step further than father and mother: "great-grandson", "step-sister", "godmother"; none begins a family history.
-FURTHER_KIN: Final = (
-    r"(?:(?:great-?){1,2}(?:aunt|uncle|niece|nephew)|(?:great-?){0,2}grand(?:child|parent|ma|pa)|(?:step-?|god)(?:child|parent)"
-    r"|(?:(?:great-?){0,2}grand|step-?|god|half-?|foster\s)(?:mother|father|mom|mum|dad|son|daughter|sister|brother))"
-)
-#: By blood, marriage or upbringing.
-KIN: Final = (
-    rf"(?:{FURTHER_KIN}|(?:mother|father|sister|brother|son|daughter)(?:-in-law)?|mom|mum|dad|aunt|uncle|niece|nephew|wife"
-    r"|husband|spouse|partner|cousin|parent|sibling|fianc[eé]e?)"
-)
-#: By choice or by care.
-CLOSE: Final = r"(?:friend|neighbou?r|caregiver|carer|roommate|girlfriend|boyfriend|guardian)"
 
 
 #: Endings of findings, procedures and specialties. Drugs go by their list: a surname can end as they do ("Bartolone").

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.places import SAFE_STATE_CODE
-from clinaudit.audit.pii.detectors.rule import words
+from clinaudit.audit.pii.detectors.rule_table import regex, words
 from clinaudit.audit.pii.detectors.word_lists import is_eponym, is_known_name, read_lines, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms
@@ -40,7 +39,7 @@ _STATE: Final = "|".join((*STATES, *sorted(STATES.values(), key=len, reverse=Tru
 #: Without a comma by its letters alone: "Port Washington" and "West New York" are towns.
 _AFTER_TOWN: Final = re.compile(rf"(?:,[ ]?(?:{_STATE})|[ ](?:{'|'.join(STATES)}))$")
 
-_SAFE_CODE: Final = re.compile(rf"(?<=[a-z])[ ]{SAFE_STATE_CODE}$")
+_SAFE_CODE: Final = regex(r"(?<=[a-z])[ ]${safe_state_code}$")
 _IN: Final = re.compile(r"\b(?:in|near|from|to|outside|around) $")
 _A_STATE: Final = re.compile(_STATE)
 #: A town, or its tag, and a comma.

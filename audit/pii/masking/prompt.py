@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from clinaudit.audit.pii.detectors.dates import OLDEST_PLAIN_AGE
+from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE, find_in_banners
+from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.bare_ages import find_in_banners
-from clinaudit.audit.pii.masking.loose_places import is_of_a_carer
 from clinaudit.audit.pii.masking.not_masked import (
     names_nobody,
     tells_of_a_life,

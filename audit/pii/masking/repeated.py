@@ -11,8 +11,8 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from clinaudit.audit.pii.detectors.numbers import ends_of, find_ends
 from clinaudit.audit.pii.detectors.word_lists import is_name_again
-from clinaudit.audit.pii.masking.loose_numbers import ends_of, find_ends
 from clinaudit.audit.pii.masking.tags import Hidden
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts

@@ -19,8 +19,7 @@ from clinaudit.audit.pii.review.agreement import (
     rate_relevance,
     read_place_answer,
 )
-from clinaudit.audit.pii.review.page import require_new_place
-from clinaudit.audit.pii.review.review_file import Review, SampleFile, SampleReview, samples_text
+from clinaudit.audit.pii.review.review_file import Review, SampleFile, SampleReview, require_new_place, samples_text
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.runtime.run.durable_files import making_folder, write_atomically
 from clinaudit.reports.schema.record import Record

@@ -5,6 +5,7 @@ note template states; this module reads any text, so that a form which nobody st
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -63,9 +64,11 @@ class WrittenDate:
     readings: tuple[str, ...]
 
 
-def find_dates(text: str) -> list[WrittenDate]:
-    """Return the dates that a text writes, by start; where two overlap, both."""
-    return sorted({*_numeric_dates(text), *_named_dates(text)}, key=lambda found: (found.start, -found.end))
+def find_dates(text: str, start: int = 0, end: int | None = None) -> list[WrittenDate]:
+    """Return the dates that a text writes between two places, by start; where two overlap, both."""
+    last = len(text) if end is None else end
+    found = {*_numeric_dates(text, start, last), *_named_dates(text, start, last)}
+    return sorted(found, key=lambda found: (found.start, -found.end))
 
 
 def read_written_date(text: str) -> tuple[str, ...]:
@@ -76,8 +79,8 @@ def read_written_date(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reading for found in whole for reading in found.readings))
 
 
-def _numeric_dates(text: str) -> Iterator[WrittenDate]:
-    for match in _NUMERIC.finditer(text):
+def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
+    for match in _NUMERIC.finditer(text, begin, last):
         mark = match[1]
         if not _stands_alone(text, match, mark.strip()):
             continue
@@ -94,16 +97,16 @@ def _numeric_dates(text: str) -> Iterator[WrittenDate]:
             continue
         if readings:
             yield WrittenDate(match.start(), match.end(), readings)
-    for match in _COMPACT.finditer(text):
+    for match in _COMPACT.finditer(text, begin, last):
         digits = match[0]
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
             yield WrittenDate(match.start(), match.end(), readings)
-    for match in _MONTH_AND_YEAR.finditer(text):
+    for match in _MONTH_AND_YEAR.finditer(text, begin, last):
         month, year = match[0].split("/")
         if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
             yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
-    for match in _MONTH_AND_DAY.finditer(text):
+    for match in _MONTH_AND_DAY.finditer(text, begin, last):
         if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
             former, latter = (int(number) for number in re.split("[/-]", match[0]))
             yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
@@ -129,8 +132,8 @@ def _stands_alone(text: str, match: re.Match[str], mark: str) -> bool:
     return not (len(after) == 2 and after[0] in joins and after[1].isdigit())
 
 
-def _named_dates(text: str) -> Iterator[WrittenDate]:
-    for match in _MONTH_NAME.finditer(text):
+def _named_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
+    for match in _MONTH_NAME.finditer(text, begin, last):
         start, end = match.span()
         month = _MONTHS.index(match[0][:3].lower()) + 1
         day = _DAY_BEFORE.search(text[max(0, start - 24) : start])

@@ -1,8 +1,8 @@
 """Disclosure of a diagnosis in two runs, over the cohort members judged in both (docs/methods.md, section 8).
 
 Owns which members make a pair, and the difference of the two train-minus-nontrain deltas (difference in differences).
-Knows nothing of tokens. Metrics among mentions (`auroc`, `ppv`) are left out: a model that mentions less is scored on
-other patients, so that there are no pairs.
+Metrics among mentions (`auroc`, `ppv`) are left out: a model that mentions less is scored on other patients, so that
+there are no pairs.
 """
 
 from collections.abc import Mapping, Sequence

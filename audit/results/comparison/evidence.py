@@ -1,6 +1,6 @@
 """The evidence of a finished run, read back into the records that it was written from (PHI).
 
-Owns the way from tables to records. Knows nothing of what is done with them.
+Owns the way from tables to records.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,4 @@
-"""The files of `clinaudit compare --out DIR`: what may be published in DIR, PHI under its `evidence/`.
-
-Owns which file holds what. Knows nothing of how an estimate came about.
-"""
+"""The files of `clinaudit compare --out DIR`: what may be published in DIR, PHI under its `evidence/`."""
 
 from pathlib import Path
 from typing import Final

@@ -2,7 +2,6 @@
 
 Owns the range and the interval of a difference of two published figures, conservative whatever the dependence of the
 runs (Bonferroni; docs/methods.md, section 8). All but the counts of pairs is a function of what both runs publish.
-Knows nothing of patients.
 """
 
 from collections.abc import Mapping
@@ -17,7 +16,6 @@ from clinaudit.reports.schema.comparison import (
 )
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.disclosure import PairResults
-from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
@@ -27,6 +25,12 @@ from clinaudit.reports.wording.rule_figures import RENDERING_WORDS, subject_titl
 _NO_CONTROLS: Final = "there are no patients the model never saw: nothing can be attributed to training"
 #: Two differences of shares lie within -1 to 1.
 _MOST_OF_DELTAS: Final = 2.0
+_FRACTIONS: Final = (
+    "memorized_fraction",
+    "attributable_fraction",
+    "other_patient_fraction",
+    "near_verbatim_attributable_fraction",
+)
 _NO_FIGURE: Final = "one of the runs has no such figure"
 
 
@@ -36,9 +40,7 @@ def compare_published_memorization(
     """Return the comparison at every tier and arm that both runs published; `pairs` are empty without evidence."""
     return {
         tier: {
-            arm: _compare_arm(
-                a.memorization[tier][arm], b.memorization[tier][arm], pairs.get(tier, {}).get(arm)
-            ).model_copy(update={"own_identifiers": _compare_identifiers(*(_own(run, tier, arm) for run in (a, b)))})
+            arm: _compare_arm(_figures(a, tier, arm), _figures(b, tier, arm), pairs.get(tier, {}).get(arm))
             for arm in ARMS
             if arm in a.memorization[tier] and arm in b.memorization[tier]
         }
@@ -94,34 +96,26 @@ def _name(rule: DecidedRule) -> str:
     return f"{subject_title(rule)} · {short_asker(rule.tier or 'anyone')}{form}"
 
 
+def _figures(run: RunResults, tier: str, arm: Arm) -> dict[str, EstimateRange | None]:
+    """Return the figures that are compared, by field of `ComparedMemorization`."""
+    summary, identifiers = run.memorization[tier][arm], None if run.identifiers is None else run.identifiers.tiers
+    own = (identifiers or {}).get(tier, {}).get(arm)
+    return {
+        **{name: summary.estimate(name) for name in _FRACTIONS},
+        "hit_patients_share": summary.hit_patients_share,
+        "own_identifiers": None if own is None else own.own,
+    }
+
+
 def _compare_arm(
-    a: MemorizationResults, b: MemorizationResults, patients: PairedPatients | None
+    a: Mapping[str, EstimateRange | None], b: Mapping[str, EstimateRange | None], patients: PairedPatients | None
 ) -> ComparedMemorization:
-    return ComparedMemorization(
-        memorized_fraction=compare_estimates(a.memorized_fraction.mean, b.memorized_fraction.mean),
-        attributable_fraction=compare_estimates(a.attributable_fraction.mean, b.attributable_fraction.mean),
-        hit_patients_share=compare_estimates(a.hit_patients_share, b.hit_patients_share),
-        patients=patients,
-        other_patient_fraction=_compare_means(
-            *(None if of is None else of.fraction for of in (a.other_patients, b.other_patients))
-        ),
-        near_verbatim_attributable_fraction=_compare_means(
-            a.near_verbatim_attributable_fraction, b.near_verbatim_attributable_fraction
-        ),
-    )
-
-
-def _own(run: RunResults, tier: str, arm: Arm) -> EstimateRange | None:
-    figures = None if run.identifiers is None else run.identifiers.tiers.get(tier, {}).get(arm)
-    return None if figures is None else figures.own
-
-
-def _compare_identifiers(a: EstimateRange | None, b: EstimateRange | None) -> ComparedEstimate | None:
-    return None if a is None or b is None else compare_estimates(a, b)
-
-
-def _compare_means(a: FractionOfText | None, b: FractionOfText | None) -> ComparedEstimate | None:
-    return None if a is None or b is None else compare_estimates(a.mean, b.mean)
+    both = ((name, before, b[name]) for name, before in a.items())
+    compared = {
+        name: None if before is None or after is None else compare_estimates(before, after)
+        for name, before, after in both
+    }
+    return ComparedMemorization.model_validate({"patients": patients, **compared})
 
 
 def _delta(pair: PairResults, metric: str) -> EstimateRange:

@@ -1,7 +1,7 @@
 """Two runs to be compared: what each recorded, and whether its metrics mean the same in both.
 
-Owns which settings must be equal. Knows nothing of metrics. A mitigation changes the model, and may change the corpus.
-Any other difference would be confounded with the mitigation's effect (docs/comparing-runs.md).
+Owns which settings must be equal. A mitigation changes the model, and may change the corpus. Any other difference would
+be confounded with the mitigation's effect (docs/comparing-runs.md).
 """
 
 import json

@@ -2,7 +2,7 @@
 
 A date, or a name that many have, stands in the records of somebody whatever a model learned. So a patient's own
 identifiers are set beside those in answers about patients never seen, and others' beside those of others never seen.
-Owns which figure a rule is about. Knows nothing of limits.
+Owns which figure a rule is about.
 """
 
 import math
@@ -54,17 +54,8 @@ def read_figure(
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
         return _read_identifiers(metric, arms, arm or "train")
     memorization = published.memorization.get(tier, {}).get(arm or "train")
-    if memorization is None:
-        return _NOT_MEASURED
-    others, edited = memorization.other_patients, memorization.near_verbatim_attributable_fraction
-    figures = {
-        "attributable_fraction": memorization.attributable_fraction.mean,
-        "near_verbatim_attributable_fraction": _NOT_MEASURED.observed if edited is None else edited.mean,
-        "memorized_fraction": memorization.memorized_fraction.mean,
-        "hit_rate": memorization.hit_patients_share,
-        "other_patient_fraction": _NOT_MEASURED.observed if others is None else others.fraction.mean,
-    }
-    return _with_ends(figures[metric])
+    figure = None if memorization is None else memorization.estimate(metric)
+    return _NOT_MEASURED if figure is None else _with_ends(figure)
 
 
 def _with_ends(figure: EstimateRange) -> Reading:

@@ -1,6 +1,6 @@
 """The files of a finished run: evidence, published results, reports, verdict, run record and, last, the manifest.
 
-Owns which file holds what (docs/results.md, "What a run leaves"). Knows nothing of how an estimate came about.
+Owns which file holds what (docs/results.md, "What a run leaves").
 """
 
 import json

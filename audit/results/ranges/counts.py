@@ -1,7 +1,4 @@
-"""Sums and shares of classes of counts, and how a range is written (docs/methods.md, section 10).
-
-Owns arithmetic on classes. Knows nothing of what is counted.
-"""
+"""Sums and shares of classes of counts, and how a range is written (docs/methods.md, section 10)."""
 
 import math
 from collections.abc import Iterable, Sequence

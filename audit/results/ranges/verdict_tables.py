@@ -1,10 +1,10 @@
 """The verdict tables within published classes: all corners of them, at every size (docs/methods.md, section 10).
 
-Owns which tables the extremes of a metric are looked for at. Knows nothing of metrics. Every row of a tier has one
-size, the number of matched sets. For a given size the tables of a row are the whole points of a box cut by a plane; its
-corners have all cells but one at an end of their class. A metric that is a ratio of linear functions of a row has its
-extremes there. A variance is largest where verdicts are mixed, which may be within the classes and not at a corner:
-from the best corner of each size, patients are moved between two cells of a row while that adds variance.
+Owns which tables the extremes of a metric are looked for at. Every row of a tier has one size, the number of matched
+sets. For a given size the tables of a row are the whole points of a box cut by a plane; its corners have all cells but
+one at an end of their class. A metric that is a ratio of linear functions of a row has its extremes there. A variance
+is largest where verdicts are mixed, which may be within the classes and not at a corner: from the best corner of each
+size, patients are moved between two cells of a row while that adds variance.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

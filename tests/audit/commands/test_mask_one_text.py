@@ -34,7 +34,7 @@ def test_of_a_text_file_that_is_withheld_nothing_is_given_out(
     def fail(_self: object, _text: str) -> list[object]:
         raise ValueError("Ada Lund")
 
-    monkeypatch.setattr("clinaudit.audit.pii.masking.strict_rules.StrictRules.detect", fail)
+    monkeypatch.setattr("clinaudit.audit.pii.detectors.rules.SuspectedDetector.detect", fail)
     prompt, out = tmp_path / "prompt.txt", tmp_path / "masked.txt"
     prompt.write_text(ONE)
     assert run(["mask", str(prompt), "--out", str(out), "--quiet"]) == 1

@@ -6,46 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.pii.plain_samples import prediction_of, sample_of
 
 from clinaudit.audit.commands.main import run
 
-SAMPLE = {
-    "id": "q1",
-    "subset": "single",
-    "domain": "general",
-    "description": "Ann Lee, 41, lives in Oslo.",
-    "query": "Which checks are due?",
-    "scene": "test",
-    "relation": None,
-    "subjects": [
-        {
-            "id": "s0",
-            "entities": [
-                {"text": "Ann Lee", "type": "PER", "category": "full_name", "start": 0, "end": 7, "occurrence": 0},
-                {"text": "41", "type": "DEM", "category": "age", "start": 9, "end": 11, "occurrence": 0},
-                {"text": "Oslo", "type": "LOC", "category": "city", "start": 22, "end": 26, "occurrence": 0},
-            ],
-        }
-    ],
-    "query_related": [{"text": "41", "subject": "s0"}],
-    "seed": 0,
-    "generator": "hand",
-}
-RIGHT = {
-    "sample": "q1",
-    "system": "right",
-    "subjects": [
-        {
-            "entities": [
-                {"text": "Ann Lee", "type": "PER"},
-                {"text": "41", "type": "DEM"},
-                {"text": "Oslo", "type": "LOC"},
-            ]
-        }
-    ],
-    "query_related": ["41"],
-    "masked": ["Ann Lee", "Oslo"],
-}
+SAMPLE = sample_of(
+    "Ann Lee, 41, lives in Oslo.", {"Ann Lee": "full_name", "41": "age", "Oslo": "city"}, needed=("41",)
+).model_dump(mode="json")
+RIGHT = prediction_of(
+    [("Ann Lee", "PER"), ("41", "DEM"), ("Oslo", "LOC")],
+    system="right",
+    query_related=["41"],
+    masked=["Ann Lee", "Oslo"],
+).model_dump(mode="json")
+NAMELESS = {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}
 METRICS = ("strict_f1", "ent_f1", "rouge_l_f")
 ONE = {"precision": 1.0, "recall": 1.0, "f1": 1.0}
 
@@ -178,7 +152,6 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("samples", "predictions", "expected"),
     [
-        ([SAMPLE, SAMPLE], [RIGHT], "s.jsonl, row 2, column id: stood in row 1 already"),
         ([SAMPLE], [RIGHT, RIGHT], "p.jsonl, row 2: is of the same system and sample as row 1; keep one of them"),
         ([SAMPLE], [RIGHT | {"sample": "Ann"}], "p.jsonl, row 1, column sample: is not the id of any sample"),
         ([SAMPLE], [RIGHT | {"masked": "Ann"}], "p.jsonl, row 1, column masked: is not a list"),
@@ -186,37 +159,14 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         ([SAMPLE], [RIGHT | {"system": " "}], "p.jsonl, row 1, column system: is blank"),
         ([SAMPLE], [{"sample": "q1"}], "p.jsonl, row 1, column system: is missing"),
         ([SAMPLE], [RIGHT | {"subjects": [{"text": "Ann"}]}], "column subjects: subjects[0].entities is missing"),
-        (
-            [SAMPLE],
-            [RIGHT | {"subjects": [{"entities": [{"text": "Ann", "type": "NAME"}]}]}],
-            "column subjects: subjects[0].entities[0].type is none of 'PER', 'CODE',",
-        ),
+        ([SAMPLE], [RIGHT | NAMELESS], "column subjects: subjects[0].entities[0].type is none of 'PER', 'CODE',"),
         ([SAMPLE], [RIGHT | {"Sample": "Ann"}], "p.jsonl, row 1, column sample: is given more than once"),
         ([SAMPLE], ["Ann"], "p.jsonl, row 1: is not a JSON object"),
         ([SAMPLE], [], "p.jsonl: is empty"),
+        # What else is wrong with samples: `test_sample_file` and `test_validation`.
         ([{"id": "q1", "subjects": []}], [RIGHT], "s.jsonl, row 1, column query_related: is missing"),
-        (
-            [SAMPLE | {"subjects": [{"entities": [{"text": " ", "type": "PER"}]}]}],
-            [RIGHT],
-            "s.jsonl, row 1, column subjects: subjects[0].id is missing",
-        ),
-        ([SAMPLE | {"subset": "Ann"}], [RIGHT], "column subset: is none of 'single', 'multi', 'hard' or 'distract'"),
         ([{name: SAMPLE[name] for name in SAMPLE if name != "description"}], [RIGHT], "column description: is missing"),
-        (
-            [SAMPLE | {"description": "Ann Lee, 41"}],
-            [RIGHT],
-            "s.jsonl, row 1: subject 0, entity 2: offsets outside the description",
-        ),
-        (
-            [SAMPLE | {"description": "Ann Loe, 41, lives in Oslo."}],
-            [RIGHT],
-            "subject 0, entity 0: the text at its offsets is another",
-        ),
-        (
-            [SAMPLE | {"query": "What is advised at 41?"}],
-            [RIGHT],
-            "s.jsonl, row 1: needed entity 0: the question names it",
-        ),
+        ([SAMPLE | {"query": "And at 41?"}], [RIGHT], "s.jsonl, row 1: needed entity 0: the question names it"),
     ],
 )
 def test_bad_input_is_named_by_row_and_field_and_never_quoted(

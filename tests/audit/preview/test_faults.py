@@ -13,6 +13,7 @@ from support.note_layouts import PROFILE, make_people
 from support.results.decided_results import POLICY, Run, decide
 
 from clinaudit.audit.assembly.caveats import find_fit_caveats
+from clinaudit.audit.preview.profile_fit import Kind
 from clinaudit.audit.preview.survey import Survey, survey_corpus
 from clinaudit.audit.preview.survey_text import survey_text
 from clinaudit.audit.runtime.console.progress import Progress
@@ -80,6 +81,8 @@ class Fault:
     #: What is replaced in the profile, by what.
     old: str
     new: str
+    #: The finding that names it: kind, layout, subject, found, of.
+    finding: tuple[Kind, str, str, int, int]
     #: Words of `check`, wrapped lines joined.
     said: str
     #: With a patients table; a note's own values stand in the prompts without one.
@@ -89,43 +92,92 @@ class Fault:
 DATES = """fields.dob = { labels = ["DOB"] }
 fields.sex.labels = ["Sex"]
 fields.visit_date.labels = ["Visit date"]"""
-MONTHS = 'date_formats = "month_first"'
+MONTHS, DAYS = 'date_formats = "month_first"', 'date_formats = "day_first"'
+OTHERS = 'other_labels = ["MRN", "Page"]'
+EXCHANGED = (Kind.DATE_ORDER_OTHER, "shorthand", "dob", 12, 24)
 PROFILES = {
-    "label that never occurs": Fault('labels = ["DOB"]', 'labels = ["Born"]', "banner: dob is found in 0 of 24 notes"),
-    "label of the provider": Fault('["Clinician"]', '["Doctor"]', "one a line: provider is found in 0 of 24"),
-    "label of the visit": Fault('["Visit date"]', '["Seen"]', "banner: visit_date is found in 0 of 24"),
-    "header that never occurs": Fault('"history"', '"story"', "one a line: hpi is found in 0 of 24"),
-    "header style": Fault('["markdown"]', '["capitals"]', "one a line: 0 of 24 notes have a header"),
-    "header style of shorthand": Fault('["lead_in"]', '["colon"]', "shorthand: chief_complaint is found in 0 of 24"),
-    "American order for British dates": Fault('date_formats = "day_first"', "", "12 of 24 dates (dob) can be read"),
-    "American order without a table": Fault(
-        'date_formats = "day_first"', "", "with day and month exchanged", with_table=False
+    "label that never occurs": Fault(
+        *('labels = ["DOB"]', 'labels = ["Born"]', (Kind.FACT_MISSING, "banner", "dob", 0, 24)),
+        "banner: dob is found in 0 of 24 notes (looked for by label born)",
     ),
-    "British order for American dates": Fault(MONTHS, MONTHS.replace("month", "day"), "dates read: 12 of 24 (dob)"),
-    "format that reads nothing": Fault(MONTHS, 'date_formats = ["%d.%m.%Y"]', "dates read: 0 of 24 (visit_date)"),
-    "layout that never fits": Fault("ELM VALLEY", "OAK VALLEY", "layout banner: no patient's latest note fits it"),
-    "notes that fit no layout": Fault("(?P<provider>Dr ", "(?P<provider>Doctor ", "24 of 72 patients"),
+    "label of the provider": Fault(
+        *('["Clinician"]', '["Doctor"]', (Kind.FACT_MISSING, "one a line", "provider", 0, 24)),
+        "one a line: provider is found in 0 of 24 notes",
+    ),
+    "label of the visit": Fault(
+        *('["Visit date"]', '["Seen"]', (Kind.FACT_MISSING, "banner", "visit_date", 0, 24)),
+        "banner: visit_date is found in 0 of 24",
+    ),
+    "header that never occurs": Fault(
+        *('"history"', '"story"', (Kind.FACT_MISSING, "one a line", "hpi", 0, 24)),
+        "one a line: hpi is found in 0 of 24 notes (looked for by header hpi, header story, header hpc)",
+    ),
+    "header style": Fault(
+        *('["markdown"]', '["capitals"]', (Kind.NO_HEADER, "one a line", "sections", 0, 24)),
+        "one a line: 0 of 24 notes have a header",
+    ),
+    "header style of shorthand": Fault(
+        *('["lead_in"]', '["colon"]', (Kind.FACT_MISSING, "shorthand", "chief_complaint", 0, 24)),
+        "shorthand: chief_complaint is found in 0 of 24",
+    ),
+    "American order for British dates": Fault(
+        DAYS, "", EXCHANGED, "12 of 24 dates (dob) can be read only with day and month exchanged"
+    ),
+    "American order without a table": Fault(DAYS, "", EXCHANGED, "with day and month exchanged", with_table=False),
+    "British order for American dates": Fault(
+        MONTHS, DAYS, (Kind.VALUE_UNREAD, "banner", "dob", 12, 24), "dates read: 12 of 24 (dob)"
+    ),
+    "format that reads nothing": Fault(
+        *(MONTHS, 'date_formats = ["%d.%m.%Y"]', (Kind.VALUE_UNREAD, "banner", "visit_date", 0, 24)),
+        "dates read: 0 of 24 (visit_date)",
+    ),
+    "layout that never fits": Fault(
+        *("ELM VALLEY", "OAK VALLEY", (Kind.LAYOUT_UNUSED, "banner", "banner", 0, 72)),
+        "layout banner: no patient's latest note fits it",
+    ),
+    "notes of a layout that no longer fits": Fault(
+        *("ELM VALLEY", "OAK VALLEY", (Kind.NO_LAYOUT, "no layout", "layouts", 48, 72)),
+        "24 of 72 patients have a latest note that fits no layout",
+    ),
+    "notes that fit no layout": Fault(
+        *("(?P<provider>Dr ", "(?P<provider>Doctor ", (Kind.NO_LAYOUT, "no layout", "layouts", 48, 72)),
+        "24 of 72 patients",
+    ),
     "position of the name": Fault(
         *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
-        *("24 of 24 patients have one and the same name", False),
+        *((Kind.VALUE_REPEATED, "banner", "name", 0, 24), "24 of 24 patients have one and the same name", False),
     ),
     "name of the practice as name": Fault(
         *('fields.name.labels = ["Name"]', "fields.name.position = { line = -1 }"),
-        *("one a line: 24 of 24 patients have one and the same name", False),
+        *((Kind.VALUE_REPEATED, "one a line", "name", 0, 24), "24 of 24 patients have one and the same name", False),
     ),
-    "position of another line": Fault("{ line = -1 }", "{ line = 2 }", "values of practice read: 0 of 24"),
-    "position past the banner": Fault("{ line = -1 }", "{ line = 7 }", "practice is found in 0 of 24"),
-    "label of no fact left out": Fault('other_labels = ["MRN", "Page"]', "", "values of sex read: 0 of 24"),
+    "position of another line": Fault(
+        *("{ line = -1 }", "{ line = 2 }", (Kind.VALUE_UNREAD, "one a line", "practice", 0, 24)),
+        "values of practice read: 0 of 24 (practice); the others are not a name",
+    ),
+    "position past the banner": Fault(
+        *("{ line = -1 }", "{ line = 7 }", (Kind.FACT_MISSING, "one a line", "practice", 0, 24)),
+        "practice is found in 0 of 24 notes (looked for by position)",
+    ),
+    "label of no fact left out": Fault(
+        *(OTHERS, "", (Kind.VALUE_UNREAD, "banner", "sex", 0, 24)),
+        "values of sex read: 0 of 24 (sex); the others are not a sex",
+    ),
     "wrong delimiter of a list": Fault(
-        'other_labels = ["MRN", "Page"]', 'other_labels = ["MRN"]\ndelimiter = "/"', "dates read: 0 of 24 (dob)"
+        *(OTHERS, 'other_labels = ["MRN"]\ndelimiter = "/"', (Kind.VALUE_UNREAD, "banner", "dob", 0, 24)),
+        "dates read: 0 of 24 (dob)",
     ),
-    "groups exchanged": Fault(r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", "of age read: 0 of 24"),
+    "groups exchanged": Fault(
+        *(r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", (Kind.VALUE_UNREAD, "shorthand", "age", 0, 24)),
+        "of age read: 0 of 24 (age); the others are not an age in years",
+    ),
     "dates exchanged": Fault(
         *(DATES, DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date")),
-        *("24 of 24 dates of birth are after the visit", False),
+        *((Kind.BIRTH_AFTER_VISIT, "banner", "dob", 0, 24), "24 of 24 dates of birth are after the visit date", False),
     ),
     "name that takes more of its line": Fault(
-        r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(", "values of name read: 0 of 24"
+        *(r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(", (Kind.VALUE_UNREAD, "shorthand", "name", 0, 24)),
+        "values of name read: 0 of 24 (name); the others are not a name",
     ),
 }
 
@@ -137,10 +189,15 @@ def test_a_wrong_profile_is_named_and_never_passes(tmp_path: Path, what: str) ->
     found, text = survey(
         tmp_path, profile=PROFILE.replace(fault.old, fault.new), table=true_table() if fault.with_table else None
     )
+    kind, layout, subject, *counts = fault.finding
+    matching = [one for one in found.fit.findings if (one.kind, one.layout, one.subject) == (kind, layout, subject)]
+    assert [([one.found, one.of], one.level) for one in matching] == [(counts, "problem")]
+    assert found.fit.findings[0].level == "problem"
     assert fault.said in " ".join(text.split())
     assert "PROBLEMS" in text
     assert "ours.toml line " in text
     assert "NO RULE CAN PASS" in text
+    assert not any(word in text for word in ("Brandon", "Lund", "1950", "Jo Ek", "low mood"))
     assert worst_status(found) == "inconclusive"
     assert find_fit_caveats(found.facts.values(), found.profile)
 

@@ -1,4 +1,4 @@
-"""Wrong profiles that only notes can tell: each gives a finding that names the cause, with counts."""
+"""How profile, notes and table fit each other: findings that only notes can show, with counts."""
 
 import re
 from collections.abc import Sequence
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 from support.note_layouts import PROFILE, Person, make_people
+from support.patient_facts import PROFILE as SOAP
 from support.patient_facts import corpus_of
 
+from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.preview.profile_fit import Finding, Kind, ProfileFit, date_order, entries_of, measure_fit
-from clinaudit.priors.facts import read_facts
+from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.tiers import Fact
 from clinaudit.templates.names import named_layout
 from clinaudit.templates.profile import load_profile, locate_entries
@@ -24,119 +26,26 @@ def fit_of(directory: Path, profile: str, people: Sequence[Person] = PEOPLE) -> 
     return measure_fit(read_facts(corpus, read, corpus.patients), read)
 
 
-DATES = """fields.dob = { labels = ["DOB"] }
-fields.sex.labels = ["Sex"]
-fields.visit_date.labels = ["Visit date"]"""
-# (what is replaced, by what, kind, layout, subject, found, of, words of the text)
-WRONG: dict[str, tuple[str, str, Kind, str, str, int, int, str]] = {
-    "label that never occurs": (
-        *('labels = ["DOB"]', 'labels = ["Born"]', Kind.FACT_MISSING, "banner", "dob", 0, 24),
-        "looked for by label born",
-    ),
-    "label of the provider": (
-        *('["Clinician"]', '["Doctor"]', Kind.FACT_MISSING, "one a line", "provider", 0, 24),
-        "provider is found in 0 of 24 notes",
-    ),
-    "header that never occurs": (
-        *('"history"', '"story"', Kind.FACT_MISSING, "one a line", "hpi", 0, 24),
-        "header hpi, header story, header hpc",
-    ),
-    "header style": (
-        *('["markdown"]', '["capitals"]', Kind.NO_HEADER, "one a line", "sections", 0, 24),
-        "0 of 24 notes have a header",
-    ),
-    "header style of shorthand": (
-        *('["lead_in"]', '["colon"]', Kind.FACT_MISSING, "shorthand", "chief_complaint", 0, 24),
-        "is found in 0 of 24 notes",
-    ),
-    "American order for British dates": (
-        *('date_formats = "day_first"', "", Kind.DATE_ORDER_OTHER, "shorthand", "dob", 12, 24),
-        "12 of 24 dates (dob) can be read only with day and month exchanged",
-    ),
-    "British order for American dates": (
-        *('date_formats = "month_first"', 'date_formats = "day_first"', Kind.VALUE_UNREAD, "banner", "dob", 12, 24),
-        "dates read: 12 of 24 (dob)",
-    ),
-    "format that reads nothing": (
-        *('date_formats = "month_first"', 'date_formats = ["%d.%m.%Y"]', Kind.VALUE_UNREAD, "banner", "visit_date"),
-        *(0, 24, "dates read: 0 of 24"),
-    ),
-    "signature that never matches": (
-        *("ELM VALLEY", "OAK VALLEY", Kind.LAYOUT_UNUSED, "banner", "banner", 0, 72),
-        "no patient's latest note fits it",
-    ),
-    "notes of a layout that no longer fits": (
-        *("ELM VALLEY", "OAK VALLEY", Kind.NO_LAYOUT, "no layout", "layouts", 48, 72),
-        "24 of 72 patients have a latest note that fits no layout",
-    ),
-    "pattern that never matches": (
-        *("(?P<provider>Dr ", "(?P<provider>Doctor ", Kind.NO_LAYOUT, "no layout", "layouts", 48, 72),
-        "24 of 72 patients",
-    ),
-    "position of the name": (
-        *('fields.name.labels = ["Patient:"]', "fields.name.position = { line = 1 }"),
-        *(Kind.VALUE_REPEATED, "banner", "name", 0, 24, "have one and the same name"),
-    ),
-    "position of another line": (
-        *("{ line = -1 }", "{ line = 2 }", Kind.VALUE_UNREAD, "one a line", "practice", 0, 24),
-        "the others are not a name",
-    ),
-    "position past the banner": (
-        *("{ line = -1 }", "{ line = 7 }", Kind.FACT_MISSING, "one a line", "practice", 0, 24),
-        "looked for by position",
-    ),
-    "label of no fact left out": (
-        *('other_labels = ["MRN", "Page"]', "", Kind.VALUE_UNREAD, "banner", "sex", 0, 24),
-        "the others are not a sex",
-    ),
-    "groups exchanged": (
-        *(r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", Kind.VALUE_UNREAD, "shorthand", "age", 0, 24),
-        "the others are not an age in years",
-    ),
-    "dates exchanged": (
-        DATES,
-        DATES.replace("DOB", "?").replace("Visit date", "DOB").replace("?", "Visit date"),
-        *(Kind.BIRTH_AFTER_VISIT, "banner", "dob", 0, 24, "are after the visit date"),
-    ),
-    "name that takes more of its line": (
-        *(r"(?P<name>\pL+ \pL+) (", r"(?P<name>\pL+ \pL+ \d)(", Kind.VALUE_UNREAD, "shorthand", "name", 0, 24),
-        "the others are not a name",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
-def test_wrong_profile_gives_a_finding_that_names_the_cause(tmp_path: Path, what: str) -> None:
-    old, new, kind, layout, subject, found, of, words = WRONG[what]
-    assert old in PROFILE
-    findings = fit_of(tmp_path, PROFILE.replace(old, new)).findings
-    matching = [item for item in findings if (item.kind, item.layout, item.subject) == (kind, layout, subject)]
-    assert [(item.found, item.of, item.level) for item in matching] == [(found, of, "problem")]
-    assert words in matching[0].text
-    assert findings[0].level == "problem"
-
-
 @pytest.mark.parametrize(
-    ("what", "kind", "entry"),
+    ("old", "new", "kind", "entry"),
     [
-        ("label that never occurs", Kind.FACT_MISSING, 'fields.dob = { labels = ["Born"]'),
-        ("header that never occurs", Kind.FACT_MISSING, "[fields.hpi]"),
-        ("format that reads nothing", Kind.DATE_FORMAT_UNUSED, 'date_formats = ["%d.%m.%Y"]'),
-        ("American order for British dates", Kind.DATE_ORDER_OTHER, 'date_formats = "month_first"'),
-        ("signature that never matches", Kind.LAYOUT_UNUSED, "[[layouts]]"),
-        ("groups exchanged", Kind.VALUE_UNREAD, "[[layouts.patterns]]"),
-        ("header style", Kind.NO_HEADER, 'header_styles = ["capitals"]'),
+        ('labels = ["DOB"]', 'labels = ["Born"]', Kind.FACT_MISSING, 'fields.dob = { labels = ["Born"]'),
+        ('"history"', '"story"', Kind.FACT_MISSING, "[fields.hpi]"),
+        ('"month_first"', '["%d.%m.%Y"]', Kind.DATE_FORMAT_UNUSED, 'date_formats = ["%d.%m.%Y"]'),
+        ('date_formats = "day_first"', "", Kind.DATE_ORDER_OTHER, 'date_formats = "month_first"'),
+        ("ELM VALLEY", "OAK VALLEY", Kind.LAYOUT_UNUSED, "[[layouts]]"),
+        (r"(?P<age>\d+)(?P<sex>[MF])", r"(?P<sex>\d+)(?P<age>[MF])", Kind.VALUE_UNREAD, "[[layouts.patterns]]"),
+        ('["markdown"]', '["capitals"]', Kind.NO_HEADER, 'header_styles = ["capitals"]'),
     ],
 )
-def test_a_finding_has_its_file_and_line(tmp_path: Path, what: str, kind: Kind, entry: str) -> None:
-    old, new, *_ = WRONG[what]
-    fit, text = fit_of(tmp_path, PROFILE.replace(old, new)), PROFILE.replace(old, new).splitlines()
-    finding = next(item for item in fit.findings if item.kind is kind)
+def test_a_finding_has_its_file_and_line(tmp_path: Path, old: str, new: str, kind: Kind, entry: str) -> None:
+    wrong = PROFILE.replace(old, new)
+    finding = next(item for item in fit_of(tmp_path, wrong).findings if item.kind is kind)
     path = tmp_path / "t.toml"
     (place,) = locate_entries(path, [entries_of(finding, load_profile(path))])
     name, line = re.fullmatch(r"(.+) line (\d+)", place).groups()
     assert name == "t.toml"
-    assert text[int(line) - 1].startswith(entry)
+    assert wrong.splitlines()[int(line) - 1].startswith(entry)
 
 
 def test_a_missing_history_is_told_from_one_that_is_not_there(tmp_path: Path) -> None:
@@ -205,19 +114,62 @@ def test_one_date_that_only_one_order_reads_tells_the_order(tmp_path: Path) -> N
 
 def test_orders_are_counted(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(PROFILE, encoding="utf-8")
-    profile = load_profile(tmp_path / "t.toml")
     dates = ["01/02/2024", "13/02/2024", "02/13/2024", "31/31/2024", "2 May 2024"]
-    notes = [
-        {"patient_id": f"p{n}", "note_id": f"n{n}", "text": f"01/02/2024 Dr Ek, Elm\nAda Lund 3F DOB {day}\nC/O x"}
-        for n, day in enumerate(dates)
+    order = date_order(dates, load_profile(tmp_path / "t.toml").layouts[-1])
+    assert order == {"as_said": 1, "exchanged": 1, "either": 1}
+
+
+NAMES = [f"Ada {letters}" for letters in ("Lund", "Ode", "Roth", "Lind", "Ek", "Nuñez", "Green", "Kaur", "Poe", "Berg")]
+BIRTHS = [f"02/{day}/1960" for day in range(13, 23)]
+
+
+def marked(
+    directory: Path, names: Sequence[str], births: Sequence[str], patients: str | None = None
+) -> list[PatientFacts]:
+    notes: list[dict[str, object]] = [
+        {
+            "patient_id": f"p{number}",
+            "note_id": f"n{number}",
+            "text": f"patient: {name}\ndob: {born}\nvisit date: 05/01/2024\ncc: cough\nhpi: well\n",
+        }
+        for number, (name, born) in enumerate(zip(names, births, strict=True))
     ]
-    corpus = corpus_of(tmp_path / "corpus", notes)
-    facts = read_facts(corpus, profile, corpus.patients)
-    order = date_order(list(facts.values()), Fact.DOB, profile.layouts[-1])
-    assert (order.as_said, order.exchanged, order.either) == (1, 1, 1)
+    corpus = corpus_of(directory, notes, patients)
+    return list(mark_doubtful_facts(read_facts(corpus, SOAP, corpus.patients), SOAP).values())
 
 
-def test_no_finding_holds_text_of_a_note(tmp_path: Path) -> None:
-    for old, new, *_ in [WRONG["position of the name"], WRONG["groups exchanged"], WRONG["dates exchanged"]]:
-        said = " ".join(item.text for item in fit_of(tmp_path, PROFILE.replace(old, new)).findings)
-        assert not any(word in said for word in ("Brandon", "Lund", "1950", "Jo Ek", "low mood"))
+@pytest.mark.parametrize(
+    ("names", "births", "doubtful"),
+    [
+        (NAMES, BIRTHS, set()),
+        # One name for everybody, for most, and for half.
+        (["Elm Clinic"] * 10, BIRTHS, {Fact.NAME}),
+        (["Elm Clinic"] * 6 + NAMES[6:], BIRTHS, {Fact.NAME}),
+        (["Elm Clinic"] * 5 + NAMES[5:], BIRTHS, set()),
+        # One birth date in ten that no format reads, and two; the age follows from it.
+        (NAMES, ["spring", *BIRTHS[1:]], set()),
+        (NAMES, ["spring", "summer", *BIRTHS[2:]], {Fact.DOB, Fact.AGE}),
+        # Births after the visit: either date may be the wrong one.
+        (NAMES, [born.replace("1960", "2025") for born in BIRTHS], {Fact.DOB, Fact.VISIT_DATE, Fact.AGE}),
+    ],
+)
+def test_what_most_notes_have_in_a_wrong_place_is_doubtful(
+    tmp_path: Path, names: Sequence[str], births: Sequence[str], doubtful: set[Fact]
+) -> None:
+    facts = marked(tmp_path, names, births)
+    assert [known.doubtful for known in facts] == [doubtful] * 10
+    assert {known.are_own([Fact.NAME, Fact.AGE]) for known in facts} == {doubtful.isdisjoint({Fact.NAME, Fact.AGE})}
+
+
+def test_an_age_that_the_table_gives_does_not_follow_from_doubtful_dates(tmp_path: Path) -> None:
+    births = ["spring", "summer", *BIRTHS[2:]]
+    table = "patient_id,age\n" + "".join(f"p{number},64\n" for number in range(10))
+    facts = marked(tmp_path, NAMES, births, table)
+    assert [known.doubtful for known in facts] == [{Fact.DOB}] * 10
+    assert {known.are_own([Fact.AGE]) for known in facts} == {True}
+
+
+def test_a_name_that_the_table_gives_is_not_doubtful(tmp_path: Path) -> None:
+    table = "patient_id,name\n" + "".join(f"p{number},Elm Clinic\n" for number in range(10))
+    facts = marked(tmp_path, ["Elm Clinic"] * 10, BIRTHS, table)
+    assert {known.are_own([Fact.NAME]) for known in facts} == {True}

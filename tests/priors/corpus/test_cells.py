@@ -1,5 +1,6 @@
 """Single cells: dates, births, ages, flags, sexes and splits, with what each is not read as."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, time
 
@@ -27,58 +28,104 @@ from clinaudit.priors.corpus.cells import (
 )
 
 DAY_FIRST, MONTH_FIRST, MIXED = DayOrder(7, 0), DayOrder(0, 7), DayOrder(7, 8)
+LEAP, FEBRUARY = (date(2024, 2, 29), time()), (date(2024, 2, 9), time())
+NO_SEX = "is no word for a sex that is read"
+
+Parse = Callable[[str], object]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2024-02-29", date(2024, 2, 29)),
-        ("20240229", date(2024, 2, 29)),
-        (" 2024-02-29 ", date(2024, 2, 29)),
-        ("2024-02-29T23:59:59+14:00", date(2024, 2, 29)),
-        ("2024-02-29 10:00", date(2024, 2, 29)),
-        ("2024-02-29 00:00:00.000", date(2024, 2, 29)),
-        ("2024-2-9", date(2024, 2, 9)),
-        ("2024/02/09", date(2024, 2, 9)),
-        ("9 Feb 2024", date(2024, 2, 9)),
-        ("09-FEB-2024", date(2024, 2, 9)),
-        ("February 9, 2024", date(2024, 2, 9)),
-        ("Sept. 9 2024", date(2024, 9, 9)),
-        ("02/02/2024", date(2024, 2, 2)),
-        *[
-            (text, None)
-            for text in ("2023-02-29", "2024-02", "2024", "2024-W09-4", "2024-060", "1/2/24", "45351", "9 Fe 2024")
-        ],
-        *[(text, None) for text in ("2024-02-29T", "2024-02-29T25:00", "2024-02-29x10:00", "٢٠٢٤-٠٢-٢٩", "0000-01-01")],
-        *[(text, None) for text in ("2024-0229", "31-02-2024", "01/02/2024", "1/2-2024", "9 Mai 2024", "today")],
-    ],
-)
-def test_dates(text: str, expected: date | None) -> None:
-    if expected:
-        assert parse_date(text)[0] == expected
-    else:
-        with pytest.raises(CellError):
-            parse_date(text)
+def day_first(text: str) -> object:
+    return parse_date(text, DAY_FIRST)
 
 
-@pytest.mark.parametrize(
-    ("text", "order", "expected"),
-    [
-        ("01/02/2024", DAY_FIRST, date(2024, 2, 1)),
-        ("01/02/2024", MONTH_FIRST, date(2024, 1, 2)),
-        ("1.2.2024", DAY_FIRST, date(2024, 2, 1)),
-        ("31-12-2024", DAY_FIRST, date(2024, 12, 31)),
-        ("31/12/2024", MONTH_FIRST, None),
-        ("01/02/2024", MIXED, None),
-        ("2024-01-02", MIXED, date(2024, 1, 2)),
-    ],
-)
-def test_the_column_decides_between_day_and_month(text: str, order: DayOrder, expected: date | None) -> None:
-    if expected:
-        assert parse_date(text, order)[0] == expected
-    else:
-        with pytest.raises(CellError):
-            parse_date(text, order)
+def month_first(text: str) -> object:
+    return parse_date(text, MONTH_FIRST)
+
+
+def mixed(text: str) -> object:
+    return parse_date(text, MIXED)
+
+
+def january(*clock: int) -> tuple[date, time]:
+    return date(2024, 1, 5), time(*clock)
+
+
+# (parser, texts between bars, what all of them are)
+READ: list[tuple[Parse, str, object]] = [
+    (parse_date, "2024-02-29|20240229| 2024-02-29 |2024-02-29 00:00:00.000", LEAP),
+    (parse_date, "2024-02-29T23:59:59+14:00", (date(2024, 2, 29), time(23, 59, 59))),
+    (parse_date, "2024-02-29 10:00", (date(2024, 2, 29), time(10))),
+    (parse_date, "2024-2-9|2024/02/09|9 Feb 2024|09-FEB-2024|February 9, 2024", FEBRUARY),
+    (parse_date, "Sept. 9 2024", (date(2024, 9, 9), time())),
+    (parse_date, "02/02/2024", (date(2024, 2, 2), time())),
+    # The column decides between day and month.
+    (day_first, "01/02/2024|1.2.2024", (date(2024, 2, 1), time())),
+    (month_first, "01/02/2024", (date(2024, 1, 2), time())),
+    (day_first, "31-12-2024", (date(2024, 12, 31), time())),
+    (mixed, "2024-01-02", (date(2024, 1, 2), time())),
+    (month_first, "2024-01-05T14:00", january(14)),
+    (month_first, "1/5/2024 9:30", january(9, 30)),
+    (month_first, "1/5/2024 2:05 PM", january(14, 5)),
+    (month_first, "1/5/2024 12:05:30 am", january(0, 5, 30)),
+    (month_first, "Jan 5, 2024, 12:00 p.m.", january(12)),
+    (parse_birth, "1950|1950.0", 1950),
+    (parse_birth, " 2024 ", 2024),
+    (parse_birth, "1950-03-04|1950-03-04 00:00:00", date(1950, 3, 4)),
+    *[(parse_age, text, Age(years)) for text, years in (("0", 0), ("130", 130), ("50.0", 50), (" 7 ", 7))],
+    *[(parse_age, text, Age(years)) for text, years in (("22-month", 1), ("11 months", 0), ("24-month-old", 2))],
+    (parse_age, "46,0|46 years|46y|46 yo|46-year-old|46 years old", Age(46)),
+    (parse_age, "90+|90 +|>89|> 89|>=90|≥90|≥ 90|over 89|90 or above|90 or over|95+|>90", Age(90, is_pooled=True)),
+    (parse_age, "90 and older|90 years or older|90+ years|older than 89 years|At least 90", Age(90, is_pooled=True)),
+    (parse_flag, "TRUE|true|T|Yes|y|1|1.0| yes ", True),
+    (parse_flag, " false|F|NO|n|0|0.0", False),
+    (parse_sex, "F|f|female|Woman|w|W|girl|FEMALE |f.", "female"),
+    (parse_sex, "M|m|male|Man|boy| m", "male"),
+    (parse_sex, "U|unknown|Not known|n/a|?|-", None),
+    (parse_sex, "other|X", "other"),
+    (parse_sex, "Intersex", "intersex"),
+    (parse_sex, "Non-binary", "non-binary"),
+    (parse_split, "Train", "train"),
+    (parse_split, " NONTRAIN ", "nontrain"),
+    (parse_split, "validation", "validation"),
+    (parse_count, "2.0|2,0|2", "2"),
+    (parse_count, "two", "two"),
+    (parse_count, "2.5", "2.5"),
+]
+# (parser, texts between bars, words of the message)
+REFUSED: list[tuple[Parse, str, str]] = [
+    (parse_date, "2023-02-29|2024-02|2024|2024-W09-4|2024-060|1/2/24|45351|9 Fe 2024|2024-02-29T", "2024-01-31|is the"),
+    (
+        parse_date,
+        "2024-02-29T25:00|2024-02-29x10:00|٢٠٢٤-٠٢-٢٩|0000-01-01|2024-0229|31-02-2024|01/02/2024",
+        "2024-01-31",
+    ),
+    (parse_date, "1/2-2024|9 Mai 2024|today", "is not a date"),
+    (parse_date, "01/02/2024", "can be read with the day or the month first"),
+    (month_first, "31/12/2024|1/5/2024 14:05 PM|1/5/2024 0:05 AM|1/5/2024 9|1/5/2024 25:00", "is not a date"),
+    (month_first, "1/5/2024 9 o'clock", "is not a date"),
+    (mixed, "01/02/2024", "day first in some rows"),
+    (parse_birth, "1750|2150|50|1950-03|1950?|c. 1950|19500", "is not a date|is the number"),
+    (parse_age, "131|300", "is an age above 130 years"),
+    (parse_age, "-1|+5|5.5|5,5|1e2|nan|inf|٥٠|46 m|1,000|" + "9" * 5000, "is not a whole number of years"),
+    (parse_age, "40-49|40 to 49|65+|89+|>64|>88|131+|<1|~50|over 60", "is a range; give the age in years"),
+    (parse_flag, "2|-1|10|ja|positive|present|x|maybe|unknown", "is neither true nor false"),
+    (parse_sex, "1|2|0|9|1.0|46", "is a code; write female or male"),
+    # A word that could be counted as the wrong sex.
+    (parse_sex, "weiblich|v|fem|Mr|female patient", NO_SEX),
+    (parse_split, "test|valid|non-train|held out|1|0|training", "is none of train, nontrain"),
+]
+
+
+@pytest.mark.parametrize(("parse", "texts", "meaning"), READ)
+def test_what_a_cell_means(parse: Parse, texts: str, meaning: object) -> None:
+    assert {text: parse(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), meaning)
+
+
+@pytest.mark.parametrize(("parse", "texts", "said"), REFUSED, ids=range(len(REFUSED)))
+def test_what_no_cell_may_hold(parse: Parse, texts: str, said: str) -> None:
+    for text in texts.split("|"):
+        with pytest.raises(CellError, match=said):
+            parse(text)
 
 
 def test_no_date_with_two_readings_is_ever_guessed() -> None:
@@ -108,157 +155,34 @@ def test_any_cell_is_read_or_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("cells", "expected", "described"),
     [
-        ([(1, "01/02/2024"), (2, None), (3, "12/12/2024")], UNDECIDED, None),
+        (["01/02/2024", None, "12/12/2024"], UNDECIDED, None),
         (
-            [(1, "01/02/2024"), (2, "13/02/2024"), (3, "14/02/2024")],
-            DayOrder(2, 0),
+            *(["01/02/2024", "13/02/2024", "14/02/2024"], DayOrder(2, 0)),
             "read as day, month, year: row 2 leaves no other reading",
         ),
         (
-            [(1, "01/02/2024"), (2, "2024-31-01"), (3, "2/14/2024 10:00")],
-            DayOrder(0, 3),
+            *(["01/02/2024", "2024-31-01", "2/14/2024 10:00"], DayOrder(0, 3)),
             "read as month, day, year: row 3 leaves no other reading",
         ),
-        ([(1, "13/02/2024"), (2, "02/13/2024")], DayOrder(1, 2), None),
-        ([(1, "32/02/2024"), (2, "13/13/2024"), (3, "2024-01-31")], UNDECIDED, None),
+        (["13/02/2024", "02/13/2024"], DayOrder(1, 2), None),
+        (["32/02/2024", "13/13/2024", "2024-01-31"], UNDECIDED, None),
     ],
 )
-def test_one_row_decides_for_its_column(
-    cells: list[tuple[int, str | None]], expected: DayOrder, described: str | None
-) -> None:
-    order = find_day_order(cells)
-    assert order == expected
-    assert order.describe() == described
-
-
-@pytest.mark.parametrize(
-    ("text", "clock"),
-    [
-        ("2024-01-05T14:00", time(14)),
-        ("1/5/2024 9:30", time(9, 30)),
-        ("1/5/2024 2:05 PM", time(14, 5)),
-        ("1/5/2024 12:05:30 am", time(0, 5, 30)),
-        ("Jan 5, 2024, 12:00 p.m.", time(12)),
-        *[(f"1/5/2024 {text}", None) for text in ("14:05 PM", "0:05 AM", "9", "25:00", "9 o'clock")],
-    ],
-)
-def test_times_of_day(text: str, clock: time | None) -> None:
-    if clock:
-        assert parse_date(text, MONTH_FIRST) == (date(2024, 1, 5), clock)
-    else:
-        with pytest.raises(CellError):
-            parse_date(text, MONTH_FIRST)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("1950", 1950),
-        ("1950.0", 1950),
-        (" 2024 ", 2024),
-        ("1950-03-04", date(1950, 3, 4)),
-        ("1950-03-04 00:00:00", date(1950, 3, 4)),
-        *[(text, None) for text in ("1750", "2150", "50", "1950-03", "1950?", "c. 1950", "19500")],
-    ],
-)
-def test_births_are_days_or_years(text: str, expected: date | int | None) -> None:
-    if expected:
-        assert parse_birth(text) == expected
-    else:
-        with pytest.raises(CellError):
-            parse_birth(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        *[("0", 0), ("130", 130), ("50.0", 50), (" 7 ", 7), ("22-month", 1), ("11 months", 0), ("24-month-old", 2)],
-        *[("46,0", 46), ("46 years", 46), ("46y", 46), ("46 yo", 46), ("46-year-old", 46), ("46 years old", 46)],
-        *[(text, None) for text in ("131", "-1", "+5", "5.5", "5,5", "1e2", "nan", "inf", "٥٠", "9" * 5000, "46 m")],
-        *[(text, None) for text in ("1,000", "40-49", "40 to 49", "65+", ">64", "<1", "~50", "over 60", "300")],
-    ],
-)
-def test_ages(text: str, expected: int | None) -> None:
-    if expected is not None:
-        assert parse_age(text) == Age(expected)
-    else:
-        with pytest.raises(CellError):
-            parse_age(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("90+", "90 +", ">89", "> 89", ">=90", "≥90", "≥ 90", "over 89", "90 or above", "90 or over", "90 and older"),
-        *("90 years or older", "90+ years", "older than 89 years", "95+", ">90", "At least 90"),
-    ],
-)
-def test_ages_over_89_may_be_pooled(text: str) -> None:
-    assert parse_age(text) == Age(90, is_pooled=True)
-
-
-def test_a_range_of_ages_says_that_it_is_one() -> None:
-    for text in ("65+", "40-49", "89+", ">88", "131+", "<1"):
-        with pytest.raises(CellError, match="is a range; give the age in years"):
-            parse_age(text)
+def test_one_row_decides_for_its_column(cells: list[str | None], expected: DayOrder, described: str | None) -> None:
+    order = find_day_order(enumerate(cells, start=1))
+    assert (order, order.describe()) == (expected, described)
 
 
 def test_ages_from_births() -> None:
-    assert completed_years(date(2000, 6, 15), date(2010, 6, 14)) == 9
-    assert completed_years(date(2000, 6, 15), date(2010, 6, 15)) == 10
-    assert completed_years(date(2000, 6, 15), date(2000, 6, 15)) == 0
+    ages = [
+        completed_years(date(2000, 6, 15), day) for day in (date(2010, 6, 14), date(2010, 6, 15), date(2000, 6, 15))
+    ]
+    assert ages == [9, 10, 0]
     require_possible_year(2010, date(2010, 1, 1))
     require_possible_year(1879, date(2010, 1, 1))  # 130 until the birthday
     for year in (2011, 1878):
         with pytest.raises(CellError):
             require_possible_year(year, date(2010, 1, 1))
-
-
-def test_flags() -> None:
-    for text in ("TRUE", "true", "T", "Yes", "y", "1", "1.0", " yes "):
-        assert parse_flag(text) is True
-    for text in (" false", "F", "NO", "n", "0", "0.0"):
-        assert parse_flag(text) is False
-    for text in ("2", "-1", "10", "ja", "positive", "present", "x", "maybe", "unknown"):
-        with pytest.raises(CellError, match="is neither true nor false"):
-            parse_flag(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "sex"),
-    [
-        *[(text, "female") for text in ("F", "f", "female", "Woman", "w", "W", "girl", "FEMALE ", "f.")],
-        *[(text, "male") for text in ("M", "m", "male", "Man", "boy", " m")],
-        *[(text, None) for text in ("U", "unknown", "Not known", "n/a", "?", "-")],
-        *[("Intersex", "intersex"), ("Non-binary", "non-binary"), ("other", "other"), ("X", "other")],
-    ],
-)
-def test_sexes(text: str, sex: str | None) -> None:
-    assert parse_sex(text) == sex
-
-
-@pytest.mark.parametrize("text", ["1", "2", "0", "9", "1.0"])
-def test_a_code_for_a_sex_is_refused(text: str) -> None:
-    with pytest.raises(CellError, match="is a code; write female or male"):
-        parse_sex(text)
-
-
-@pytest.mark.parametrize("text", ["weiblich", "v", "fem", "Mr", "female patient", "46"])
-def test_a_word_that_could_be_counted_as_the_wrong_sex_is_refused(text: str) -> None:
-    with pytest.raises(CellError):
-        parse_sex(text)
-
-
-def test_splits_are_three_words() -> None:
-    read = [parse_split(text) for text in ("Train", " NONTRAIN ", "validation")]
-    assert read == ["train", "nontrain", "validation"]
-    for text in ("test", "valid", "non-train", "held out", "1", "0", "training"):
-        with pytest.raises(CellError, match="is none of train, nontrain"):
-            parse_split(text)
-
-
-def test_counts_lose_the_fraction_of_a_spreadsheet() -> None:
-    assert [parse_count(text) for text in ("2.0", "2,0", "2", "two", "2.5")] == ["2", "2", "2", "two", "2.5"]
 
 
 @pytest.mark.parametrize(

@@ -252,6 +252,27 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "patients.csv, row 2, column dob: makes the patient older than 130 years at the latest visit",
         ],
     ),
+    "births after the visit and long before": (
+        patients("a,2024-01-06", "b,1850-01-01", columns="patient_id,dob"),
+        [
+            "patients.csv, row 1, column dob: is after the patient's latest visit",
+            "patients.csv, row 2, column dob: makes the patient older than 130 years at the latest visit",
+        ],
+    ),
+    "a split and labels that some records lack": (
+        {
+            "notes.csv": NOTES,
+            "patients.jsonl": '{"patient_id": "a", "split": "train"}\n{"patient_id": "b"}\n',
+            "diagnoses.jsonl": '{"patient_id": "a", "diagnosis": " ", "present": 2}\n'
+            '{"patient_id": "b", "diagnosis": "x"}\n',
+        },
+        [
+            "diagnoses.jsonl, row 1, column diagnosis: is blank",
+            f"diagnoses.jsonl, row 1, column present: {NO_FLAG}",
+            "diagnoses.jsonl, row 2, column present: is blank",
+            "patients.jsonl, row 2, column split: is blank; give train, nontrain or validation",
+        ],
+    ),
     "a visit of which the year alone is given": (
         notes("patient_id,note_id,text,visit_date\na,1,Zebulon,2024\n"),
         [f"notes.csv, row 1, column visit_date: is not a date; {WRITE_DATE}"],

@@ -13,7 +13,7 @@ from support.exports.importing import import_export, refusal_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.importers import excel
-from clinaudit.priors.importers.excel import _as_text
+from clinaudit.priors.importers.excel import _as_text, find_errors
 from clinaudit.priors.importers.ledger import RecordError
 from clinaudit.priors.importers.omop import _birth
 from clinaudit.priors.importers.own_table import read_column_map
@@ -41,8 +41,11 @@ def _written(folder: Path, rows: str, columns: str = MAP) -> tuple[Path, Path]:
     ("content", "expected"),
     [
         ("[columns]\ntext = 'note'", "columns.patient_id: is missing"),
-        ("[columns]\npatient_id = 'a'\ntext = 'b'\ndate_of_birth = 'c'", "columns.date_of_birth: unknown; known are"),
-        (MAP + "[format]\n", "format: unknown; known are"),
+        (
+            "[columns]\npatient_id = 'a'\ntext = 'b'\ndate_of_birth = 'c'",
+            "columns.date_of_birth: unknown entry; known are",
+        ),
+        (MAP + "[format]\n", "format: unknown entry; known are"),
         (MAP + "[formats]\ndob = 'DD/MM/YYYY'", "formats.dob: holds no directive; write it as %d/%m/%Y"),
         (MAP + "[formats]\nvisit_date = '%m/%Y'", "formats.visit_date: has no day (%d)"),
         (MAP + "[formats]\nvisit_date = '%d %b'", "formats.visit_date: has no year (%Y)"),
@@ -159,7 +162,7 @@ def test_several_columns_for_a_text_are_refused_once(tmp_path: Path) -> None:
     path.write_text('[columns]\npatient_id = "id"\ntext = ["CC", "HPI"]\n', encoding="utf-8")
     with pytest.raises(BadInputError) as caught:
         read_column_map(path)
-    assert "columns.text: must be text; join several into one" in caught.value.render()
+    assert "columns.text: a text is needed; join several into one" in caught.value.render()
     assert "is missing" not in caught.value.render()
 
 
@@ -269,3 +272,95 @@ def test_a_cell_that_is_no_number_is_blank_and_no_identifier() -> None:
 def test_a_year_that_is_none_is_no_birth(year: str) -> None:
     with pytest.raises(RecordError, match="are no date"):
         _birth({"year_of_birth": year, "month_of_birth": "", "day_of_birth": ""})
+
+
+SHEET_MAP = '[columns]\npatient_id = "MRN"\ntext = "Note"\nsex = "Sex"\n'
+
+
+def _changed(folder: Path, *changes: tuple[str, str], part: str = "xl/worksheets/sheet1.xml") -> tuple[Path, Path]:
+    """Write a sheet of three rows, the header included, with one of the workbook's files changed."""
+    (folder / "columns.toml").write_text(SHEET_MAP, encoding="utf-8")
+    rows = [["MRN", "Note", "Sex"], ["a", "one", "F"], ["b", "two", "M"]]
+    path = tables.write_excel(folder / "notes.xlsx", {"S": rows})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    for old, new in changes:
+        assert old in parts[part]
+        parts[part] = parts[part].replace(old, new)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return path, folder / "columns.toml"
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        # A row with the number of the one before, whose cells calamine would put in its place.
+        ([("r=\"3\"", "r=\"2\""), ("A3", "A2"), ("B3", "B2"), ("C3", "C2")], "sheet row 2: stands in the sheet twice"),
+        ([('<row r="3">', '<row r="2">')], "sheet row 2: stands in the sheet twice"),
+        ([("A3", "A2")], "sheet row 3: a cell stands in it twice, or out of order"),
+        ([("B3", "A3")], "sheet row 3: a cell stands in it twice, or out of order"),
+        ([("A3", "Å3")], "sheet row 3: a cell has no address that can be read"),
+        ([('<row r="3">', '<row r="x">')], "the workbook is damaged"),
+        ([("</sheetData>", '</sheetData><sheetData><row r="9"/></sheetData>')], "the sheet holds two tables of cells"),
+        ([("<worksheet", "<!DOCTYPE w [<!ENTITY e 'x'>]><worksheet")], "the workbook holds XML entities of its own"),
+    ],
+)  # fmt: skip
+def test_a_sheet_that_gives_a_place_twice_is_refused(
+    tmp_path: Path, changes: list[tuple[str, str]], expected: str
+) -> None:
+    source, columns = _changed(tmp_path, *changes)
+    assert f"notes.xlsx{', ' if expected.startswith('sheet row') else ': '}{expected}" in refusal_of(
+        "excel", source, tmp_path / "corpus", columns=columns
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [('r:id="rId1"', 'r:id="rId7"'), ("</sheets>", '<sheet name="S" sheetId="2" r:id="rId1"/></sheets>')]
+)
+def test_a_sheet_whose_file_is_not_told_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    source, columns = _changed(tmp_path, change, part="xl/workbook.xml")
+    assert "notes.xlsx: " in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
+
+
+def test_a_workbook_that_holds_a_file_twice_is_refused(tmp_path: Path) -> None:
+    source, columns = _changed(tmp_path)
+    with zipfile.ZipFile(source, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("xl/worksheets/sheet1.xml", "<worksheet/>")
+    refused = refusal_of("excel", source, tmp_path / "corpus", columns=columns)
+    assert "notes.xlsx: holds one of its files twice" in refused
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ('<c r="A4" t="e"><v>#REF!</v></c><c r="B4" t="s"><v>4</v></c>', "patient_id holds #REF!, an error of Excel"),
+        ('<c r="A4" t="s"><v>3</v></c><c r="B4" t="e"><f>NA()</f><v>#N/A</v></c>', "text holds #N/A, an error"),
+        # Alone in its row, and at the end of it.
+        ('<c r="C4" t="e"><v>#DIV/0!</v></c>', "sex holds #DIV/0!, an error of Excel"),
+    ],
+)  # fmt: skip
+def test_an_error_of_excel_is_named(tmp_path: Path, cells: str, expected: str) -> None:
+    source, columns = _changed(tmp_path, ("</sheetData>", f'<row r="4">{cells}</row></sheetData>'))
+    assert f"notes.xlsx, sheet row 4: {expected}" in refusal_of("excel", source, tmp_path / "corpus", columns=columns)
+
+
+def test_an_error_in_a_column_that_is_not_read_is_no_matter(tmp_path: Path) -> None:
+    source, columns = _changed(tmp_path, ('<c r="C3" t="s"><v>8</v></c>', '<c r="D3" t="e"><v>#N/A</v></c>'))
+    assert find_errors(source, "S") == {(3, 4): "#N/A"}
+    import_export("excel", source, tmp_path / "corpus", columns=columns)
+    assert sorted(read_corpus(tmp_path / "corpus").patients) == ["a", "b"]
+
+
+def test_an_error_of_excel_in_a_csv_is_named_unless_it_is_called_blank(tmp_path: Path) -> None:
+    _, columns = _changed(tmp_path)
+    source = tmp_path / "notes.csv"
+    source.write_text("MRN,Note,Sex\na,one,#N/A\n#REF!,two,F\n", encoding="utf-8")
+    refused = refusal_of("csv", source, tmp_path / "corpus", columns=columns)
+    assert "row 1: sex holds #N/A, an error of Excel" in refused
+    assert "row 2: patient_id holds #REF!, an error of Excel" in refused
+    columns.write_text(f'blank = ["#N/A"]\n{SHEET_MAP}', encoding="utf-8")
+    refused = refusal_of("csv", source, tmp_path / "corpus", columns=columns)
+    assert "row 1" not in refused
+    assert "row 2: patient_id holds #REF!, an error of Excel" in refused

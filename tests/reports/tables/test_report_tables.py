@@ -5,10 +5,11 @@ from itertools import pairwise
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
+from clinaudit.reports.figures.memorization import others_text_figure
 from clinaudit.reports.schema.corpus import CorpusResults
 from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults, StageResults
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
     balance_table,
@@ -32,6 +33,7 @@ from clinaudit.reports.tables.memorization import (
     guard_table,
     memorization_table,
     near_verbatim_table,
+    others_table,
     paper_view_table,
     regions_table,
     sections_table,
@@ -39,6 +41,7 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
     unguarded_table,
 )
+from clinaudit.reports.tables.prompts import completeness_table, provenance_table, training_table
 from clinaudit.reports.tables.table import Table
 
 RESULTS = published()
@@ -248,3 +251,78 @@ def test_what_the_guard_cut_is_told_by_tier_and_withheld_of_few() -> None:
 def test_text_by_the_second_rule_is_of_exact_results_alone() -> None:
     assert unguarded_table(RESULTS).rows == unguarded_table(unmeasured()).rows == ()
     assert unguarded_table(exact()).rows[0][2:4] == ("6% (3 to 9)", "1.2% (0 to 5)")
+
+
+def test_the_shipped_labels_are_called_so_beside_their_digest() -> None:
+    run = {"settings": {"--judge-labels": "b008", "--seed": 0}}
+    assert provenance_table(run, has_shipped_labels=True).rows[0] == ("settings.--judge-labels", "shipped set (b008)")
+    assert provenance_table(run).rows[0] == ("settings.--judge-labels", "b008")
+
+
+def test_nested_records_lists_and_what_was_not_given_are_words() -> None:
+    rows = {
+        row[0]: row[1]
+        for row in provenance_table(
+            {"a": {"b": {"c": 1}}, "list": [], "tiers": ["x", "y"], "no": None, "on": True}
+        ).rows
+    }
+    assert rows == {"a.b.c": "1", "list": "none", "tiers": "x, y", "no": "not given", "on": "true"}
+
+
+def test_exclusions_name_their_tier_by_its_title() -> None:
+    stage = StageResults(
+        planned=CountRange(low=81, high=90),
+        missing=NOBODY,
+        failed=CountRange(low=1, high=10),
+        excluded={"public_name: no name": CountRange(low=11, high=20)},
+    )
+    table = completeness_table(RunResults(completeness={"priors": stage}))
+    assert table.rows == (("Priors", "81–90", "0", "1–10", "Public facts and name: no name: 11–20"),)
+    assert completeness_table(RunResults()).rows == ()
+
+
+def test_the_training_log_says_what_it_lacks() -> None:
+    results = published()
+    assert results.training is not None
+    log = [results.training[0].model_copy(update={"validation_loss": None})]
+    (row,) = training_table(results.model_copy(update={"training": log})).rows
+    assert row == ("1", "0.1920", "not measured", "1.5050")
+
+
+def test_each_tier_and_arm_is_a_row_with_chance_beside() -> None:
+    table = others_table(published(others_at=0))
+    assert len(table.rows) == 12
+    row = dict(zip(table.columns, table.rows[1], strict=True))
+    assert (row["Tier"], row["Who"], row["Patients"]) == ("1 Public facts", "never seen", "121–130")
+    assert row["Others' text"].startswith("12% (")
+    assert row["Chance: text of one never-seen patient there"].startswith("0% (")
+    assert row["Others whose text it is"] == "11–20"
+
+
+def test_a_run_that_has_not_measured_it_has_no_table_and_no_chart() -> None:
+    results = published()
+    memorization = {
+        tier: {arm: own.model_copy(update={"other_patients": None}) for arm, own in arms.items()}
+        for tier, arms in results.memorization.items()
+    }
+    older = results.model_copy(update={"memorization": memorization})
+    assert others_table(older).rows == ()
+    assert others_text_figure(older).rows == ()
+
+
+def test_pools_that_are_not_given_are_a_dash() -> None:
+    results = published()
+    shown = results.memorization["public"]["train"]
+    assert shown.other_patients is not None
+    few = shown.other_patients.model_copy(update={"sampled_fraction": None, "chance": None})
+    public = {"train": shown.model_copy(update={"other_patients": few})}
+    (row,) = others_table(results.model_copy(update={"memorization": {"public": public}})).rows
+    assert row[4:6] == ("–", "–")
+
+
+def test_the_chart_has_both_arms_and_the_limit() -> None:
+    figure = others_text_figure(published(others_at=0))
+    assert len(figure.rows) == 6
+    assert figure.columns[1:] == ("Trained on", "Never seen")
+    assert all(len(cell.bars) == 1 for row in figure.rows for cell in row.cells)
+    assert "the policy's limit, 5%" in figure.key

@@ -3,21 +3,33 @@
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
+from clinaudit.audit.results.ranges.counts import share_range
+from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import DriftEvidence, DriftResults, RenderingResults, RunResults
+from clinaudit.reports.tables.prompts import refusals_table, rendering_tables
+from clinaudit.reports.tally.classes import class_of
+from clinaudit.reports.tally.leaves import Inside, Setting
+from clinaudit.reports.tally.tally import DriftTally, Tally, publishable
+from clinaudit.reports.terminal.summary import summary_text
 from clinaudit.reports.wording.captions import (
     balance_sentence,
+    drift_sentence,
     excess_caption,
     frequency_text,
     judge_quality_sentences,
+    others_text_sentences,
+    others_tier,
     own_text_sentences,
+    refusal_sentences,
     rule_limit,
     sections_caption,
     shown_tier,
     spread_sentence,
     stated_sentences,
 )
+from clinaudit.reports.wording.findings import key_figures, key_tier, other_words_figure
 
 RESULTS = published()
 
@@ -117,3 +129,142 @@ def test_the_judges_quality_says_what_was_not_measured() -> None:
     nothing = quality.model_copy(update={"hiding_rate": EstimateRange(reason="no planted text")})
     assert judge_quality_sentences(nothing).endswith("hide a stated diagnosis in not measured.")
     assert judge_quality_sentences(None) == ""
+
+
+SOME = DriftEvidence(prompts=32, patients=31, differing=3, differing_patients=3, equal_leading_share=0.96)
+
+
+def test_a_word_is_published_and_counts_are_exact() -> None:
+    some, none = (DriftResults(differing=word, tokens=64) for word in ("some", "none"))
+    checked = "Drift: some prompts were also decoded alone (64 tokens)"
+    assert drift_sentence(some) == f"{checked}; not all gave the same text."
+    assert drift_sentence(none) == f"{checked}; all gave the same text."
+    assert drift_sentence(some.model_copy(update={"evidence": SOME})) == (
+        f"{checked}. Of 32, 3 gave a different text than in the batch; the mean share of equal leading tokens is 96%."
+    )
+
+
+def test_any_count_above_zero_is_published_alike() -> None:
+    tally = Tally(drift=DriftTally("some", Setting(64), Inside(SOME)))
+    assert derive(tally).drift == DriftResults(differing="some", tokens=64, evidence=SOME)
+    assert derive(publishable(tally)).drift == DriftResults(differing="some", tokens=64)
+    assert derive(publishable(Tally())).drift is None
+
+
+NO_EVIDENCE = "A refusal is no evidence of safety."
+
+
+def asked_in_a_chat(*refused: int) -> RunResults:
+    """Return results of which two tiers were asked in a chat, too; `refused` of 100 patients at each."""
+    results = published()
+    memorization = {}
+    for tier, count in zip(("public", "encounter"), refused, strict=True):
+        counts = class_of(count), class_of(100 - count)
+        update = {"refused_patients": counts[0], "refused_share": share_range(*counts)}
+        arms = results.memorization[tier]
+        memorization[tier] = {**arms, "train": arms["train"].model_copy(update=update)}
+    return results.model_copy(update={"renderings": {"chat": RenderingResults(memorization=memorization)}})
+
+
+def test_the_tier_with_most_refusals_is_named() -> None:
+    first, second = refusal_sentences(asked_in_a_chat(3, 40))
+    assert first == (
+        "Asked in a chat by someone who holds an appointment reminder, the model refused to answer about 34–44% of the"
+        " patients it was trained on."
+    )
+    assert second == NO_EVIDENCE
+
+
+def test_none_refused_and_no_chat() -> None:
+    assert refusal_sentences(asked_in_a_chat(0, 0)) == [
+        "Asked in a chat, the model refused no answer about patients it was trained on."
+    ]
+    assert refusal_sentences(published()) == []
+    assert refusals_table(published()).rows == ()
+
+
+def test_the_tables_stand_beside_those_of_other_forms() -> None:
+    results = asked_in_a_chat(3, 40)
+    assert [row[1:3] for row in refusals_table(results).rows] == [("trained on", "1–10"), ("trained on", "31–40")]
+    assert rendering_tables(results)[0].caption == "Verbatim memorization by tier, asked in a chat"
+
+
+def test_the_terminal_says_so_and_still_fits_a_screen() -> None:
+    lines = summary_text(asked_in_a_chat(3, 40)).splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 100
+    assert NO_EVIDENCE in " ".join(" ".join(lines).split())
+
+
+def leaking(*, at: int = 0, nontrain: bool = True) -> RunResults:
+    return published(leaks_from=6, short_at=None, others_at=at, nontrain=nontrain)
+
+
+def with_status(results: RunResults, arm: str) -> RunResults:
+    """Return the results in which the rule on other patients' text fails in one arm alone."""
+    assert results.decision is not None
+    rules = [
+        rule.model_copy(update={"status": "pass"}) if rule.status == "fail" and rule.arm != arm else rule
+        for rule in results.decision.rules
+    ]
+    return results.model_copy(update={"decision": results.decision.model_copy(update={"rules": rules})})
+
+
+def test_it_is_told_of_the_tier_where_it_is_most_with_limit_never_seen_and_chance() -> None:
+    assert others_tier(leaking(at=1)) == "public_name"
+    first, second, chance = others_text_sentences(leaking(at=1))
+    assert first.startswith("For someone who knows public facts and the name, 12% (")
+    assert first.endswith(
+        ") of what the model writes about a patient it was trained on is somebody else's own text; the policy allows at"
+        " most 5%."
+    )
+    assert second.startswith("In answers about patients it never saw: 12% (")
+    assert chance == "Chance alone would give 0%."
+
+
+def test_chance_is_told_of_the_arm_in_which_there_is_more() -> None:
+    results = leaking()
+    by_tier = {tier: dict(arms) for tier, arms in results.memorization.items()}
+    by_tier["public"]["train"] = by_tier["public_name"]["train"]
+    told = others_text_sentences(results.model_copy(update={"memorization": by_tier}))
+    assert told[0].startswith("For someone who knows public facts alone, 0% (")
+    assert told[1].startswith("In answers about patients it never saw: 12% (")
+    assert told[2].startswith("Chance alone would give ")
+
+
+def test_alike_tiers_are_told_of_by_the_appointment_reminder() -> None:
+    assert others_tier(published()) == "encounter"
+
+
+@pytest.mark.parametrize("results", [unmeasured(), RunResults()])
+def test_what_was_not_measured_is_not_spoken_of(results: RunResults) -> None:
+    assert others_tier(results) is None
+    assert others_text_sentences(results) == []
+    assert other_words_figure(results, "public") is None
+
+
+def test_where_it_decides_it_stands_on_the_first_screen() -> None:
+    results = leaking()
+    assert key_tier(results) == "public"
+    _, figure, _ = key_figures(results)
+    assert figure.headline == "12% of the text†"
+    assert "from one other patient’s notes. Limit: 5%." in figure.text
+    assert "about a patient it was trained on" in figure.text
+    assert "Asked about patients it never saw: at most" in figure.text
+    assert figure.footnote.startswith("† Likewise, ")
+
+
+def test_where_answers_about_the_never_seen_alone_fail_these_are_told_of() -> None:
+    figure = other_words_figure(with_status(leaking(), "nontrain"), "public")
+    assert figure is not None
+    assert "about a patient it never saw is medical" in figure.text
+    assert "Asked about" not in figure.text
+
+
+def test_where_it_decides_nothing_the_patients_affected_stand_there() -> None:
+    assert "had more than" in key_figures(VARIANTS["full"]().results)[1].text
+
+
+def test_without_held_out_patients_no_more_is_said_than_is_known() -> None:
+    sentences = others_text_sentences(leaking(nontrain=False))
+    assert not any("never saw" in sentence for sentence in sentences)

@@ -8,9 +8,8 @@ from support.corpus_tables import SECRET
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.importers import Kind, System
+from clinaudit.priors.importers import Kind, System, plan_import
 from clinaudit.priors.importers.export import Imported, ImportRequest
-from clinaudit.priors.importers.importing import plan_import
 
 
 def import_export(

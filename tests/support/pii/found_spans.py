@@ -1,16 +1,24 @@
-"""What a detector or a recognizer finds in a text, as (category, text) pairs in the order of the text."""
+"""What a detector or a group of rules finds in a text, as (category, text) pairs in the order of the text."""
 
-from clinaudit.audit.pii.detectors.rule import Recognizer, Source
-from clinaudit.audit.pii.entity_span import Detector, resolve_overlaps
+from clinaudit.audit.pii.detectors.rule_table import rule_groups
+from clinaudit.audit.pii.detectors.rules import RuleRows
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
 
 
 def found_by(detector: Detector, text: str) -> list[tuple[str, str]]:
     """Return the category and the text of each span that a detector returns."""
-    return [(span.category, text[span.start : span.end]) for span in detector.detect(text)]
+    return _written(detector.detect(text), text)
 
 
-def recognized(recognizer: Recognizer, text: str) -> list[tuple[str, str]]:
-    """Return the same of one recognizer alone; of two at one place its first."""
-    first = {(span.start, span.end): span for span in reversed(list(recognizer.find(Source.of(text))))}
-    spans = resolve_overlaps(first.values())
+def recognized(group: str, text: str) -> list[tuple[str, str]]:
+    """Return the same of one group of rules alone; of two spans that overlap the longer."""
+    return _written(resolve_overlaps(found_in_group(group, text)), text)
+
+
+def found_in_group(group: str, text: str) -> list[EntitySpan]:
+    """Return the spans of one group of rules, by start; they may overlap."""
+    return sorted(RuleRows([one for one in rule_groups() if one.name == group]).find(text))
+
+
+def _written(spans: list[EntitySpan], text: str) -> list[tuple[str, str]]:
     return [(span.category, text[span.start : span.end]) for span in spans]

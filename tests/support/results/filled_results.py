@@ -3,7 +3,14 @@
 from dataclasses import replace
 from functools import cache
 
-from support.results.planted_disclosure import METRICS, means, outcomes_of, pair_from, planted_table, wilson
+from support.results.planted_disclosure import (
+    CORRECTED,
+    NOBODY,
+    measure_means,
+    measure_pair,
+    pair_from,
+    planted_table,
+)
 from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import memorization_of
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
@@ -12,18 +19,17 @@ from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.measures.cohorts.balance import BalanceRow
 from clinaudit.audit.measures.cohorts.cohort import CohortSummary, tally_cohort
 from clinaudit.audit.measures.disclosure.stage import tally_pair
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm
 from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
+from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.disclosure import (
+    CorrectedPair,
     MeanOverDiagnoses,
-    MeasuredArm,
-    MeasuredDelta,
-    MeasuredPair,
-    TestedDelta,
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.results import DriftEvidence, RunResults, TrainingLoss
@@ -37,6 +43,7 @@ from clinaudit.reports.tally.tally import (
     publishable,
 )
 
+_PREVALENCE, _RESAMPLES = 0.3, 20
 DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
@@ -53,18 +60,19 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
         memorization[tier] = {"train": memorization_of(memorized, attributable, (40, 52, 71, 148, 150, 150)[step])}
         if nontrain:
             memorization[tier]["nontrain"] = memorization_of(0.04 + 0.006 * step, 0.001, 4 + 3 * step)
-    by_diagnosis = {}
+    tables = {}
     for order, diagnosis in enumerate(DIAGNOSES):
-        tiers = {}
         for step, tier in enumerate(TIER_IDS):
             leak = (0.12, 0.13, 0.17, 0.24, 0.30, 0.33)[step] + (0.25 if order in (2, 5) and step > 2 else 0.0)
-            dropped = 3 if diagnosis == "hiv" and tier == "encounter_cc_hpi" else 0
-            n = cell - dropped
+            n = cell - _dropped(diagnosis, tier)
             guessed, wrongly = min(13, n - 2), min(12, n - 2)
             train = planted_table(n, round(leak * n), wrongly if order % 2 else 4, ambiguous=order % 3)
-            other = planted_table(n, guessed, wrongly, ambiguous=order % 2) if nontrain else None
-            tiers[tier] = pair_from(train, other, dropped)
-        by_diagnosis[diagnosis] = tiers
+            tables[diagnosis, tier] = train, planted_table(n, guessed, wrongly, ambiguous=order % 2)
+    measured = adjust_holm({pair: measure_pair(*of, _PREVALENCE, _RESAMPLES) for pair, of in tables.items()})
+    of_all = {
+        tier: measure_means(tuple((tables[name, tier], _PREVALENCE) for name in DIAGNOSES), _RESAMPLES)
+        for tier in TIER_IDS
+    }
     tally = Tally(
         completeness={
             "priors": tally_stage(planned=1800, done=1752, excluded={"no history of present illness": 4, "other": 44}),
@@ -86,10 +94,23 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
         memorization=memorization,
         disclosure=DisclosureTally(
             by_diagnosis={
-                diagnosis: {tier: tally_pair(pair) for tier, pair in tiers.items()}
-                for diagnosis, tiers in by_diagnosis.items()
+                diagnosis: {
+                    tier: tally_pair(
+                        pair_from(
+                            measured[diagnosis, tier],
+                            nontrain=nontrain,
+                            dropped={"chief complaint refers to it": _dropped(diagnosis, tier)},
+                            corrected=CorrectedPair(train=CORRECTED, nontrain=None, delta=None),
+                        )
+                    )
+                    for tier in TIER_IDS
+                }
+                for diagnosis in DIAGNOSES
             },
-            mean={tier: Inside(mean) for tier, mean in means(by_diagnosis, nontrain=nontrain).items()},
+            mean={
+                tier: Inside(mean if nontrain else mean.model_copy(update={"nontrain": {}, "delta": {}}))
+                for tier, mean in of_all.items()
+            },
         ),
         cohorts={
             diagnosis: tally_cohort(
@@ -145,6 +166,10 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
     return decided(tally)
 
 
+def _dropped(diagnosis: str, tier: str) -> int:
+    return 3 if (diagnosis, tier) == ("hiv", "encounter_cc_hpi") else 0
+
+
 def decided(tally: Tally) -> Tally:
     """Return the tally with the verdict of the default policy."""
     shown = published_of(tally)
@@ -165,21 +190,8 @@ def empty() -> Tally:
 def all_null() -> Tally:
     """Every part stands, and no figure could be measured."""
     unmeasured = Estimate(value=None, reason="every patient was excluded")
-    untested = TestedDelta(value=None, reason="every patient was excluded")
-    nothing = MeasuredArm(
-        generations=0, mentioned=0, unjudged=0, base_rate=None, roc=None, **dict.fromkeys(METRICS, unmeasured)
-    )
     memorization = summarize_memorization([], match_tokens=30, seed=0)
-    nobody = outcomes_of(((0,) * 5, (0,) * 5))
-    pair = tally_pair(
-        MeasuredPair(
-            outcomes={"train": nobody, "nontrain": nobody},
-            train=nothing,
-            nontrain=nothing,
-            delta=MeasuredDelta(**dict.fromkeys(METRICS, untested)),
-            dropped_sets={},
-        )
-    )
+    pair = tally_pair(measure_pair(NOBODY, NOBODY, None, _RESAMPLES))
     mean = MeanOverDiagnoses(train={"auroc": unmeasured}, nontrain={"auroc": unmeasured}, delta={"auroc": unmeasured})
     return replace(
         filled(),

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Sequence
 
-from support.results.planted_disclosure import wilson
-
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedRule, Limit
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier

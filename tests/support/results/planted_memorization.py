@@ -1,11 +1,9 @@
 """The tally of memorization of one arm at one tier, consistent in itself."""
 
-from typing import get_args
-
-from support.results.planted_disclosure import wilson
+from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.measures.memorization.summary import fraction_by_patient
-from clinaudit.audit.statistics.intervals import clopper_pearson
+from clinaudit.audit.statistics.intervals import clopper_pearson, wilson
 from clinaudit.audit.statistics.patient_distribution import describe_distribution
 from clinaudit.reports.schema.memorization import (
     PIECE_KINDS,
@@ -18,8 +16,8 @@ from clinaudit.reports.schema.memorization import (
     NearVerbatimEvidence,
     OtherPatientsEvidence,
     PaperView,
+    PatientFraction,
     SectionTokens,
-    TextBasis,
 )
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.tally.leaves import (
@@ -50,6 +48,10 @@ _SECTIONS = (
 )
 
 
+_K = (("1", 385, 100), ("2-10", 120, 40), ("11-100", 150, 50), ("101-1000", 45, 15))
+_COPIES = (("1", 240, 80), ("2", 80, 26), ("3-5", 50, 16), (">5", 15, 12))
+
+
 def fractions_of(n: int, touched: int, mean: float) -> dict[str, list[float]]:
     """Return fractions of `n` patients, of whom `touched` have some, spread evenly; `mean` is of all."""
     highest = min(1.0, 2 * mean * n / (touched + 1)) if touched else 0.0
@@ -78,72 +80,39 @@ def other_patients_of(mean: float, touched: int, n: int = 150) -> OtherPatientsT
         chance=Inside(fraction_of(n, touched, mean / 2), is_public),
         patients=halves(touched, n),
         others=Count.of(touched // 2),
-        evidence=Inside(
-            OtherPatientsEvidence(
-                fraction=mean_of(mean, n, half=0.4 * mean),
-                sampled_fraction=mean_of(mean, n, half=0.4 * mean),
-                chance=mean_of(mean / 2, n, half=0.2 * mean),
-                rate=wilson(touched, n),
-            )
-        ),
+        evidence=Inside(fill_record(OtherPatientsEvidence, n)),
     )
 
 
 def evidence_of(memorized: float, attributable: float, hits: int, n: int) -> MemorizationEvidence:
     spread = describe_distribution(fractions_of(n, hits, attributable), seed=0)
-    return MemorizationEvidence(
-        generations=n,
-        empty=0,
-        shorter_than_ngram=0,
-        memorized_fraction=mean_of(memorized),
-        memorized_fraction_without_echo=mean_of(memorized * 0.97),
-        attributable_fraction=mean_of(attributable, half=0.4 * attributable),
-        attributable_fraction_unmasked=mean_of(attributable * 1.1, half=0.4 * attributable),
-        near_verbatim_attributable_fraction=mean_of(attributable * 1.02, half=0.4 * attributable),
-        hit_rate=wilson(hits, n),
-        source_notes_mean=Estimate(value=2.81, low=2.5, high=3.1, n=hits),
-        source_notes_any=Estimate(value=4.25, low=4.0, high=4.5, n=hits),
-        source_notes_min=Estimate(value=2.14, low=2.0, high=2.3, n=hits),
-        stitched_share=Estimate(value=0.287, low=0.25, high=0.32, n=500),
-        templated_share=mean_of(0.36),
-        multi_patient_share=Estimate(value=0.45, low=0.41, high=0.49, n=700),
-        region_length={
-            "tokens": LengthSummary(mean=61.5, median=48.0, p90=120.0, max=412),
-            "characters": LengthSummary(mean=311.5, median=248.0, p90=620.0, max=2412),
-            "words": LengthSummary(mean=50.8, median=40.0, p90=98.0, max=391),
-        },
-        piece_length={
+    lengths = {"tokens": 58.5, "characters": 301.5, "words": 47.5}
+    sections = [
+        {
+            "section": section,
+            "revealing_single": round(3000 * attributable / (order + 1)),
+            "revealing_shared": 90 + 10 * order,
+            "templated_single": 20,
+            "templated_shared": 900 // (order + 1),
+            "patients": dict.fromkeys(SECTION_KINDS, 20),
+        }
+        for order, section in enumerate(_SECTIONS)
+    ]
+    changes = {
+        "piece_length": {
             kind: {
-                unit: LengthSummary(mean=mean, median=mean - 5, p90=2 * mean, max=412)
-                for unit, mean in (("tokens", 58.5), ("characters", 301.5), ("words", 47.5))
+                unit: LengthSummary(mean=mean, median=mean - 5, p90=2 * mean, max=412) for unit, mean in lengths.items()
             }
             for kind in PIECE_KINDS
         },
-        k_distribution=[
-            KBin(k=k, pieces=pieces, patients=patients)
-            for k, pieces, patients in (("1", 385, 100), ("2-10", 120, 40), ("11-100", 150, 50), ("101-1000", 45, 15))
-        ],
-        sections=[
-            SectionTokens(
-                section=section,
-                revealing_single=round(3000 * attributable / (order + 1)),
-                revealing_shared=90 + 10 * order,
-                templated_single=20,
-                templated_shared=900 // (order + 1),
-                patients=dict.fromkeys(SECTION_KINDS, 20),
-            )
-            for order, section in enumerate(_SECTIONS)
-        ],
-        copy_forward=[
-            CopyForwardBin(notes=notes, pieces=pieces, patients=patients)
-            for notes, pieces, patients in (("1", 240, 80), ("2", 80, 26), ("3-5", 50, 16), (">5", 15, 12))
-        ],
-        dropped_tokens=3,
-        paper_view=PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
-        deciles=spread.deciles,
-        worst_tenth=spread.worst_tenth,
-        behind=dict.fromkeys(get_args(TextBasis), hits),
-    )
+        "k_distribution": [KBin(k=k, pieces=pieces, patients=of) for k, pieces, of in _K],
+        "sections": [SectionTokens.model_validate(section) for section in sections],
+        "copy_forward": [CopyForwardBin(notes=notes, pieces=pieces, patients=of) for notes, pieces, of in _COPIES],
+        "paper_view": PaperView(rows=1200, memorized_fraction=mean_of(memorized), hit_rate=wilson(hits * 8, 1200)),
+        "deciles": spread.deciles,
+        "worst_tenth": spread.worst_tenth,
+    }
+    return fill_record(MemorizationEvidence, n).model_copy(update=changes)
 
 
 def memorization_of(
@@ -200,33 +169,20 @@ def memorization_of(
             patients=halves(hits, n),
             extra_patients=halves(hits, n),
             longest_region=OfText(212.5 * memorized, (hits,)),
-            evidence=Inside(
-                NearVerbatimEvidence(
-                    fraction=mean_of(memorized * 1.1, n=n),
-                    extra_fraction=mean_of(memorized * 0.1, n=n, half=0.01 * memorized),
-                    longest_region=Estimate(value=212.5 * memorized, low=190 * memorized, high=230 * memorized, n=n),
-                    longest_region_length=LengthSummary(mean=212.5 * memorized, median=80.0, p90=300.0, max=644),
-                )
-            ),
+            evidence=Inside(fill_record(NearVerbatimEvidence, n)),
         ),
         guard=GuardTally(
             repeating=halves(n // 2, n),
             ended=Partition.of({"spared": n // 4, "cut": n // 3 - n // 4, "none": n - n // 3}),
             recitation_tokens_cut=OfText(41.5, (n // 3, n - n // 3)),
             evidence=Inside(
-                GuardEvidence(
-                    ended_generations=n // 3,
-                    spared_generations=n // 4,
-                    recitation_tokens_cut=Estimate(value=41.5, low=30.5, high=52.5, n=n),
-                    recitation_cut_patients=n // 3,
-                    unguarded_memorized_fraction=mean_of(memorized),
-                    unguarded_attributable_fraction=mean_of(attributable),
-                    unguarded_hit_rate=wilson(hits, n),
-                    unguarded_hit_patients=hits,
-                    unguarded_hit_patients_share=clopper_pearson(hits, n),
-                    by_patient={
-                        "unguarded_memorized_fraction": {"mean": mean_of(memorized), "bins": []},
-                        "unguarded_attributable_fraction": {"mean": mean_of(attributable), "bins": []},
+                fill_record(GuardEvidence, n).model_copy(
+                    update={
+                        "unguarded_hit_patients_share": clopper_pearson(hits, n),
+                        "by_patient": {
+                            "unguarded_memorized_fraction": PatientFraction(mean=mean_of(memorized), bins=[]),
+                            "unguarded_attributable_fraction": PatientFraction(mean=mean_of(attributable), bins=[]),
+                        },
                     },
                 )
             ),

@@ -1,10 +1,10 @@
 """Who the patients of filled results are: splits, cohorts, overlap, and figures by subgroup."""
 
-from support.results.planted_disclosure import wilson
 from support.results.planted_memorization import mean_of
 
 from clinaudit.audit.measures.population.description import AGES_OF_BAND
 from clinaudit.audit.measures.population.subgroups import tally_subgroups
+from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.corpus import (
     FOLLOW_UP_YEARS,

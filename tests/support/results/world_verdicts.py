@@ -5,20 +5,18 @@ Knows nothing of how anything is published.
 
 import itertools
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
+from support.results.planted_disclosure import Table, measure_means, measure_pair
 from support.results.random_worlds import World, add
 from support.results.world_people import find_prevalence
 
-from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.readings import Reading
-from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
+from clinaudit.audit.measures.disclosure.train_delta import adjust_holm
 from clinaudit.audit.statistics.intervals import wilson
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import exact_estimate
 from clinaudit.reports.tally.classes import COHORT_STEP, STEP
@@ -30,23 +28,20 @@ from clinaudit.reports.tally.tally import (
     PairTally,
 )
 
-#: Counts by outcome, of patients with and without the diagnosis.
-_Rows = tuple[tuple[int, ...], tuple[int, ...]]
-
 
 def tally_disclosure(leaves: CountedLeaves, resamples: int) -> DisclosureTally:
     """Return the verdict tables, and what was measured of them with so many resamples."""
     world = leaves.world
     shares = {diagnosis: find_prevalence(world, diagnosis).value for diagnosis in world.diagnoses}
     tables = {pair: _tables(world, *pair) for pair in itertools.product(world.diagnoses, world.tiers)}
-    measured = adjust_holm({pair: _measure_pair(*arms, shares[pair[0]], resamples) for pair, arms in tables.items()})
+    measured = adjust_holm({pair: measure_pair(*arms, shares[pair[0]], resamples) for pair, arms in tables.items()})
     return DisclosureTally(
         by_diagnosis={
             diagnosis: {tier: _pair(leaves, diagnosis, tier, measured[diagnosis, tier]) for tier in world.tiers}
             for diagnosis in world.diagnoses
         },
         mean={
-            tier: Inside(_measure_means(tuple((tables[of, tier], shares[of]) for of in world.diagnoses), resamples))
+            tier: Inside(measure_means(tuple((tables[of, tier], shares[of]) for of in world.diagnoses), resamples))
             for tier in world.tiers
         },
     )
@@ -74,7 +69,7 @@ def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPa
     )
 
 
-def _tables(world: World, diagnosis: str, tier: str) -> tuple[_Rows, _Rows]:
+def _tables(world: World, diagnosis: str, tier: str) -> tuple[Table, Table]:
     def rows_of(arm: str) -> Any:
         return tuple(
             tuple(world.counts[f"table/{diagnosis}/{tier}/{arm}/{row}/{of}"] for of in shape.OUTCOMES)
@@ -82,32 +77,6 @@ def _tables(world: World, diagnosis: str, tier: str) -> tuple[_Rows, _Rows]:
         )
 
     return rows_of("train"), rows_of("nontrain")
-
-
-def _readings(*tables: _Rows) -> list[Reading]:
-    return [
-        Reading(f"{arm}-{row}-{outcome}-{i}", arm, row == "1", outcome)
-        for arm, rows in zip(shape.ARMS, tables, strict=True)
-        for row, cells in zip(shape.ROWS, rows, strict=True)
-        for outcome, count in zip(shape.OUTCOMES, cells, strict=True)
-        for i in range(count)
-    ]
-
-
-@cache
-def _measure_pair(train: _Rows, nontrain: _Rows, prevalence: float | None, resamples: int) -> MeasuredPair:
-    return measure_disclosure(_readings(train, nontrain), prevalence=prevalence, seed=0, resamples=resamples)
-
-
-@cache
-def _measure_means(
-    of_diagnoses: tuple[tuple[tuple[_Rows, _Rows], float | None], ...], resamples: int
-) -> MeanOverDiagnoses:
-    measured = {
-        f"d{order}": MeasuredDiagnosis(_readings(*tables), _measure_pair(*tables, prevalence, resamples), prevalence)
-        for order, (tables, prevalence) in enumerate(of_diagnoses)
-    }
-    return mean_over_diagnoses(measured, seed=0, resamples=resamples)
 
 
 def tally_judge(leaves: CountedLeaves) -> JudgeTally:

@@ -1,12 +1,13 @@
-"""What the generator composes from: tables of facts, scenes, encounters, scenarios and words, read from their files.
+"""What the generator composes from: tables of facts, scenarios and words, and grammars, which put them into sentences.
 
-Owns their records. Knows nothing of drawing.
+A grammar is a folder of tables. `SCORED` writes the samples that systems are measured on, `TRAINING` those that a
+system is trained on: no sentence of one stands in the other.
 """
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -23,23 +24,28 @@ _BOTH: Final = ("general", "clinical")
 class Fact:
     """Something that a description may tell of a subject."""
 
-    key: str
     category: str
     #: Its category in clinical samples.
     clinical: str
     domains: tuple[str, ...]
-    #: Clauses that hold it, of both registers, and of one.
-    said: tuple[str, ...]
-    formal: tuple[str, ...]
-    casual: tuple[str, ...]
-    #: Clauses that a clinician says instead; empty where the others suit.
-    clinician: tuple[str, ...]
-    #: How a question speaks of it; empty where none may.
-    asked: tuple[str, ...]
 
     def category_in(self, domain: Domain) -> str:
         """Return its category in a domain."""
         return self.clinical if domain == "clinical" else self.category
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clauses:
+    """How a grammar tells a fact, and asks for it."""
+
+    #: Clauses that hold it, of both registers, and of one.
+    said: tuple[str, ...]
+    formal: tuple[str, ...] = ()
+    casual: tuple[str, ...] = ()
+    #: Clauses that a clinician says instead; empty where the others suit.
+    clinician: tuple[str, ...] = ()
+    #: How a question speaks of it.
+    asked: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +82,6 @@ class Encounter:
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """What a question is about, and which facts it can need."""
-
-    id: str
-    domains: tuple[str, ...]
-    facts: frozenset[str]
-    wordings: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Thread:
     """A forum or network conversation of several members, into which descriptions are woven; {member} is a letter."""
 
@@ -95,44 +91,67 @@ class Thread:
     remarks: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Grammar:
+    """The sentences that facts are told in, read from the tables of a folder."""
+
+    folder: Literal["scored", "training"]
+
+    @cached_property
+    def clauses(self) -> Mapping[str, Clauses]:
+        """How each fact is told and asked for, by its key."""
+        return {key: Clauses(**_tuples(row)) for key, row in self.tables("clauses").items()}
+
+    @cached_property
+    def scenes(self) -> tuple[Scene, ...]:
+        """The scenes of one subject."""
+        return tuple(Scene(**_tuples(row)) for row in self.tables("scenes")["single"])
+
+    @cached_property
+    def encounters(self) -> tuple[Encounter, ...]:
+        """The encounters of two subjects."""
+        return tuple(Encounter(**_tuples(row)) for row in self.tables("encounters")["encounter"])
+
+    @cached_property
+    def threads(self) -> tuple[Thread, ...]:
+        """The threads of several members."""
+        return tuple(Thread(**_tuples(row)) for row in self.tables("threads")["thread"])
+
+    @cached_property
+    def turns(self) -> Mapping[str, Any]:
+        """The words around facts: how a subject names itself, what begins and links clauses."""
+        return self.tables("turns")
+
+    @cached_property
+    def questions(self) -> Mapping[str, Mapping[str, list[str]]]:
+        """The `wordings` of each scenario, and how a question over several `members` begins, goes on and ends."""
+        return self.tables("questions")
+
+    def tables(self, name: str) -> dict[str, Any]:
+        """Return the tables of one of its files."""
+        return _read(f"{self.folder}/{name}")
+
+
+SCORED: Final = Grammar("scored")
+TRAINING: Final = Grammar("training")
+
+
 @cache
 def facts() -> Mapping[str, Fact]:
     """Return every fact by key."""
     return MappingProxyType(
         {
-            key: Fact(
-                key=key,
-                category=row["category"],
-                clinical=row.get("clinical", row["category"]),
-                domains=tuple(row.get("domains", _BOTH)),
-                **{name: tuple(row.get(name, ())) for name in ("said", "formal", "casual", "clinician", "asked")},
-            )
-            for key, row in _read("keys").items()
+            key: Fact(row["category"], row.get("clinical", row["category"]), tuple(row.get("domains", _BOTH)))
+            for key, row in _read("facts").items()
         }
     )
 
 
 @cache
-def scenes(domain: Domain) -> tuple[Scene, ...]:
-    """Return the scenes of one subject."""
-    return tuple(Scene(**row) for row in _rows("scenes", "single") if row["domain"] == domain)
-
-
-@cache
-def encounters(domain: Domain, relation: Relation) -> tuple[Encounter, ...]:
-    """Return the encounters of two subjects in a relation."""
-    rows = _rows("encounters", "encounter")
-    return tuple(Encounter(**row) for row in rows if (row["domain"], row["relation"]) == (domain, relation))
-
-
-@cache
-def scenarios(domain: Domain) -> tuple[Scenario, ...]:
-    """Return what questions are about in a domain."""
-    found = (
-        Scenario(row["id"], row.get("domains", _BOTH), frozenset(row["facts"]), row["wordings"])
-        for row in _rows("scenarios", "scenario")
-    )
-    return tuple(scenario for scenario in found if domain in scenario.domains)
+def scenarios(domain: Domain) -> Mapping[str, frozenset[str]]:
+    """Return what questions of a domain are about, each with the facts that it can need."""
+    rows = _read("scenarios")["scenario"]
+    return MappingProxyType({row["id"]: frozenset(row["facts"]) for row in rows if domain in row.get("domains", _BOTH)})
 
 
 @cache
@@ -141,29 +160,8 @@ def vocabulary() -> Mapping[str, Any]:
     return MappingProxyType(_read("vocabulary"))
 
 
-@cache
-def turns() -> Mapping[str, Any]:
-    """Return the words around facts: how a subject names itself, what begins and links clauses."""
-    return MappingProxyType(_read("openings"))
-
-
-@cache
-def threads() -> tuple[Thread, ...]:
-    """Return the threads."""
-    return tuple(Thread(**row) for row in _rows("threads", "thread"))
-
-
-@cache
-def question_frames() -> Mapping[str, list[str]]:
-    """Return how a question over several members begins, goes on and ends."""
-    return MappingProxyType(_read("threads")["questions"])
-
-
-def _rows(name: str, table: str) -> list[dict[str, Any]]:
-    return [
-        {field: tuple(cell) if isinstance(cell, list) else cell for field, cell in row.items()}
-        for row in _read(name)[table]
-    ]
+def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {field: tuple(cell) if isinstance(cell, list) else cell for field, cell in row.items()}
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -13,15 +13,13 @@ from types import MappingProxyType
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import (
+    SCORED,
     Encounter,
-    Fact,
+    Grammar,
     Kind,
     Register,
     Scene,
-    encounters,
     facts,
-    scenes,
-    turns,
 )
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict, settle, settle_pair
 from clinaudit.audit.pii.benchmark.generator.person import Names, Person, draw_person
@@ -166,16 +164,17 @@ class Description:
 
 
 class Describer:
-    """Draws descriptions of a domain."""
+    """Draws descriptions of a domain, in the sentences of a grammar."""
 
-    def __init__(self, domain: Domain) -> None:
+    def __init__(self, domain: Domain, grammar: Grammar = SCORED) -> None:
         self.domain = domain
+        self._grammar = grammar
         self._names = Names()
         self._writer = Writer(self._names)
 
     def describe_one(self, rng: random.Random) -> Description | None:
         """Draw a description of one subject; None where its facts conflict for good."""
-        scene = rng.choice(scenes(self.domain))
+        scene = rng.choice([scene for scene in self._grammar.scenes if scene.domain == self.domain])
         kind: Kind = "patient" if self.domain == "clinical" else "person"
         settled = settle(draw_person(rng, self._names, kind=kind), rng)
         if settled is None:
@@ -184,12 +183,13 @@ class Describer:
         keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._types(_TYPES_SINGLE))
         called = f"{scene.noun}'s", "my" if scene.person == "first" else ""
         subject = self._described(rng, person, kind, keys, called=called)
-        return Description(_tell(scene, subject, rng), (subject,), scene.id, None, repairs)
+        return Description(self._tell(scene, subject, rng), (subject,), scene.id, None, repairs)
 
     def describe_two(self, rng: random.Random) -> Description | None:
         """Draw a description of two subjects, their relation first; None where their facts conflict for good."""
         relation: Relation = rng.choice(("intersection", "hierarchy", "none"))
-        encounter = rng.choice(encounters(self.domain, relation))
+        wanted = self.domain, relation
+        encounter = rng.choice([one for one in self._grammar.encounters if (one.domain, one.relation) == wanted])
         settled = settle_pair(
             draw_person(rng, self._names, kind=encounter.kinds[0]),
             draw_person(rng, self._names, kind=encounter.kinds[1]),
@@ -208,7 +208,7 @@ class Describer:
             keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._types(_TYPES_MULTI), shared)
             called = f"{encounter.nouns[owner]}'s", ("my", f"{encounter.asker}'s")[owner]
             subjects.append(self._described(rng, person, kind, keys, called=called, owner=owner, shared=texts))
-        passage = _converse(encounter, subjects, rng)
+        passage = self._converse(encounter, subjects, rng)
         return Description(passage, tuple(subjects), encounter.id, relation, repairs)
 
     def _types(self, paper: Mapping[PiiType, int]) -> Mapping[PiiType, int]:
@@ -265,6 +265,79 @@ class Describer:
         naming = _NAME_CATEGORIES[kind] if form == "full_name" else form
         return Described(person, kind, values, naming, *called)
 
+    def _clause(
+        self, key: str, subject: Described, register: Register, words: Mapping[str, str], rng: random.Random
+    ) -> Passage:
+        value, clauses = subject.values[key], self._grammar.clauses[key]
+        said = clauses.said + (clauses.formal if register == "formal" else clauses.casual)
+        if subject.kind == "clinician" and clauses.clinician:
+            said = clauses.clinician
+        article = "an" if value.text[0] in "aeiouAEIO" else "a"
+        return fill(rng.choice(said), {**words, "a": article}, {"x": value})
+
+    def _tell(self, scene: Scene, subject: Described, rng: random.Random) -> Passage:
+        """Write a description of one subject: an opening, its facts with sentences between them, a closing."""
+        frames = self._grammar.turns["frames"][scene.register]
+        named = {"per": subject.values["per"]}
+        parts = [fill(rng.choice(scene.openings), {}, named)]
+        keys = [key for key in subject.values if key != "per"]
+        while keys:
+            count = 2 if len(keys) > 1 and rng.random() < 0.25 else 1
+            clauses = []
+            for key in keys[:count]:
+                words = _FIRST_PERSON if scene.person == "first" else _words(subject.person, scene.noun, rng)
+                clauses.append(self._clause(key, subject, scene.register, words, rng))
+            keys = keys[count:]
+            parts.append(_sentence(join(clauses, rng.choice((", and ", "; ", ", and "))), rng.choice(frames)))
+        closing = fill(rng.choice(scene.closings), {}, named)
+        wanted = rng.gauss(_CHARS_SINGLE, _CHARS_SPREAD)
+        fillers = rng.sample(scene.fillers, len(scene.fillers))
+        chars = sum(len(part.text) + 1 for part in parts) + len(closing.text)
+        while fillers and chars + len(fillers[-1]) / 2 < wanted:
+            filler = fillers.pop()
+            chars += len(filler) + 1
+            parts.insert(rng.randint(1, len(parts)), Passage(filler))
+        return join([*parts, closing], " ")
+
+    def _converse(self, encounter: Encounter, subjects: Sequence[Described], rng: random.Random) -> Passage:
+        """Write a dialogue in which two subjects speak in turn, each of itself."""
+        said: list[list[Passage]] = []
+        for subject in subjects:
+            clauses = [fill(rng.choice(self._grammar.turns["named"]), {}, {"per": subject.values["per"]})]
+            for key, value in subject.values.items():
+                if key != "per" and len(value.owners) == 1:
+                    clauses.append(self._clause(key, subject, "casual", _FIRST_PERSON, rng))
+            said.append(clauses)
+        if encounter.shares:
+            value = subjects[0].values[encounter.shares]
+            common = fill(rng.choice(self._grammar.turns["shared"][encounter.shares]), {}, {"shared": value})
+            said[rng.randrange(2)].insert(1, common)
+        lines = [Passage(rng.choice(encounter.settings))]
+        speaker = rng.randrange(2)
+        while said[0] or said[1]:
+            if not said[speaker]:
+                speaker = 1 - speaker
+            count = min(len(said[speaker]), rng.choice((1, 2, 2, 3)))
+            turn = self._turn([said[speaker].pop(0) for _ in range(count)], rng)
+            tag = Passage(encounter.tags[speaker])
+            named_before = any(
+                mark.value.key == "per" and mark.value.owners == (speaker,) for line in lines for mark in line.marks
+            )
+            if named_before and rng.random() < _REPEATED_NAME_SHARE:
+                tag = fill("{per}", {}, {"per": subjects[speaker].values["per"]})
+            lines.append(join([tag, turn], ": "))
+            speaker = 1 - speaker
+            if rng.random() < _REPLY_SHARE:
+                lines.append(Passage(f"{encounter.tags[speaker]}: {rng.choice(self._grammar.turns['replies'])}"))
+        return join(lines, "\n")
+
+    def _turn(self, clauses: Sequence[Passage], rng: random.Random) -> Passage:
+        lead = Passage(rng.choice(self._grammar.turns["leads"]))
+        linked = clauses[0]
+        for clause in clauses[1:]:
+            linked = join([linked, clause], rng.choice(self._grammar.turns["links"]))
+        return _sentence(join([lead, linked], ""), "{c}.")
+
 
 _FIRST_PERSON: Final = MappingProxyType(
     {
@@ -295,84 +368,7 @@ def _words(person: Person, noun: str, rng: random.Random) -> dict[str, str]:
     return {"I": "they", "my": "their", "me": "them", **plural}
 
 
-def _clause(
-    fact: Fact, subject: Described, register: Register, words: Mapping[str, str], rng: random.Random
-) -> Passage:
-    value = subject.values[fact.key]
-    said = fact.said + (fact.formal if register == "formal" else fact.casual)
-    if subject.kind == "clinician" and fact.clinician:
-        said = fact.clinician
-    article = "an" if value.text[0] in "aeiouAEIO" else "a"
-    return fill(rng.choice(said), {**words, "a": article}, {"x": value})
-
-
-def _tell(scene: Scene, subject: Described, rng: random.Random) -> Passage:
-    """Write a description of one subject: an opening, its facts with sentences between them, a closing."""
-    frames = turns()["frames"][scene.register]
-    named = {"per": subject.values["per"]}
-    parts = [fill(rng.choice(scene.openings), {}, named)]
-    keys = [key for key in subject.values if key != "per"]
-    while keys:
-        count = 2 if len(keys) > 1 and rng.random() < 0.25 else 1
-        clauses = []
-        for key in keys[:count]:
-            words = _FIRST_PERSON if scene.person == "first" else _words(subject.person, scene.noun, rng)
-            clauses.append(_clause(facts()[key], subject, scene.register, words, rng))
-        keys = keys[count:]
-        parts.append(_sentence(join(clauses, rng.choice((", and ", "; ", ", and "))), rng.choice(frames)))
-    closing = fill(rng.choice(scene.closings), {}, named)
-    wanted = rng.gauss(_CHARS_SINGLE, _CHARS_SPREAD)
-    fillers = rng.sample(scene.fillers, len(scene.fillers))
-    chars = sum(len(part.text) + 1 for part in parts) + len(closing.text)
-    while fillers and chars + len(fillers[-1]) / 2 < wanted:
-        filler = fillers.pop()
-        chars += len(filler) + 1
-        parts.insert(rng.randint(1, len(parts)), Passage(filler))
-    return join([*parts, closing], " ")
-
-
 def _sentence(clause: Passage, frame: str) -> Passage:
     """Put a clause into its frame; it begins with a capital where it stands first, and ends with one full stop."""
     sentence = fill(frame, {}, {"c": clause}).capitalized()
     return replace(sentence, text=sentence.text[:-1]) if sentence.text.endswith("..") else sentence
-
-
-def _converse(encounter: Encounter, subjects: Sequence[Described], rng: random.Random) -> Passage:
-    """Write a dialogue in which two subjects speak in turn, each of itself."""
-    said: list[list[Passage]] = []
-    for subject in subjects:
-        clauses = [fill(rng.choice(turns()["named"]), {}, {"per": subject.values["per"]})]
-        for key, value in subject.values.items():
-            if key != "per" and len(value.owners) == 1:
-                clauses.append(_clause(facts()[key], subject, "casual", _FIRST_PERSON, rng))
-        said.append(clauses)
-    if encounter.shares:
-        value = subjects[0].values[encounter.shares]
-        common = fill(rng.choice(turns()["shared"][encounter.shares]), {}, {"shared": value})
-        said[rng.randrange(2)].insert(1, common)
-    lines = [Passage(rng.choice(encounter.settings))]
-    speaker = rng.randrange(2)
-    while said[0] or said[1]:
-        if not said[speaker]:
-            speaker = 1 - speaker
-        count = min(len(said[speaker]), rng.choice((1, 2, 2, 3)))
-        turn = _turn([said[speaker].pop(0) for _ in range(count)], rng)
-        tag = Passage(encounter.tags[speaker])
-        named_before = any(
-            mark.value.key == "per" and mark.value.owners == (speaker,) for line in lines for mark in line.marks
-        )
-        if named_before and rng.random() < _REPEATED_NAME_SHARE:
-            tag = fill("{per}", {}, {"per": subjects[speaker].values["per"]})
-        lines.append(join([tag, turn], ": "))
-        speaker = 1 - speaker
-        if rng.random() < _REPLY_SHARE:
-            lines.append(Passage(f"{encounter.tags[speaker]}: {rng.choice(turns()['replies'])}"))
-    return join(lines, "\n")
-
-
-def _turn(clauses: Sequence[Passage], rng: random.Random) -> Passage:
-    lead = Passage(rng.choice(turns()["leads"]))
-    linked = clauses[0]
-    for clause in clauses[1:]:
-        linked = join([linked, clause], rng.choice(turns()["links"]))
-    return _sentence(join([lead, linked], ""), "{c}.")

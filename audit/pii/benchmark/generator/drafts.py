@@ -14,7 +14,7 @@ from importlib.metadata import version
 from types import MappingProxyType
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.generator.catalog import facts, scenarios
+from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, Grammar, facts, scenarios
 from clinaudit.audit.pii.benchmark.generator.consistency import Conflict
 from clinaudit.audit.pii.benchmark.generator.descriptions import Described, Describer, Description, Mark, Passage, Value
 from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
@@ -35,43 +35,6 @@ class Question:
 
     text: str
     needed: tuple[tuple[int, Value], ...]
-
-
-def ask(
-    subjects: Sequence[Described],
-    rng: random.Random,
-    *,
-    domain: Domain,
-    taken: Collection[str] = (),
-    by_speaker: bool = True,
-) -> Question | None:
-    """Draw a question; None where no scenario needs as many of these facts as were drawn.
-
-    A text that two subjects have is not needed, nor one in `taken`: whose it is would be unclear.
-    `by_speaker` says whether the one who speaks in the description may be the one who asks.
-    """
-    shares = _NEEDED_MULTI if len(subjects) > 1 else _NEEDED_SINGLE
-    (number,) = rng.choices(list(shares), list(shares.values()))
-    texts = Counter(value.text for subject in subjects for value in subject.values.values())
-    eligible = [
-        (owner, key)
-        for owner, subject in enumerate(subjects)
-        for key, value in subject.values.items()
-        if key != "per" and texts[value.text] == 1 and value.text not in taken
-    ]
-    fitting = [
-        (scenario, fit)
-        for scenario in scenarios(domain)
-        if len(fit := [pair for pair in eligible if pair[1] in scenario.facts]) >= number
-    ]
-    if not fitting:
-        return None
-    scenario, fit = rng.choice(fitting)
-    drawn = rng.sample(fit, number)
-    possessives = _possessives(subjects, rng, by_speaker=by_speaker)
-    phrases = [rng.choice(facts()[key].asked).replace("{p}", possessives[owner]) for owner, key in drawn]
-    text = rng.choice(scenario.wordings).replace("{needs}", _listed(phrases))
-    return Question(text, tuple((owner, subjects[owner].values[key]) for owner, key in drawn))
 
 
 def _possessives(subjects: Sequence[Described], rng: random.Random, *, by_speaker: bool) -> list[str]:
@@ -110,12 +73,13 @@ class Draft:
 class Drafter:
     """Draws the samples of one seed, each by its number; keeps those below `kept`, which others are made of."""
 
-    def __init__(self, *, domain: Domain, seed: int, tally: Tally, kept: int = 0) -> None:
+    def __init__(self, *, domain: Domain, seed: int, tally: Tally, kept: int = 0, grammar: Grammar = SCORED) -> None:
         self.domain = domain
+        self.grammar = grammar
         self._kept = kept
         self.seed = seed
         self.tally = tally
-        self._describer = Describer(domain)
+        self._describer = Describer(domain, grammar)
         self._drafts: dict[tuple[Subset, int], Draft] = {}
 
     def rng(self, subset: Subset, number: int, draw: int = 0) -> random.Random:
@@ -135,7 +99,7 @@ class Drafter:
             rng = self.rng(subset, number, draw)
             describe = self._describer.describe_one if subset == "single" else self._describer.describe_two
             description = describe(rng)
-            question = description and ask(description.subjects, rng, domain=self.domain)
+            question = description and self.ask(description.subjects, rng)
             if description and question:
                 sample = self.sample(subset, number, description, question)
                 if is_sound(sample):
@@ -143,6 +107,38 @@ class Drafter:
                     return Draft(description, question, sample)
             self.tally.redrawn += 1
         raise RuntimeError(f"no sample in {_DRAWS} draws")
+
+    def ask(
+        self, subjects: Sequence[Described], rng: random.Random, *, taken: Collection[str] = (), by_speaker: bool = True
+    ) -> Question | None:
+        """Draw a question; None where no scenario needs as many of these facts as were drawn.
+
+        A text that two subjects have is not needed, nor one in `taken`: whose it is would be unclear.
+        `by_speaker` says whether the one who speaks in the description may be the one who asks.
+        """
+        shares = _NEEDED_MULTI if len(subjects) > 1 else _NEEDED_SINGLE
+        (number,) = rng.choices(list(shares), list(shares.values()))
+        texts = Counter(value.text for subject in subjects for value in subject.values.values())
+        eligible = [
+            (owner, key)
+            for owner, subject in enumerate(subjects)
+            for key, value in subject.values.items()
+            if key != "per" and texts[value.text] == 1 and value.text not in taken
+        ]
+        fitting = [
+            (scenario, fit)
+            for scenario, needs in scenarios(self.domain).items()
+            if len(fit := [pair for pair in eligible if pair[1] in needs]) >= number
+        ]
+        if not fitting:
+            return None
+        scenario, fit = rng.choice(fitting)
+        drawn = rng.sample(fit, number)
+        possessives = _possessives(subjects, rng, by_speaker=by_speaker)
+        clauses = self.grammar.clauses
+        phrases = [rng.choice(clauses[key].asked).replace("{p}", possessives[owner]) for owner, key in drawn]
+        text = rng.choice(self.grammar.questions["wordings"][scenario]).replace("{needs}", _listed(phrases))
+        return Question(text, tuple((owner, subjects[owner].values[key]) for owner, key in drawn))
 
     def sample(self, subset: Subset, number: int, description: Description, question: Question) -> Sample:
         """Bring a description and its question together."""

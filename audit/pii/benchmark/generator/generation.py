@@ -1,8 +1,8 @@
 """The samples of a benchmark: four subsets, one after the other; and those that a system is trained on.
 
 Owns the special subsets, made of single and multi samples: `hard` by selection, `distract` by weaving five descriptions
-into a thread (PII-Bench, 3.3). Training samples have other seeds, so that no sample is in both. Values are composed of
-closed vocabularies, so that single values do recur in both; figures are given apart for them.
+into a thread (PII-Bench, 3.3). Training samples have another grammar and other seeds, so that no sentence is in both.
+Values are composed of the same vocabularies, so that single values do recur in both; figures are given apart for them.
 """
 
 import random
@@ -13,13 +13,12 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Final
 
-from clinaudit.audit.pii.benchmark.generator.catalog import Thread, question_frames, threads
+from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, TRAINING, Grammar, Thread
 from clinaudit.audit.pii.benchmark.generator.descriptions import Passage, join
 from clinaudit.audit.pii.benchmark.generator.drafts import (
     Draft,
     Drafter,
     Tally,
-    ask,
     generator_name,
     is_sound,
     subjects_of,
@@ -96,7 +95,7 @@ def _weave(drafter: Drafter, number: int, pool: Sequence[tuple[Subset, int]]) ->
 
 def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.Random) -> Sample | None:
     """Weave descriptions into one thread and ask about three of them; None where no question is found."""
-    thread = rng.choice(threads())
+    thread = rng.choice(drafter.grammar.threads)
     first_owner = list(accumulate((len(draft.description.subjects) for draft in drafts), initial=0))
     passages = [
         _renumbered(draft.description.passage, first) for draft, first in zip(drafts, first_owner, strict=False)
@@ -105,12 +104,13 @@ def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.R
     subjects = subjects_of(passage, [draft.description for draft in drafts], drafter.domain)
     owners = Counter(text for subject in subjects for text in {entity.text for entity in subject.entities})
     taken = [text for text, number_of_owners in owners.items() if number_of_owners > 1]
+    frames = drafter.grammar.questions["members"]
     words, needed = [], list[NeededEntity]()
     for turn, at in enumerate(sorted(rng.sample(range(len(drafts)), _ASKED))):
-        question = ask(drafts[at].description.subjects, rng, domain=drafter.domain, taken=taken, by_speaker=False)
+        question = drafter.ask(drafts[at].description.subjects, rng, taken=taken, by_speaker=False)
         if question is None:
             return None
-        begin = rng.choice(question_frames()["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
+        begin = rng.choice(frames["goes_on" if turn else "begins"]).format(member=_MEMBERS[at])
         words.append(f"{begin} {question.text}")
         needed += [
             NeededEntity(text=value.text, subject=subjects[first_owner[at] + owner].id)
@@ -121,7 +121,7 @@ def _woven(drafter: Drafter, number: int, drafts: Sequence[Draft], rng: random.R
         subset="distract",
         domain=drafter.domain,
         description=passage.text,
-        query=" ".join([*words, rng.choice(question_frames()["ends"])]),
+        query=" ".join([*words, rng.choice(frames["ends"])]),
         scene=thread.id,
         subjects=subjects,
         query_related=needed,
@@ -184,7 +184,12 @@ PAPER_COUNTS: Final[Mapping[Subset, int]] = {subset: PAPER_STATISTICS[subset].sa
 
 
 def generate_samples(
-    *, counts: Mapping[Subset, int], domain: Domain, seed: int, tally: Tally | None = None
+    *,
+    counts: Mapping[Subset, int],
+    domain: Domain,
+    seed: int,
+    tally: Tally | None = None,
+    grammar: Grammar = SCORED,
 ) -> Iterator[Sample]:
     """Yield the samples of each subset, in the order single, multi, hard, distract; the same for the same seed.
 
@@ -192,7 +197,7 @@ def generate_samples(
     """
     hard, distract = counts.get("hard", 0), counts.get("distract", 0)
     kept = max(_POOL_PER_HARD * hard, _POOL_PER_DISTRACT * distract)
-    drafter = Drafter(domain=domain, seed=seed, tally=tally or Tally(), kept=kept)
+    drafter = Drafter(domain=domain, seed=seed, tally=tally or Tally(), kept=kept, grammar=grammar)
     for subset in _PLAIN:
         for number in range(counts.get(subset, 0)):
             yield drafter.draft(subset, number).sample
@@ -226,5 +231,5 @@ def draw_training_samples(*, number: int, domains: Sequence[Domain], seed: int) 
     return [
         sample
         for domain in domains
-        for sample in generate_samples(counts=counts, domain=domain, seed=seed + _TRAINING_SEED)
+        for sample in generate_samples(counts=counts, domain=domain, seed=seed + _TRAINING_SEED, grammar=TRAINING)
     ]

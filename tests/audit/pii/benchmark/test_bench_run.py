@@ -107,13 +107,9 @@ def test_a_killed_run_goes_on_with_what_it_has_not_done(tmp_path, monkeypatch) -
     assert bench(tmp_path / "out") == 0
     assert (kept / "rules.parquet").stat().st_mtime_ns == stamp
     assert (tmp_path / "out" / "bench.json").is_file()
-
-
-def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
-    assert bench(tmp_path / "out", systems="rules") == 0
-    (tmp_path / "out" / "evidence" / "work" / "answers" / "rules.parquet").write_bytes(b"nothing")
-    assert bench(tmp_path / "out", systems="rules") == 7
-    assert "kept answers of rules are damaged" in capsys.readouterr().err
+    # What else can be damaged: `test_kept_answers`.
+    (kept / "rules.parquet").write_bytes(b"nothing")
+    assert bench(tmp_path / "out") == 7
 
 
 @pytest.mark.parametrize(
@@ -121,12 +117,12 @@ def test_damaged_answers_are_said_to_be_damaged(tmp_path, capsys) -> None:
     [
         (["--systems", "rules,magic"], 2, "no such system: magic"),
         (["--systems", ","], 2, "no system is named"),
-        (["--samples", "0"], 2, "a number from 1"),
-        (["--samples", "many"], 2, "a number from 1"),
+        *((["--samples", number], 2, "a number from 1") for number in ("0", "many", "9" * 5000, "٣", "²", "100001")),
+        (["--template", "soap"], 2, "give both or none"),
         (["--served-url", "http://127.0.0.1:1/v1"], 2, "--served-url and --served-model go together"),
         (["--strategy", "naive"], 2, "go with --served-url and --served-model"),
         (["--systems", "served"], 2, "needs --served-url and --served-model"),
-        (["--systems", "gliner"], 2, "there are rules, presidio, spacy, bilstm_crf, gold, served"),
+        (["--systems", "gliner"], 2, "there are rules, presidio, presidio_spacy, spacy, bilstm_crf, gold, served"),
         (["--systems", "rules", "--served-url", "http://127.0.0.1:1/v1", "--served-model", "m"], 2, "add served to it"),
         (["--served-url", "http://models.example.org/v1", "--served-model", "m"], 5, "nothing was sent"),
         (["--systems", "rules", "--corpus", "nowhere"], 3, "nowhere"),
@@ -136,6 +132,26 @@ def test_what_does_not_go_together_is_refused(more, code, said, tmp_path, capsys
     monkeypatch.chdir(tmp_path)
     assert run(["pii", "bench", "--out", "out", *FEW[:-1], *more]) == code
     assert said in capsys.readouterr().err
+    assert code == 3 or not (tmp_path / "out").exists()
+
+
+def test_the_trained_system_without_its_library_says_what_to_install(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("clinaudit.audit.pii.benchmark.planned_systems.find_spec", lambda _name: None)
+    assert bench(tmp_path / "out", systems="rules,bilstm_crf") == 3
+    assert "pytorch-crf, which is not installed: install clinaudit[pii]" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_presidio_names_people_places_and_firms_with_a_model_alone(tmp_path, capsys) -> None:
+    assert bench(tmp_path / "out", systems="presidio,presidio_spacy") == 0
+    rows = pl.read_parquet(tmp_path / "out" / "predictions.parquet").filter(pl.col("task") == "detection")
+    found: dict[str, set[str]] = {"presidio": set(), "presidio_spacy": set()}
+    for system, parsed in rows.select("system", "parsed").iter_rows():
+        found[system] |= {entity["type"] for subject in json.loads(parsed) for entity in subject["entities"]}
+    assert "CODE" in found["presidio"] & found["presidio_spacy"]
+    assert found["presidio_spacy"] - found["presidio"] >= {"PER", "LOC", "ORG", "DEM"}
+    # It would warn of each label of the model that it was not told of.
+    assert capsys.readouterr().err == ""
 
 
 def test_a_directory_of_other_things_is_refused(tmp_path) -> None:

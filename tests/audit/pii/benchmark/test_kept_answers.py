@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from support.pii.plain_samples import prediction_of, sample_of
 
-from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.benchmark.files import BenchFiles
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -75,18 +74,3 @@ def test_damaged_settings_are_said(files: BenchFiles, tmp_path: Path, content: s
     with pytest.raises(IntegrityError, match="the kept settings") as error:
         files.settle({"seed": 0})
     assert "Ann" not in error.value.render()
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--samples", "9" * 5000),
-        ("--samples", "٣"),
-        ("--samples", "²"),
-        ("--samples", "100001"),
-        ("--template", "soap"),
-    ],
-)
-def test_options_that_say_nothing_are_usage(options: tuple[str, str], tmp_path: Path) -> None:
-    assert run(["pii", "bench", "--out", str(tmp_path / "bench"), "--systems", "gold", *options]) == 2
-    assert not (tmp_path / "bench").exists()

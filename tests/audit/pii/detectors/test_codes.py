@@ -3,11 +3,7 @@
 import pytest
 from support.pii.found_spans import recognized
 
-from clinaudit.audit.pii.detectors.checked_codes import CheckedCodeRecognizer
-from clinaudit.audit.pii.detectors.codes import LABELLED_CODES, has_vin_check_digit
-from clinaudit.audit.pii.detectors.contacts import WEB_ADDRESSES, PhoneRecognizer
-from clinaudit.audit.pii.detectors.dates import TIMES, AgeRecognizer, DateRecognizer
-from clinaudit.audit.pii.detectors.places import PLACES
+from clinaudit.audit.pii.detectors.numbers import is_vin
 
 
 @pytest.mark.parametrize(
@@ -46,7 +42,7 @@ from clinaudit.audit.pii.detectors.places import PLACES
     ],
 )
 def test_a_code_is_told_by_its_label(text, expected):
-    assert recognized(LABELLED_CODES, text) == expected
+    assert recognized("labelled codes", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -64,7 +60,7 @@ def test_a_code_is_told_by_its_label(text, expected):
     ],
 )
 def test_values_of_a_note_are_no_codes(text):
-    assert recognized(LABELLED_CODES, text) == []
+    assert recognized("labelled codes", text) == []
 
 
 @pytest.mark.parametrize(
@@ -85,7 +81,7 @@ def test_values_of_a_note_are_no_codes(text):
     ],
 )
 def test_a_code_is_told_by_its_shape_or_check_digit(text, expected):
-    assert recognized(CheckedCodeRecognizer(), text) == expected
+    assert recognized("checked codes", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -99,15 +95,15 @@ def test_a_code_is_told_by_its_shape_or_check_digit(text, expected):
     ],
 )
 def test_numbers_of_a_laboratory_are_no_codes(text):
-    assert recognized(CheckedCodeRecognizer(), text) == []
+    assert recognized("checked codes", text) == []
 
 
 def test_the_check_digit_of_a_vehicle_is_computed_over_all_17_characters():
     # 49 CFR 565.15(c): 11111111111111111 gives the digit 1.
-    assert has_vin_check_digit("1" * 17)
-    assert not has_vin_check_digit("1" * 16 + "2")
-    assert not has_vin_check_digit("1M8GDM9AXKP04278O")
-    assert has_vin_check_digit("1M8GDM9AXKP042788")
+    assert is_vin("1" * 17)
+    assert not is_vin("1" * 16 + "2")
+    assert not is_vin("1M8GDM9AXKP04278O")
+    assert is_vin("1M8GDM9AXKP042788")
 
 
 @pytest.mark.parametrize(
@@ -127,7 +123,7 @@ def test_the_check_digit_of_a_vehicle_is_computed_over_all_17_characters():
     ],
 )
 def test_telephone_numbers(text, expected):
-    assert recognized(PhoneRecognizer(), text) == expected
+    assert recognized("phones", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -140,7 +136,7 @@ def test_telephone_numbers(text, expected):
     ],
 )
 def test_other_numbers_are_no_telephone_numbers(text):
-    assert recognized(PhoneRecognizer(), text) == []
+    assert recognized("phones", text) == []
 
 
 @pytest.mark.parametrize(
@@ -156,7 +152,7 @@ def test_other_numbers_are_no_telephone_numbers(text):
     ],
 )
 def test_a_date_is_told_by_its_label(text, expected):
-    assert recognized(DateRecognizer(), text) == expected
+    assert recognized("dates", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -177,7 +173,7 @@ def test_a_date_is_told_by_its_label(text, expected):
     ],
 )
 def test_times_and_durations(text, expected):
-    assert recognized(TIMES, text) == expected
+    assert recognized("times", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -205,7 +201,7 @@ def test_times_and_durations(text, expected):
     ],
 )
 def test_ages(text, expected):
-    assert recognized(AgeRecognizer(), text) == expected
+    assert recognized("ages", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -227,7 +223,7 @@ def test_ages(text, expected):
     ],
 )
 def test_addresses_of_a_network(text, expected):
-    assert recognized(WEB_ADDRESSES, text) == expected
+    assert recognized("web addresses", text) == expected
 
 
 @pytest.mark.parametrize(
@@ -257,4 +253,4 @@ def test_addresses_of_a_network(text, expected):
     ],
 )
 def test_places(text, expected):
-    assert recognized(PLACES, text) == expected
+    assert recognized("places", text) == expected

@@ -3,6 +3,7 @@
 import itertools
 import logging
 import socket
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -12,7 +13,8 @@ from support.pii.found_spans import found_by
 
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, UnionDetector
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
-from clinaudit.audit.pii.detectors.rules import RECOGNIZERS, RuleDetector
+from clinaudit.audit.pii.detectors.rule_table import rule_groups
+from clinaudit.audit.pii.detectors.rules import RuleDetector, RuleRows
 from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.taxonomy import categories
@@ -69,8 +71,8 @@ def test_a_label_says_more_than_a_shape():
     assert found_by(RuleDetector(), "MRN: 20240314") == [("mrn", "20240314")]
 
 
-def test_each_of_hipaas_identifiers_has_a_recognizer():
-    found = {category for recognizer in RECOGNIZERS for category in recognizer.categories}
+def test_each_of_hipaas_identifiers_has_a_rule():
+    found = {category for group in rule_groups() if group.level == "certain" for category in group.categories} | {"fax"}
     assert found <= set(categories())
     assert {categories()[category].hipaa for category in found} >= set(HIPAA_IDENTIFIERS)
 
@@ -131,15 +133,15 @@ def test_a_union_fails_where_one_of_it_does():
         UnionDetector([])
 
 
-def test_a_recognizer_that_errs_is_not_skipped(monkeypatch):
-    detector = RuleDetector(kinds={"phone"})
+def test_a_rule_that_errs_is_not_skipped():
+    (phones,) = (group for group in rule_groups() if group.name == "phones")
 
-    def fail(_):
+    def fail(_match, _rule):
         raise RuntimeError("no")
 
-    monkeypatch.setattr(detector._recognizers[0], "find", fail)
-    with pytest.raises(RuntimeError):
-        detector.detect("617-555-0142")
+    rows = RuleRows([replace(phones, rules=tuple(replace(rule, read=fail) for rule in phones.rules))])
+    with pytest.raises(RuntimeError, match="no"):
+        list(rows.find("617-555-0142"))
 
 
 def test_no_detector_opens_a_socket(monkeypatch):

@@ -1,15 +1,11 @@
 """Ages that nothing calls one, and the last digits of hidden numbers; and what looks like them."""
 
 import pytest
-
-from clinaudit.audit.pii.detectors.rule import Source
-from clinaudit.audit.pii.masking.bare_ages import BareAges
-from clinaudit.audit.pii.masking.loose_numbers import LastDigits
+from support.pii.found_spans import found_in_group
 
 
 def ages_in(text: str) -> list[tuple[str, str]]:
-    found = sorted(set(BareAges().find(Source.of(text))))
-    return [(span.category, text[span.start : span.end]) for span in found]
+    return [(span.category, text[span.start : span.end]) for span in found_in_group("bare ages", text)]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +57,7 @@ def test_a_vital_sign_a_value_and_a_score_are_none(text: str) -> None:
 
 
 def digits_in(text: str) -> list[str]:
-    return [text[found.start : found.end] for found in LastDigits().find(Source.of(text))]
+    return [text[found.start : found.end] for found in found_in_group("last digits", text)]
 
 
 @pytest.mark.parametrize(

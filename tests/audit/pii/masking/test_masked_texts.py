@@ -4,12 +4,12 @@ import json
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.pii.found_spans import found_in_group
 from support.pii.masked_by_rules import FIRST, SECOND, masked
 from support.pii.masked_cases import KEPT, KEPT_BY_A_MODEL, MASKED
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
-from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms, is_clinical, without_larger_places
 from clinaudit.audit.pii.plain_text import decoded_stretches
 
@@ -70,13 +70,13 @@ def test_a_name_of_common_words_is_masked_whole(sentence: str) -> None:
     ],
 )
 def test_words_of_notes_are_no_name(text: str) -> None:
-    assert NamedPeople().detect(text) == []
+    assert found_in_group("places of names", text) == []
 
 
 @pytest.mark.skipif(not NOTES.exists(), reason="the notes of ACI-Bench are not here")
 def test_notes_that_others_wrote_lose_nothing_but_names() -> None:
     texts = [json.loads(line)["text"] for line in NOTES.read_text(encoding="utf-8").splitlines()]
-    found = {text[span.start : span.end] for text in texts for span in NamedPeople().detect(text)}
+    found = {text[span.start : span.end] for text in texts for span in found_in_group("places of names", text)}
     # Whoever has two names begins their note, or is spoken of with a verb.
     whole = {one for one in found if " " in one}
     said = ("is a", "presents", "is here", "was seen", "returns", "came", "underwent")

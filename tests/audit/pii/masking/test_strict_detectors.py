@@ -2,16 +2,15 @@
 
 import pytest
 
-from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector, OtherScripts
 from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
-from clinaudit.audit.pii.masking.strict_rules import StrictRules
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.pii.plain_text import normalize_text
 
-DETECTOR = EnsembleDetector([RuleDetector(), StrictRules(), OtherScripts()], by_line=[StructuredText()])
+DETECTOR = EnsembleDetector([RuleDetector(), SuspectedDetector(), OtherScripts()], by_line=[StructuredText()])
 
 
 @pytest.mark.parametrize(

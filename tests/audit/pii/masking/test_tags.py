@@ -6,10 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.pii.pattern_detector import PatternDetector
 
-from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 from clinaudit.audit.pii.masking import mask_prompt, unmask_text
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
-from clinaudit.audit.pii.masking.named_people import NamedPeople
 from clinaudit.audit.pii.masking.repeated import FoldedText, find_values, fold_value
 from clinaudit.audit.pii.masking.tags import Hidden, merge_hidden
 from clinaudit.audit.pii.masking.written_tags import find_written_tags
@@ -110,7 +109,7 @@ def test_unmask_gives_every_text_back(text: str, query: str | None) -> None:
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))))
 def test_unmask_gives_back_what_the_command_s_own_detectors_find(pieces: list[str]) -> None:
     text = " ".join(pieces)
-    result = mask_prompt(text, "How old is she?", EnsembleDetector([RuleDetector(), NamedPeople()]))
+    result = mask_prompt(text, "How old is she?", EnsembleDetector([RuleDetector(), SuspectedDetector()]))
     assert result.text is None or unmask_text(result.text, result.forms) == (text, 0)
 
 

@@ -1,45 +1,48 @@
-"""The generator's tables: every slot can be filled, every fact can be told and asked, no fixed word is an entity."""
+"""The generator's tables: every slot can be filled, every fact can be told and asked, no fixed word is an entity.
+
+And that what is trained and what is scored share no sentence.
+"""
 
 import re
+from collections.abc import Iterator
 
 import pytest
 
-from clinaudit.audit.pii.benchmark.generator.catalog import (
-    encounters,
-    facts,
-    question_frames,
-    scenarios,
-    scenes,
-    threads,
-    turns,
-    vocabulary,
-)
+from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, TRAINING, Grammar, facts, scenarios, vocabulary
 from clinaudit.audit.pii.benchmark.sample_file import occurrences
 from clinaudit.audit.pii.taxonomy import categories
 
 DOMAINS = ("general", "clinical")
 RELATIONS = ("intersection", "hierarchy", "none")
-GRAMMAR = {"x", "I", "my", "me", "s", "es", "ies", "have", "am", "was", "a"}
+SLOTS = {"x", "I", "my", "me", "s", "es", "ies", "have", "am", "was", "a"}
+TABLES = ("clauses", "scenes", "encounters", "threads", "turns", "questions")
+#: Fields that no text takes its words from.
+IDS = {"id", "domain", "person", "register", "relation", "rule", "shares", "kinds"}
+#: So few words in a row say nothing yet: "in the matter of", "my name is".
+LONGEST_SHARED_RUN = 4
+both_grammars = pytest.mark.parametrize("grammar", [SCORED, TRAINING], ids=lambda grammar: grammar.folder)
 
 
-def clauses() -> list[str]:
-    return [clause for fact in facts().values() for clause in (*fact.said, *fact.formal, *fact.casual, *fact.clinician)]
+def clauses_of(grammar: Grammar) -> list[str]:
+    return [text for row in grammar.clauses.values() for text in (*row.said, *row.formal, *row.casual, *row.clinician)]
 
 
-def fixed_texts() -> list[str]:
+def texts_in(table: object, *, without: str = "") -> Iterator[str]:
+    """Every string of a table but ids, and but those of one field."""
+    if isinstance(table, str):
+        yield table
+    elif isinstance(table, list):
+        for row in table:
+            yield from texts_in(row, without=without)
+    elif isinstance(table, dict):
+        for name, cell in table.items():
+            if name not in IDS and name != without:
+                yield from texts_in(cell, without=without)
+
+
+def told_by(grammar: Grammar) -> list[str]:
     """Everything that stands in a description and is no entity."""
-    texts = clauses()
-    for domain in DOMAINS:
-        for scene in scenes(domain):
-            texts += [*scene.openings, *scene.fillers, *scene.closings, scene.noun]
-        for relation in RELATIONS:
-            for encounter in encounters(domain, relation):
-                texts += [*encounter.settings, *encounter.tags]
-    for thread in threads():
-        texts += [*thread.openings, *thread.tags, *thread.remarks]
-    words = turns()
-    frames = [frame for frames in words["frames"].values() for frame in frames]
-    return [*texts, *words["named"], *words["leads"], *words["links"], *words["replies"], *frames]
+    return [text for name in TABLES[:-1] for text in texts_in(grammar.tables(name), without="asked")]
 
 
 def closed_values() -> set[str]:
@@ -53,57 +56,83 @@ def closed_values() -> set[str]:
     return demographic | jobs | taught | health | set(words["words"]["nicknames"])
 
 
-def test_every_clause_tells_its_fact_once_in_the_small_grammar() -> None:
-    for clause in clauses():
+def frames_of(grammar: Grammar) -> set[tuple[str, ...]]:
+    """The words of every sentence that a grammar holds, in small letters, without what is filled in."""
+    texts = (text for name in TABLES for text in texts_in(grammar.tables(name)))
+    sentences = (part for text in texts for part in re.split(r"(?<=[.!?:])\s", text))
+    bare = (re.sub(r"\{\w+\}", " ", sentence).casefold() for sentence in sentences)
+    return {tuple(re.findall(r"[^\W_]+", sentence)) for sentence in bare} - {()}
+
+
+def test_what_is_trained_and_what_is_scored_share_no_sentence_and_no_five_words_in_a_row() -> None:
+    scored, training = frames_of(SCORED), frames_of(TRAINING)
+    assert min(len(scored), len(training)) > 1200
+    assert scored & training == set()
+    length = LONGEST_SHARED_RUN + 1
+    runs = [
+        {frame[at : at + length] for frame in frames for at in range(len(frame) - length + 1)}
+        for frames in (scored, training)
+    ]
+    assert runs[0] & runs[1] == set()
+
+
+@both_grammars
+def test_every_clause_tells_its_fact_once_in_the_small_grammar(grammar: Grammar) -> None:
+    for clause in clauses_of(grammar):
         slots = re.findall(r"\{(\w+)\}", clause)
         assert slots.count("x") == 1
-        assert set(slots) <= GRAMMAR
+        assert set(slots) <= SLOTS
 
 
-def test_every_category_of_the_paper_is_told_and_asked() -> None:
+@both_grammars
+def test_every_fact_is_told_and_asked_in_a_category_that_there_is(grammar: Grammar) -> None:
     told = {fact.category for fact in facts().values()} | {"full_name", "nickname", "social_handle"}
     assert told >= {category.id for category in categories().values() if category.source == "paper"}
-    for fact in facts().values():
-        assert {fact.category, fact.clinical} <= set(categories())
-        assert len(fact.said + fact.formal) >= 2
-        assert len(fact.said + fact.casual) >= 2
-        assert len(fact.asked) >= 2
-        assert all("{p}" in words for words in fact.asked)
+    assert {category for fact in facts().values() for category in (fact.category, fact.clinical)} <= set(categories())
+    assert list(grammar.clauses) == list(facts())
+    for row in grammar.clauses.values():
+        assert min(len(row.said + row.formal), len(row.said + row.casual), len(row.asked)) >= 2
+        assert all("{p}" in words for words in row.asked)
 
 
+@both_grammars
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_fact_has_a_scenario_and_every_scenario_known_facts(domain: str) -> None:
-    asked = {key for scenario in scenarios(domain) for key in scenario.facts}
+def test_every_fact_has_a_scenario_and_every_scenario_known_facts(grammar: Grammar, domain: str) -> None:
+    asked = {key for needs in scenarios(domain).values() for key in needs}
     assert asked <= set(facts())
     assert {key for key, fact in facts().items() if domain in fact.domains} <= asked
     for scenario in scenarios(domain):
-        assert len(scenario.wordings) >= 6
-        assert all(wording.count("{needs}") == 1 for wording in scenario.wordings)
+        wordings = grammar.questions["wordings"][scenario]
+        assert len(wordings) >= (6 if grammar is SCORED else 3)
+        assert all(wording.count("{needs}") == 1 for wording in wordings)
 
 
-def test_there_are_as_many_scenes_and_wordings_as_are_promised() -> None:
-    assert len(scenes("general")) >= 8
-    clinical = {
+@both_grammars
+def test_there_are_as_many_scenes_and_wordings_as_are_promised(grammar: Grammar) -> None:
+    for domain, scenes, encounters in (("general", 8, 10), ("clinical", 6, 6)):
+        assert sum(scene.domain == domain for scene in grammar.scenes) == scenes
+        assert sum(encounter.domain == domain for encounter in grammar.encounters) == encounters
+        assert {encounter.relation for encounter in grammar.encounters if encounter.domain == domain} == set(RELATIONS)
+    for scene in grammar.scenes:
+        assert min(len(scene.openings), len(scene.fillers), len(scene.closings)) >= 6
+        assert all(opening.count("{per}") == 1 for opening in scene.openings)
+    assert all(len(encounter.settings) >= 6 for encounter in grammar.encounters)
+    assert {encounter.shares for encounter in grammar.encounters} - {None} <= set(grammar.turns["shared"])
+    assert len(grammar.threads) == 3
+    members = grammar.questions["members"]
+    assert all("{member}" in words for place in ("begins", "goes_on") for words in members[place])
+
+
+def test_clinical_samples_are_told_in_the_six_scenes_that_are_promised() -> None:
+    promised = {
         "referral_letter", "portal_message", "discharge_call", "prior_authorization", "sick_note", "family_history"
     }  # fmt: skip
-    assert {scene.id for scene in scenes("clinical")} == clinical
-    assert {e.id for relation in RELATIONS for e in encounters("clinical", relation)} == clinical
-    assert sum(len(encounters("general", relation)) for relation in RELATIONS) >= 8
-    for domain in DOMAINS:
-        for scene in scenes(domain):
-            assert min(len(scene.openings), len(scene.fillers), len(scene.closings)) >= 6
-            assert all(opening.count("{per}") == 1 for opening in scene.openings)
-        for relation in RELATIONS:
-            assert encounters(domain, relation)
-            assert all(len(encounter.settings) >= 6 for encounter in encounters(domain, relation))
-    assert len(threads()) == 3
-    assert all("{member}" in words for place in ("begins", "goes_on") for words in question_frames()[place])
+    assert {scene.id for scene in SCORED.scenes if scene.domain == "clinical"} == promised
+    assert {encounter.id for encounter in SCORED.encounters if encounter.domain == "clinical"} == promised
 
 
-def test_no_fixed_word_is_a_value_that_could_be_drawn() -> None:
-    text = "\n".join(fixed_texts())
-    assert [value for value in sorted(closed_values()) if occurrences(value, text)] == []
-
-
-def test_no_fixed_text_holds_a_number() -> None:
-    assert [text for text in fixed_texts() if re.search(r"\d", text)] == []
+@both_grammars
+def test_no_fixed_word_is_a_value_that_could_be_drawn_and_none_is_a_number(grammar: Grammar) -> None:
+    texts = told_by(grammar)
+    assert [value for value in sorted(closed_values()) if occurrences(value, "\n".join(texts))] == []
+    assert [text for text in texts if re.search(r"\d", text)] == []

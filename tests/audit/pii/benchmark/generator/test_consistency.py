@@ -140,69 +140,58 @@ def test_a_settled_person_is_left_alone() -> None:
         assert settle(person, random.Random(2)) == (person, {})
 
 
-def settled_pairs(rule: str, shares: str | None) -> list[tuple[Person, Person, Counter[Conflict]]]:
+def inherits(parent: Person, child: Person, repairs: Counter[Conflict]) -> bool:
+    handed_down = ("surname", "nationality", "ethnicity", "race")
+    apart = age_on(parent.birth, parent.today) - age_on(child.birth, child.today)
+    return (
+        apart >= 18 <= child.age
+        and all(getattr(parent, name) == getattr(child, name) for name in handed_down)
+        and repairs["relation"] > 0
+    )
+
+
+def stands_above(above: Person, below: Person, _: Counter[Conflict]) -> bool:
+    ranks = ("income", "work_years", "schooling")
+    return (above.company, above.state) == (below.company, below.state) and all(
+        getattr(above, name) >= getattr(below, name) for name in ranks
+    )
+
+
+def teaches(teacher: Person, student: Person, _: Counter[Conflict]) -> bool:
+    return (teacher.school, teacher.occupation) == (student.school, "university professor") and (
+        teacher.schooling > student.schooling and teacher.age > student.age
+    )
+
+
+def is_consistent(first: Person, second: Person, _: Counter[Conflict]) -> bool:
+    holds = (constraint.holds(person) for constraint in CONSTRAINTS for person in (first, second))
+    return first.today == second.today and all(holds)
+
+
+SHARED = ("company", "school", "ngo", "city", "healthcare_facility")
+
+
+@pytest.mark.parametrize(
+    ("rule", "shares", "least", "holds"),
+    [
+        ("parent", None, 55, inherits),
+        ("supervisor", "company", 50, stands_above),
+        ("teacher", "school", 55, teaches),
+        *(("shared", name, 50, is_consistent) for name in SHARED),
+    ],
+)
+def test_two_agree_with_their_relation_and_have_what_they_share(
+    rule: str, shares: str | None, least: int, holds: Callable[[Person, Person, Counter[Conflict]], bool]
+) -> None:
     found = []
     for number in range(60):
         rng = random.Random(number)
         pair = settle_pair(draw_person(rng, NAMES), draw_person(rng, NAMES), rule=rule, shares=shares, rng=rng)
         if pair is not None:
             found.append(pair)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("rule", "shares", "holds"),
-    [
-        (
-            "parent",
-            None,
-            lambda parent, child, repairs: (
-                age_on(parent.birth, parent.today) - age_on(child.birth, child.today) >= 18 <= child.age
-                and all(
-                    getattr(parent, name) == getattr(child, name)
-                    for name in ("surname", "nationality", "ethnicity", "race")
-                )
-                and repairs["relation"] > 0
-            ),
-        ),
-        (
-            "supervisor",
-            "company",
-            lambda above, below, _: (
-                (above.company, above.state) == (below.company, below.state)
-                and above.income >= below.income
-                and above.work_years >= below.work_years
-                and above.schooling >= below.schooling
-            ),
-        ),
-        (
-            "teacher",
-            "school",
-            lambda teacher, student, _: (
-                teacher.school == student.school
-                and teacher.schooling > student.schooling
-                and teacher.age > student.age
-                and teacher.occupation == "university professor"
-            ),
-        ),
-    ],
-)
-def test_two_agree_with_their_relation(
-    rule: str, shares: str | None, holds: Callable[[Person, Person, Counter[Conflict]], bool]
-) -> None:
-    pairs = settled_pairs(rule, shares)
-    assert len(pairs) >= (50 if shares == "company" else 55)
-    assert [pair for pair in pairs if not holds(*pair)] == []
-
-
-@pytest.mark.parametrize("shared", ["company", "school", "ngo", "city", "healthcare_facility"])
-def test_what_is_shared_is_the_same_and_each_stays_consistent(shared: str) -> None:
-    pairs = settled_pairs("shared", shared)
-    assert len(pairs) >= 50
-    for first, second, _ in pairs:
-        assert getattr(first, shared) == getattr(second, shared)
-        assert all(constraint.holds(person) for constraint in CONSTRAINTS for person in (first, second))
-        assert first.today == second.today
+    assert len(found) >= least
+    assert [pair for pair in found if not holds(*pair)] == []
+    assert shares is None or all(getattr(first, shares) == getattr(second, shares) for first, second, _ in found)
 
 
 def test_strangers_do_not_agree_with_a_relation_by_chance() -> None:

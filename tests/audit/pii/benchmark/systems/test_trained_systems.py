@@ -1,14 +1,15 @@
 """The trained system: it learns what it is shown, the same each time, and is read back; tokens and tags."""
 
 import random
+from pathlib import Path
 
 import pytest
 from support.pii.plain_samples import sample_of
 
+from clinaudit.audit.pii.benchmark.planned_systems import train_or_read
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.bilstm_crf import spans_of_tags, split_tokens, tag_tokens
-from clinaudit.audit.pii.benchmark.systems.training import TrainingFolder
-from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
 
 NAMES = ["Ann", "Bob", "Carl", "Dora", "Emil", "Fay", "Gus", "Hana"]
@@ -24,45 +25,41 @@ def toy_samples(number: int, *, seed: int) -> list[Sample]:
     return samples
 
 
+def trained(root: Path, samples: list[Sample], *, epochs: int = 1, seed: int = 3) -> tuple[Detector, float]:
+    return train_or_read(root, samples, epochs=epochs, seed=seed, progress=Progress(quiet=True))
+
+
 def test_it_learns_a_toy_language_and_is_read_back(tmp_path) -> None:
     texts = toy_samples(60, seed=1)
-    folder = TrainingFolder(tmp_path / "trained", seed=3, progress=Progress(quiet=True))
-    first, seconds = folder.ready(texts, epochs=30)
+    first, seconds = trained(tmp_path / "trained", texts, epochs=30)
     found = [first.detect(text.description) for text in texts]
     places = [[(span.start, span.end, span.category) for span in spans] for spans in found]
     assert places == [[(one.start, one.end, one.category) for one in text.entities()] for text in texts]
     kept = sorted(path.name for path in (tmp_path / "trained").iterdir())
-    again, seconds_before = folder.ready(texts, epochs=30)
+    again, seconds_before = trained(tmp_path / "trained", texts, epochs=30)
     assert seconds == seconds_before
     assert sorted(path.name for path in (tmp_path / "trained").iterdir()) == kept
     assert [again.detect(text.description) for text in texts] == found
+    assert again.detect("") == again.detect(" \n\t ") == []
 
 
 def test_one_epoch_on_thirty_samples_is_the_same_each_time(tmp_path) -> None:
-    texts = toy_samples(30, seed=1)
-    found = []
-    for name in ("a", "b"):
-        folder = TrainingFolder(tmp_path / name, seed=3, progress=Progress(quiet=True))
-        detector, _ = folder.ready(texts, epochs=1)
-        found.append([detector.detect(text.description) for text in toy_samples(20, seed=2)])
-    assert found[0] == found[1]
+    detectors = [trained(tmp_path / name, toy_samples(30, seed=1))[0] for name in "ab"]
+    one, other = ([found.detect(text.description) for text in toy_samples(20, seed=2)] for found in detectors)
+    assert one == other
     assert [path.name for path in (tmp_path / "a").iterdir()] == [path.name for path in (tmp_path / "b").iterdir()]
 
 
-@pytest.mark.parametrize("change", ["texts", "epochs", "seed"])
-def test_what_was_trained_otherwise_is_trained_anew(change, tmp_path) -> None:
-    TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True)).ready(toy_samples(5, seed=1), epochs=1)
-    other = TrainingFolder(tmp_path, seed=4 if change == "seed" else 3, progress=Progress(quiet=True))
-    texts = toy_samples(5, seed=2 if change == "texts" else 1)
-    other.ready(texts, epochs=2 if change == "epochs" else 1)
-    assert len(list(tmp_path.iterdir())) == 2
+def test_what_was_trained_otherwise_is_trained_anew(tmp_path) -> None:
+    trained(tmp_path, toy_samples(5, seed=1))
+    trained(tmp_path, toy_samples(5, seed=2))
+    trained(tmp_path, toy_samples(5, seed=1), epochs=2)
+    trained(tmp_path, toy_samples(5, seed=1), seed=4)
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_an_interrupted_training_leaves_nothing_that_counts(tmp_path, monkeypatch) -> None:
     from clinaudit.audit.pii.benchmark.systems import bilstm_crf
-
-    texts = toy_samples(5, seed=1)
-    folder = TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True))
 
     def stop(*_args: object, **_options: object) -> None:
         raise KeyboardInterrupt
@@ -70,16 +67,9 @@ def test_an_interrupted_training_leaves_nothing_that_counts(tmp_path, monkeypatc
     with monkeypatch.context() as patched:
         patched.setattr(bilstm_crf, "train_bilstm_crf", stop)
         with pytest.raises(KeyboardInterrupt):
-            folder.ready(texts, epochs=1)
+            trained(tmp_path, toy_samples(5, seed=1))
     assert all(path.name.startswith(".") for path in tmp_path.iterdir())
-    assert folder.ready(texts, epochs=1)[0].name == "bilstm_crf"
-
-
-def test_a_text_of_blanks_or_none_has_no_entities(tmp_path) -> None:
-    folder = TrainingFolder(tmp_path, seed=3, progress=Progress(quiet=True))
-    detector, _ = folder.ready(toy_samples(10, seed=1), epochs=1)
-    assert detector.detect("") == []
-    assert detector.detect(" \n\t ") == []
+    assert trained(tmp_path, toy_samples(5, seed=1))[0].name == "bilstm_crf"
 
 
 TEXT = "Ann Bell, 67kg, paid $5,200 on 2024-03-01."

@@ -1,0 +1,190 @@
+"""What is asked of an age beyond its pattern: a number that somebody can be, and for a bare one whose it is.
+
+A bare number is somebody's age where its sentence is about a person there, and no vital sign, laboratory value, score
+or unit stands at it. Above 89 an age is a direct identifier (45 CFR 164.514(b)(2)(i)(C)), so that a person anywhere
+before it in the sentence is enough. Owns as well which lines are a banner's ("LUND, ADA | F | 58"), so that what is
+masked in the story is masked above it too.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from clinaudit.audit.pii.detectors.rule_table import Rule, words
+from clinaudit.audit.pii.detectors.word_lists import is_allowed, read_words
+from clinaudit.audit.pii.entity_span import EntitySpan
+from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.pii.values.normal_form import read_number
+
+#: Ages up to this one may stand in a text that Safe Harbor calls de-identified.
+OLDEST_PLAIN_AGE: Final = 89
+#: Of people.
+OLDEST: Final = 125
+_IN_OTHER_UNITS: Final = re.compile(r"month|week|day|mo\b|wk", re.IGNORECASE)
+_UNITS_A_YEAR: Final = {"m": 12, "w": 52, "d": 365}
+#: How far before a number its sentence is read, in characters.
+_BEFORE_CHARS: Final = 200
+_SENTENCE_END: Final = re.compile(r"(?<!\bMr)(?<!\bMrs)(?<!\bMs)(?<!\bDr)(?<!\bSt)[.!?;](?:\s|$)|\n")
+_A_PERSON: Final = words(r"${person}(?!\w|['’]s)")
+_ENDS_WITH_PERSON: Final = words(
+    r"(?P<of>\b${preposition}\s(?:(?:the|a|her|his|their|my|this|our)\s)?)?(?:\b\w+ly\s)?${person}$"
+)
+_ASIDE: Final = words(
+    r"(?:,\s[^,]{1,80},|\s?\([^()]{1,80}\)|\s?[–—]\s?[^–—]{1,80}[–—]|\s--?\s[^-]{1,80}\s--?"
+    r"|\s(?:himself|herself|also|who|has|had|have|will|would|must|may|just|recently|is|was|already|soon|now|,))$"
+)
+#: The last thing that is said of somebody before the verb: a phrase after a preposition, a clause after "who".
+_PHRASE: Final = words(
+    r"\s${preposition}\s(?:(?!\s${preposition}\s)[^,]){1,45}$|,?\s(?:who|whom|seen|born)\s[^,]{1,60},?$"
+)
+_POSSESSED: Final = words(
+    r"(?:\b(?:his|her|their|my|our|your|the|an?|this|that|whose|its)|['’]s)\s(?:[\w'’-]+\s?){1,3}$|\b(?:it|this|that|which|there|these|those)$"
+)
+_WORDS: Final = re.compile(r"[^\W_][\w'’/-]*")
+
+
+def read_age(match: "re.Match[str]", _rule: Rule) -> Iterator[tuple[int, int, str]]:
+    """Yield an age that somebody can be of."""
+    group = "value" if match["value"] or "other" not in match.re.groupindex else "other"
+    age = read_number(match[group])
+    if age is not None and age <= OLDEST:
+        is_over = age > OLDEST_PLAIN_AGE and not _IN_OTHER_UNITS.search(match[group])
+        yield *match.span(group), "age_over_89" if is_over else "age"
+
+
+def is_by_no_measure(match: "re.Match[str]") -> bool:
+    """Whether nothing in the sentence up to a number measures something."""
+    return not _says_measure(_sentence(match.string, match.start()) + match[0])
+
+
+def has_name_before(match: "re.Match[str]") -> bool:
+    """Whether the words before a number can be a name: none of medicine or of notes."""
+    return not any(is_allowed(part) or part.lower() in read_words("no_names") for part in match["who"].split())
+
+
+def is_about_somebody(match: "re.Match[str]") -> bool:
+    """Whether a number after a verb is somebody's age; above 89, whether it may be."""
+    before = _sentence(match.string, match.start())
+    return _is_about_somebody(before) or (is_old(match) and _may_be_about_somebody(before))
+
+
+def is_beside_somebody(match: "re.Match[str]") -> bool:
+    """Whether a number stands right after a person."""
+    return _is_somebody(_sentence(match.string, match.start()))
+
+
+def is_old(match: "re.Match[str]") -> bool:
+    """Whether a number is an age above 89."""
+    age = read_number(match["value"])
+    return age is not None and OLDEST_PLAIN_AGE < age <= OLDEST
+
+
+def is_old_in_other_units(match: "re.Match[str]") -> bool:
+    """Whether months, weeks or days are an age above 89 years."""
+    years = int(match["count"].replace(",", "")) // _UNITS_A_YEAR[match["unit"][0].lower()]
+    return OLDEST_PLAIN_AGE < years <= OLDEST
+
+
+def _sentence(text: str, end: int) -> str:
+    """Return what stands in the sentence before a place."""
+    before = text[max(0, end - _BEFORE_CHARS) : end]
+    ends = list(_SENTENCE_END.finditer(before))
+    return before[ends[-1].end() :] if ends else before
+
+
+def _is_somebody(before: str) -> bool:
+    """Whether a text ends with a person: the head of what is said, not the object of a preposition."""
+    person = _ENDS_WITH_PERSON.search(before)
+    return person is not None and not person["of"]
+
+
+def _is_about_somebody(before: str) -> bool:
+    """Whether the subject of what follows is a person, whatever stands between: a place, a remark, a clause."""
+    rest = before
+    for _ in range(8):
+        if _is_somebody(rest):
+            return True
+        aside = _ASIDE.search(rest) or _PHRASE.search(rest)
+        if aside is None or (_says_measure(aside[0]) and not aside[0].endswith((",", ")"))):
+            return False
+        rest = rest[: aside.start()]
+    return False
+
+
+def _may_be_about_somebody(before: str) -> bool:
+    """Whether a person stands before, no measure, and no thing as the subject ("his dog is", "it was")."""
+    if _says_measure(before) or not _A_PERSON.search(before):
+        return False
+    possessed = _POSSESSED.search(before)
+    return possessed is None or bool(_A_PERSON.search(possessed[0]))
+
+
+def _says_measure(text: str) -> bool:
+    return any(word.lower().rstrip("'’") in read_words("measures") for word in _WORDS.findall(text))
+
+
+_FIGURES: Final = re.compile(r"\d+")
+_YEARS: Final = r"(?:\s?(?:y(?:rs?|ears?)?|y\.?/?o\.?)(?:\sold)?)"
+_AGE_GROUP: Final = r"(?P<age>\d{1,3})"
+_SEX: Final = r"(?P<sex>[MF]|(?i:male|female))"
+_BEGIN: Final = r"(?:^|(?<=[|,;/(:\t])|(?<=\s\s))\s?"
+_END: Final = r"(?=\s?(?:$|[|,;/)\t]|\s\s))"
+_PAIR: Final = (
+    rf"(?:{_AGE_GROUP}{_YEARS}?[ ]?[/,|-]?\s{{0,12}}{_SEX}"
+    rf"|(?P<sex_first>[MF])[ ]?[/,|-]?\s{{0,12}}(?P<age_after>\d{{1,3}}){_YEARS}?)"
+)
+#: "Age/Sex: 58/M", "Sex / age F, 58", wherever it stands.
+_LABELLED: Final = re.compile(
+    rf"(?<!\w)(?i:age\s?[/&]\s?(?:sex|gender)|(?:sex|gender)\s?[/&]\s?age|a/s)\s?[:=]?\s{{0,3}}{_PAIR}(?!\w)"
+)
+_PAIR_ALONE: Final = re.compile(rf"{_BEGIN}{_PAIR}{_END}")
+#: A field with nothing else in it: "F/U" and "M/W/F" are none, nor is the number of "HR: 58" or "BP 120/58".
+_FIELD_BEGIN: Final = r"(?:^|(?<=[|,;(\t])|(?<=\s\s))\s?"
+_FIELD_END: Final = r"(?=\s?(?:$|[|,;)\t]|\s\s))"
+_SEX_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_SEX}{_FIELD_END}")
+_AGE_ALONE: Final = re.compile(rf"{_FIELD_BEGIN}{_AGE_GROUP}(?P<years>{_YEARS}?){_FIELD_END}")
+#: Of a line; a text without line ends is a banner as far as this.
+_MOST_CHARS: Final = 300
+#: Lines of a form at the head of a text, one field a line.
+_MOST_LINES: Final = 15
+_LONGEST_FIELD_CHARS: Final = 60
+
+
+def find_in_banners(text: str, spans: Sequence[EntitySpan]) -> Iterator[EntitySpan]:
+    """Yield ages and sexes of a text's banners; `spans` are what else was found, by start, and may overlap."""
+    for match in _LABELLED.finditer(text):
+        yield from _spans(match, 0)
+    ages = {int(found[0]) for one in spans if one.category == "age" and (found := _FIGURES.match(text, one.start))}
+    known = sorted(one.start for one in spans if one.category == "age" or categories()[one.category].direct)
+    place = at = 0
+    head: list[tuple[int, str]] = []
+    for number, line in enumerate(text.split("\n")):
+        begin, at = at, at + len(line) + 1
+        while place < len(known) and known[place] < begin:
+            place += 1
+        is_about_somebody = place < len(known) and known[place] < at
+        if number < _MOST_LINES and len(line) <= _LONGEST_FIELD_CHARS and len(head) == number:
+            head.append((begin, line))
+        if is_about_somebody:
+            yield from _in_line(line[:_MOST_CHARS], begin, ages, is_form=False)
+    if head and known and known[0] < head[-1][0] + len(head[-1][1]):
+        for begin, line in head:
+            yield from _in_line(line, begin, ages, is_form=True)
+
+
+def _in_line(line: str, begin: int, ages: set[int], *, is_form: bool) -> Iterator[EntitySpan]:
+    for pattern in (_PAIR_ALONE, _SEX_ALONE):
+        for match in pattern.finditer(line):
+            yield from _spans(match, begin)
+    for match in _AGE_ALONE.finditer(line):
+        if int(match["age"]) in ages or (is_form and match["years"]):
+            yield from _spans(match, begin)
+
+
+def _spans(match: "re.Match[str]", begin: int) -> Iterator[EntitySpan]:
+    for group, written in match.groupdict().items():
+        start, end = begin + match.start(group), begin + match.end(group)
+        if written and group.startswith("sex"):
+            yield EntitySpan(start, end, "gender", "banners")
+        elif written and group.startswith("age") and int(written) <= OLDEST:
+            yield EntitySpan(start, end, "age_over_89" if int(written) > OLDEST_PLAIN_AGE else "age", "banners")
