@@ -112,9 +112,7 @@ class AuditInputs:
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
     """Read and check all inputs; raises `ClinauditError` before a model is loaded."""
-    endpoint = settings.judge_endpoint
-    if "openai" not in (settings.judge, settings.second_judge):
-        require_no_endpoint(endpoint)
+    require_no_endpoint(settings)
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
     require_secure_settings(settings.ray_address)
@@ -135,7 +133,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     sensitive = load_panel(settings.diagnoses)
 
     def make(choice: JudgeChoice) -> Judge:
-        return make_judge(choice, endpoint, panel=sensitive, approved_hosts=settings.phi_approved, seed=settings.seed)
+        return make_judge(choice, settings, panel=sensitive, seed=settings.seed)
 
     judge = make(settings.judge)
     second = make(settings.second_judge) if settings.second_judge is not None else None

@@ -153,7 +153,7 @@ def _labels(settings: AuditSettings, corpus: Corpus, facts: Mapping[str, Patient
     if table is not None:
         # Without the judge, which takes seconds to load.
         return table
-    judge = make_judge("lexicon", settings.judge_endpoint, panel=sensitive, approved_hosts=(), seed=settings.seed)
+    judge = make_judge("lexicon", settings, panel=sensitive, seed=settings.seed)
     return label_patients(facts, Annotator("lexicon", judge, sensitive, corpus), progress)
 
 

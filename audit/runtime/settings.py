@@ -13,7 +13,6 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
 from clinaudit.audit.runtime.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
-from clinaudit.audit.runtime.served.access import EndpointOptions
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
@@ -175,17 +174,6 @@ class JudgeOptions(ServedModelOptions):
         shown="the set that ships",
     )
     second_judge: JudgeChoice | None = option(None, "Compare the verdicts with those of this other judge.")
-
-    @property
-    def judge_endpoint(self) -> EndpointOptions:
-        """The options of the served judge."""
-        return EndpointOptions(
-            url=self.served_url,
-            model=self.served_model,
-            key_file=self.served_key_file,
-            note_tokens=self.judge_note_tokens,
-            decoding=self.judge_decoding,
-        )
 
 
 class IdentityOptions(Options):

@@ -5,7 +5,7 @@ options name it.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,9 +15,10 @@ from clinaudit.audit.measures.judge.verdict import Judge
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import write_atomically
-from clinaudit.audit.runtime.served.access import Access, EndpointOptions, ServedModel, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel, require_approved
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate, Usage
+from clinaudit.audit.runtime.settings import JudgeOptions
 from clinaudit.errors import UsageError
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -34,14 +35,7 @@ class CachingJudge(Protocol):
         ...
 
 
-def make_judge(
-    choice: JudgeChoice,
-    endpoint: EndpointOptions,
-    *,
-    panel: Sequence[Diagnosis],
-    approved_hosts: Collection[str],
-    seed: int,
-) -> Judge:
+def make_judge(choice: JudgeChoice, options: JudgeOptions, *, panel: Sequence[Diagnosis], seed: int) -> Judge:
     """Return the judge; sends nothing.
 
     Raises `UsageError` for options that do not go together, and `UnsafeError` for an address that is not approved or a
@@ -52,29 +46,32 @@ def make_judge(
         from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 
         return LexiconJudge(panel)
-    if endpoint.url is None or endpoint.model is None:
+    if options.served_url is None or options.served_model is None:
         raise UsageError(
             "a judge openai needs --served-url (such as http://127.0.0.1:8000/v1) and --served-model (the name the "
             "server gives it)"
         )
-    require_approved(endpoint.url, approved_hosts=approved_hosts)
+    require_approved(options.served_url, approved_hosts=options.phi_approved)
     from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
     from clinaudit.audit.runtime.served.client import read_key_file
 
+    key = None if options.served_key_file is None else read_key_file(options.served_key_file)
     return OpenAIJudge(
-        ServedModel(endpoint.url, endpoint.model),
-        Access(approved_hosts, read_key_file(endpoint.key_file) if endpoint.key_file is not None else None),
+        ServedModel(options.served_url, options.served_model),
+        Access(options.phi_approved, key),
         seed=seed,
-        note_tokens=endpoint.note_tokens,
-        decoding=endpoint.decoding,
+        note_tokens=options.judge_note_tokens,
+        decoding=options.judge_decoding,
         panel=panel,
     )
 
 
-def require_no_endpoint(endpoint: EndpointOptions) -> None:
-    """Raise `UsageError` where options of a served judge are given, although no judge is served."""
-    given = (endpoint.url, endpoint.model, endpoint.key_file)
-    if any(value is not None for value in given) or endpoint.decoding != "deterministic":
+def require_no_endpoint(options: JudgeOptions) -> None:
+    """Raise `UsageError` where options of a served judge are given, although neither judge is served."""
+    if "openai" in (options.judge, options.second_judge):
+        return
+    given = (options.served_url, options.served_model, options.served_key_file)
+    if any(value is not None for value in given) or options.judge_decoding != "deterministic":
         raise UsageError(
             "--served-url, --served-model, --served-key-file and --judge-decoding go with --judge openai or "
             "--second-judge openai only"

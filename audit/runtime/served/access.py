@@ -8,7 +8,6 @@ import ipaddress
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
@@ -41,18 +40,6 @@ class EndpointWords:
     name: str
     #: What to do where its model takes no temperature and no seed.
     without_seed: str = "name a model that takes both"
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointOptions:
-    """The options of a served model that answers questions."""
-
-    url: str | None
-    model: str | None
-    key_file: Path | None
-    #: Most tokens of one patient's notes in one question.
-    note_tokens: int
-    decoding: JudgeDecoding = "deterministic"
 
 
 #: A reasoning model thinks before it answers, and its limit of tokens counts both. Cut short it gives no answer, so the

@@ -19,8 +19,8 @@ def test_command_line_wins_over_file_over_default(tmp_path: Path) -> None:
     settings = read_settings({**GIVEN, "seed": 7, "ngram": None, "tier": ()}, config=config)
     assert (settings.seed, settings.ngram, settings.max_new_tokens) == (7, 20, 1000)
     assert settings.policy == tmp_path / "p.toml"
-    assert settings.judge_endpoint.decoding == "provider-default"
-    assert read_settings(GIVEN, config=None).judge_endpoint.decoding == "deterministic"
+    assert settings.judge_decoding == "provider-default"
+    assert read_settings(GIVEN, config=None).judge_decoding == "deterministic"
     assert settings.tier == ("public", "encounter")
 
 

@@ -35,11 +35,9 @@ def check_chosen_judge(settings: AuditSettings, *, answers: Path | None, progres
     """Score the judge of the settings; the answers of a served judge are cached in the file `answers`, if given."""
     panel = load_panel(settings.diagnoses)
     labelled = load_labelled_set(settings.judge_labels, panel)
-    endpoint = settings.judge_endpoint
-    # An endpoint is refused only where neither judge is served: the settings may be those of an audit with two judges.
-    if "openai" not in (settings.judge, settings.second_judge):
-        require_no_endpoint(endpoint)
-    judge = make_judge(settings.judge, endpoint, panel=panel, approved_hosts=settings.phi_approved, seed=settings.seed)
+    # The settings may be those of an audit with two judges.
+    require_no_endpoint(settings)
+    judge = make_judge(settings.judge, settings, panel=panel, seed=settings.seed)
     keep_in = open_memory_cache() if answers is None else open_cache_file(answers)
     with cache_answers([judge], progress, keep_in=keep_in):
         quality, outcomes = score_judge(judge, labelled, MemoryLedger(), progress, seed=settings.seed)
