@@ -38,7 +38,7 @@ _LIBRARIES = [
     "scipy.optimize",
     "presidio_analyzer",
 ]
-OPTIONS = ["--quiet", "--max-new-tokens", "100", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
+OPTIONS = ["--quiet", "--max-new-tokens", "160", "--tier", "public_name_meds", "--tier", "encounter", "--ngram", "20"]
 FAST = [*OPTIONS, "--engine", "transformers", "--patients-per-cell", "6"]
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
 #: Where a library writes that is not told to write into the run.
