@@ -2,16 +2,16 @@
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import fields, is_dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
-from support.leaf_kinds import Kind, kinds_of
 from support.models.tiny_models import save_llama
 from support.results.drawn_worlds import draw_world
 from support.results.world_tally import tally_of
@@ -28,6 +28,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP
+from clinaudit.reports.tally.leaves import Inside, Leaf
 from clinaudit.reports.tally.tally import Tally
 
 pytestmark = pytest.mark.slow
@@ -201,6 +202,44 @@ def test_who_has_ids_in_both_splits_leaves_the_never_seen_arm_and_is_counted(
     rules = found["decision"]["rules"]
     assert {rule["status"] for rule in rules} == {"fail", "inconclusive"}
     assert any("have ids in both splits" in rule["reason"] for rule in rules)
+
+
+#: Names of cells that are the same in every tally; tiers, diagnoses, arms and groups are any.
+_KEPT = frozenset({"positive", "negative", "undecided", "unjudged", "ambiguous", "present", "absent"})
+
+
+class Kind(NamedTuple):
+    """What decides how a number is coarsened."""
+
+    leaf: str
+    step: Any
+    #: Of what stays inside but for a condition.
+    is_public: bool | None
+
+
+def kinds_of(tally: Any) -> dict[str, set[Kind]]:
+    """Return the kinds that stand in each place of a tally."""
+    found: dict[str, set[Kind]] = {}
+    for place, kind in _kinds(tally, ""):
+        found.setdefault(place, set()).add(kind)
+    return found
+
+
+def _kinds(node: Any, place: str) -> Iterator[tuple[str, Kind]]:
+    if isinstance(node, Leaf):
+        is_public = node.is_public if isinstance(node, Inside) else None
+        yield place, Kind(type(node).__name__, getattr(node, "step", None), is_public)
+        if isinstance(node, Inside) and is_public:
+            yield from _kinds(node.value, f"{place} inside")
+    elif is_dataclass(node) and not isinstance(node, type):
+        for field in fields(node):
+            yield from _kinds(getattr(node, field.name), f"{place}.{field.name}")
+    elif isinstance(node, Mapping):
+        for name, value in node.items():
+            yield from _kinds(value, f"{place}.{name if name in _KEPT else '*'}")
+    elif isinstance(node, tuple):
+        for value in node:
+            yield from _kinds(value, f"{place}.*")
 
 
 def test_the_leaves_of_a_real_audit_are_of_the_kinds_that_are_attacked(
