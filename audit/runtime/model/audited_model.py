@@ -62,17 +62,6 @@ class AuditedModel:
         return OpenAIEngine(self.served, access, context_length=context_length)
 
 
-def _inspect(path: Path, base_model: Path | None) -> ModelFiles:
-    if base_model is None:
-        return inspect_model(path)
-    if path.is_dir() and not is_adapter(path):
-        raise UsageError(
-            "--base-model goes with an adapter's directory (adapter_config.json) as MODEL, and this one holds none; "
-            "leave it out, or name the adapter"
-        )
-    return inspect_adapted(path, base=base_model)
-
-
 def find_model(
     name: str,
     *,
@@ -91,7 +80,13 @@ def find_model(
     if served is None:
         if tokenizer is not None or context_length is not None:
             raise UsageError("--tokenizer and --context-length go with a served MODEL (openai:…) only")
-        files = _inspect(Path(name), base_model)
+        path = Path(name)
+        if base_model is not None and path.is_dir() and not is_adapter(path):
+            raise UsageError(
+                "--base-model goes with an adapter's directory (adapter_config.json) as MODEL, and this one holds "
+                "none; leave it out, or name the adapter"
+            )
+        files = inspect_model(path) if base_model is None else inspect_adapted(path, base=base_model)
         return AuditedModel(
             engine=resolve_engine(engine),
             digest=files.digest,

