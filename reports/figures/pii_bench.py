@@ -1,9 +1,14 @@
-"""Charts of the benchmark of filters, as tables of bars: what each leaves, what masking costs, what is guessed.
+"""Charts of the benchmark of filters: what each leaves, what masking costs, what is guessed, as tables of bars.
 
-Owns which numbers a chart shows. Knows nothing of curves.
+And curves as inline SVG: F1 by what makes a text hard (Figure 4), and balance over alpha. Lines differ in colour and
+dashes, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads no
+style sheet.
 """
 
+import html
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
 
 from clinaudit.reports.figures.bars import (
     SHARES,
@@ -17,8 +22,11 @@ from clinaudit.reports.figures.bars import (
     share_bar,
 )
 from clinaudit.reports.schema.pii_bench import (
+    BENCH_FACTORS,
     BenchDomain,
     BenchEstimate,
+    BenchPoint,
+    BenchTask,
     GroupRecall,
     MaskingStrategy,
     PiiBench,
@@ -32,6 +40,7 @@ from clinaudit.reports.wording.pii_bench import (
     FROM_PAPER,
     MASKINGS,
     ORIGINS,
+    TASKS,
     deployable,
     find_result,
     measured_domains,
@@ -198,3 +207,150 @@ def _residual_row(each: ResidualInference) -> BarRow:
 
 def _gain(each: ResidualInference) -> float:
     return each.above_prior.value if each.above_prior.value is not None else -2.0
+
+
+_WIDTH: Final = 260
+_HEIGHT: Final = 150
+_LEFT: Final = 28
+_BOTTOM: Final = 30
+_COLOURS: Final = ("#a53f00", "#3a6ea5", "#1d6b3a", "#7a3e9d")
+_DASHES: Final = ("none", "6 3", "2 3", "8 3 2 3")
+_FACTORS: Final = {
+    "subjects": "persons in the text",
+    "entities": "identifiers in the text",
+    "description_chars": "characters of the text",
+    "needed_entities": "identifiers that the question needs",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One drawing, and its title."""
+
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Panels that share their lines; `lines`: names in the order of the classes `line-0`, `line-1`, ..."""
+
+    lines: tuple[str, ...]
+    panels: tuple[Panel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Places from 0 to 1 across and up, with the ends of the interval where there is one."""
+
+    place: int
+    points: tuple[tuple[float, float, float | None, float | None], ...]
+
+
+def factor_curves(bench: PiiBench, task: BenchTask, domain: BenchDomain) -> Curves:
+    """Return a panel a factor, with up to four systems: those that leave least of all that are measured."""
+    here = [point for point in bench.points if (point.task, point.domain) == (task, domain)]
+    systems = [system for system in deployable(bench) if any(point.system == system.id for point in here)]
+    systems = systems[: len(_COLOURS)]
+    panels = []
+    for factor in BENCH_FACTORS:
+        bins = sorted({(point.low, point.high) for point in here if point.factor == factor})
+        if len(bins) < 2:
+            continue
+        lines = [
+            _Line(at, _places([point for point in here if (point.factor, point.system) == (factor, system.id)], bins))
+            for at, system in enumerate(systems)
+        ]
+        title = f"By {_FACTORS[factor]}"
+        label = f"{TASKS[task]}, {DOMAINS[domain]} texts: F1 {title.lower()}; the numbers stand in the table below"
+        marks = [(_across(at, len(bins)), _bin_text(*each)) for at, each in enumerate(bins)]
+        panels.append(Panel(title, _draw(lines, marks, name=_FACTORS[factor], label=label)))
+    return Curves(tuple(system.name for system in systems), tuple(panels))
+
+
+def balance_curves(bench: PiiBench) -> Curves:
+    """Return B = alpha P + (1 - alpha) U over alpha, a panel for each system and domain, the right answer first."""
+    order: list[str | None] = [None, *(system.id for system in deployable(bench))]
+    panels = []
+    for domain in measured_domains(bench):
+        for system in order:
+            found = {
+                each.masking: each.curve
+                for each in bench.privacy
+                if (each.system, each.domain) == (system, domain) and each.curve
+            }
+            lines = [
+                _Line(at, tuple((point.alpha, point.balance, None, None) for point in found[masking]))
+                for at, masking in enumerate(MASKINGS)
+                if masking in found
+            ]
+            if lines:
+                title = f"{DOMAINS[domain].capitalize()} texts, masked by {system_name(bench, system)}"
+                label = f"Balance of privacy and utility over alpha: {title}"
+                marks = [(share, f"{share:g}") for share in (0.0, 0.5, 1.0)]
+                panels.append(Panel(title, _draw(lines, marks, name="α: weight of privacy", label=label)))
+    return Curves(tuple(MASKINGS.values()), tuple(panels))
+
+
+def factor_domains(bench: PiiBench) -> list[tuple[BenchTask, BenchDomain]]:
+    """Return the tasks and domains of which there are points, masking first."""
+    order: tuple[BenchTask, ...] = ("masking", "detection", "query_related")
+    present = {(point.task, point.domain) for point in bench.points}
+    return [(task, domain) for task in order for domain in DOMAINS if (task, domain) in present]
+
+
+def _places(
+    points: Sequence[BenchPoint], bins: Sequence[tuple[float, float]]
+) -> tuple[tuple[float, float, float | None, float | None], ...]:
+    by_bin = {(point.low, point.high): point.f1 for point in points}
+    return tuple(
+        (_across(at, len(bins)), f1.value, f1.low, f1.high)
+        for at, each in enumerate(bins)
+        if (f1 := by_bin.get(each)) is not None and f1.value is not None
+    )
+
+
+def _across(at: int, count: int) -> float:
+    return (at + 0.5) / count
+
+
+def _bin_text(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+
+
+def _draw(lines: Sequence[_Line], marks: Sequence[tuple[float, str]], *, name: str, label: str) -> str:
+    parts = []
+    for share in (0.0, 0.5, 1.0):
+        y = _y(share)
+        parts.append(f'<path class="axis" d="M{_LEFT} {y}H{_WIDTH}" stroke="#8a949c" stroke-width="0.6"/>')
+        parts.append(_text(_LEFT - 4, y + 3, f"{share:g}", "end"))
+    for share, words in marks:
+        parts.append(_text(_x(share), _HEIGHT - _BOTTOM + 12, words, "middle"))
+    parts.append(_text((_LEFT + _WIDTH) / 2, _HEIGHT - 4, name, "middle"))
+    for line in lines:
+        colour, dash = _COLOURS[line.place], _DASHES[line.place]
+        for across, _, low, high in line.points:
+            if low is not None and high is not None:
+                x = _x(across) + 2.5 * (line.place - 1.5)
+                parts.append(
+                    f'<path class="line-{line.place} interval" d="M{x:g} {_y(low)}V{_y(high)}" stroke="{colour}"/>'
+                )
+        corners = " ".join(f"{_x(across)},{_y(up)}" for across, up, _, _ in line.points)
+        parts.append(
+            f'<polyline class="line-{line.place}" points="{corners}" fill="none" stroke="{colour}" stroke-width="1.8"'
+            f' stroke-dasharray="{dash}"/>'
+        )
+    aria = html.escape(label, quote=True)
+    return f'<svg role="img" aria-label="{aria}" viewBox="0 0 {_WIDTH + 10} {_HEIGHT}">{"".join(parts)}</svg>'
+
+
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    return f'<text class="tick" x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="9">{html.escape(words)}</text>'
+
+
+def _x(share: float) -> float:
+    return round(_LEFT + share * (_WIDTH - _LEFT), 1)
+
+
+def _y(share: float) -> float:
+    return round(8 + (1 - min(1.0, max(0.0, share))) * (_HEIGHT - _BOTTOM - 8), 1)

@@ -4,8 +4,15 @@ Owns the order of the parts. Holds no sample and no text of one: figures of inve
 notes only what may be published. No script, no outside resource.
 """
 
-from clinaudit.reports.figures.pii_bench import missed_figure, origins_figure, residual_figure, strategies_figure
-from clinaudit.reports.figures.pii_bench_curves import balance_curves, factor_curves, factor_domains
+from clinaudit.reports.figures.pii_bench import (
+    balance_curves,
+    factor_curves,
+    factor_domains,
+    missed_figure,
+    origins_figure,
+    residual_figure,
+    strategies_figure,
+)
 from clinaudit.reports.pages.html import render_html
 from clinaudit.reports.schema.pii_bench import BENCH_METRICS, PiiBench
 from clinaudit.reports.tables.pii_bench import (
@@ -21,7 +28,6 @@ from clinaudit.reports.tables.pii_bench import (
 from clinaudit.reports.tables.pii_bench_privacy import (
     group_domains,
     groups_table,
-    hipaa_table,
     points_table,
     privacy_table,
     residual_table,
@@ -46,7 +52,7 @@ def render_pii_bench(bench: PiiBench) -> str:
             "missed": missed_figure(bench),
             "site": site_table(bench),
             "range_note": RANGE_NOTE,
-            "hipaa": [hipaa_table(bench, domain) for domain in group_domains(bench, "hipaa")],
+            "hipaa": [groups_table(bench, "hipaa", domain) for domain in group_domains(bench, "hipaa")],
             "overall": overall_table(bench),
             "detection": [
                 (
