@@ -1,8 +1,8 @@
 """Charts of the benchmark of filters: what each leaves, what masking costs, what is guessed, as tables of bars.
 
 And curves as inline SVG: F1 by what makes a text hard (Figure 4), and balance over alpha. Lines differ in colour and
-dashes, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads no
-style sheet.
+dashes, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads
+no style sheet.
 """
 
 import html
