@@ -1,4 +1,4 @@
-"""Charts of the benchmark of filters, as tables of bars: what each leaves, what masking costs, what is guessed.
+"""Charts of the benchmark of filters: what each leaves, what masking costs, what is guessed, as tables of bars.
 
 And curves as inline SVG: F1 by what makes a text hard (Figure 4), balance over alpha. Lines differ in colour, dashes
 and mark, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads
