@@ -3,6 +3,7 @@
 Owns the paper's own numbers of Table 8, which stand beside.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.pii_bench import BenchDomain, BenchEstimate, GroupRecall, MaskingStrategy, PiiBench
@@ -95,39 +96,34 @@ def residual_table(bench: PiiBench) -> Table:
 def groups_table(bench: PiiBench, grouping: str, domain: BenchDomain) -> Table:
     """Return the share found, a row a group and a column a system; the group found least first."""
     title, note = _GROUPINGS[grouping]
-    found = [each for each in bench.groups if each.grouping == grouping and each.domain == domain]
-    systems = [system for system in deployable(bench) if any(each.system == system.id for each in found)]
-    cells = {(each.group, each.system): each for each in found}
-    groups = sorted({each.group for each in found}, key=lambda group: (_least(found, group), group))
-    rows = tuple(
-        (
-            group,
-            f"{max(each.entities for each in found if each.group == group):,}",
-            *(_recall(cells.get((group, system.id))) for system in systems),
-        )
-        for group in groups
-    )
-    columns = ("Group", "Identifiers", *(system.name for system in systems))
-    return Table(f"{title}, {DOMAINS[domain]} texts", columns, rows, note)
+    found = [each for each in bench.groups if (each.grouping, each.domain) == (grouping, domain)]
+    systems, rows = _by_group(bench, found, lambda each: "–" if each is None else share_text(each.recall))
+    ordered = sorted(rows, key=lambda row: (_least(found, row[0]), row[0]))
+    return Table(f"{title}, {DOMAINS[domain]} texts", ("Group", "Identifiers", *systems), tuple(ordered), note)
 
 
 def hipaa_table(bench: PiiBench, domain: BenchDomain) -> Table:
     """Return the share of HIPAA's identifiers that each system misses, a row an identifier, a column a system."""
     found = [each for each in bench.groups if (each.grouping, each.domain) == ("hipaa", domain)]
+    systems, rows = _by_group(bench, found, lambda each: share_text(_missed(each)))
+    note = "The share that a system does not find in the text, whatever the question. In brackets: 95% intervals."
+    title = f"HIPAA’s identifiers that are missed, {DOMAINS[domain]} texts"
+    named = tuple((identifier_name(group), *cells) for group, *cells in rows)
+    return Table(title, ("Identifier", "In the texts", *systems), named, note)
+
+
+def _by_group(
+    bench: PiiBench, found: Sequence[GroupRecall], write: Callable[[GroupRecall | None], str]
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the names of the systems, and a row a group: its name, how many there are, and a cell a system."""
     systems = [system for system in deployable(bench) if any(each.system == system.id for each in found)]
     cells = {(each.group, each.system): each for each in found}
-    counts = {each.group: each.entities for each in found}
-    rows = tuple(
-        (
-            identifier_name(group),
-            f"{counts[group]:,}",
-            *(share_text(_missed(cells.get((group, system.id)))) for system in systems),
-        )
-        for group in sorted(counts)
-    )
-    columns = ("Identifier", "In the texts", *(system.name for system in systems))
-    note = "The share that a system does not find in the text, whatever the question. In brackets: 95% intervals."
-    return Table(f"HIPAA’s identifiers that are missed, {DOMAINS[domain]} texts", columns, rows, note)
+    most = {group: max(each.entities for each in found if each.group == group) for group, _ in cells}
+    rows = [
+        (group, f"{most[group]:,}", *(write(cells.get((group, system.id))) for system in systems))
+        for group in sorted(most)
+    ]
+    return [system.name for system in systems], rows
 
 
 def identifier_name(group: str) -> str:
@@ -192,10 +188,6 @@ def system_name(bench: PiiBench, system: str | None) -> str:
     return GOLD if system is None else next((each.name for each in bench.systems if each.id == system), system)
 
 
-def _least(found: list[GroupRecall], group: str) -> float:
+def _least(found: Sequence[GroupRecall], group: str) -> float:
     values = [each.recall.value for each in found if each.group == group and each.recall.value is not None]
     return min(values, default=2.0)
-
-
-def _recall(each: GroupRecall | None) -> str:
-    return "–" if each is None else share_text(each.recall)
