@@ -79,9 +79,6 @@ class VllmEngine:
                 "tensor_parallel_size": options.tensor_parallel,
                 "gpu_memory_utilization": options.gpu_memory,
             }
-                "tensor_parallel_size": options.tensor_parallel,
-                "gpu_memory_utilization": options.gpu_memory,
-            }
             try:
                 # An adapter is merged in the type that vLLM computes with.
                 with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:
