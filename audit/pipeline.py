@@ -40,13 +40,12 @@ from clinaudit.audit.measures.judge.labels import (
     label_rows,
     revealed_by_judge,
 )
-from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, outcomes_of
-from clinaudit.audit.measures.judge.scoring.confusion_matrix import confusion_matrix
+from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, ask_judge, outcomes_of
+from clinaudit.audit.measures.judge.scoring.judge_score import confusion_matrix
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
     ask_second_judge,
     check_judge,
-    judge_generations,
     judgement_rows,
     leave_refusals_unjudged,
     make_inquiries,
@@ -282,7 +281,7 @@ def _judge(
     seed = inputs.settings.seed
     inquiries = make_inquiries(generations, inputs.panel)
     quality = check_judge(inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=seed)
-    judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
+    judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
     quality = with_run_answers(quality, inquiries, judgements, seed=seed)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))

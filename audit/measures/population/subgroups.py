@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.measures.disclosure.readings import CollectedReadings, Reading
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.population.description import UNKNOWN, age_band, race_group, sex_group
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus

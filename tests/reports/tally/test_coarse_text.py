@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.beside_summary import summarize_other_patients
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.results.ranges.memorization import derive_guard, derive_other_patients
 from clinaudit.reports.schema.memorization import GuardResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import CountRange
@@ -23,14 +22,15 @@ TOKENS = 500
 def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool = False) -> OtherPatientsResults:
     """Return what is published of patients with so many tokens of others, half by chance; two share an owner."""
     counted = [
-        (
+        MeasuredGeneration(
             GenerationMetrics(
                 *(str(i), str(i), "nontrain", "public", "text", TOKENS, 0, 0, 0, 0, 0, 0, 0),
                 other_patient_tokens=own,
                 other_patient_sampled_tokens=own if has_pools else None,
                 other_patient_chance_tokens=own // 2 if has_pools else None,
             ),
-            OtherPatientsText(own, own, own // 2, frozenset([f"owner {i // 2}"] if own else []), ()),
+            *((), (), (), (), 0),
+            owners=frozenset([f"owner {i // 2}"] if own else []),
         )
         for i, own in enumerate(tokens)
     ]

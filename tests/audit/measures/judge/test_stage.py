@@ -6,8 +6,8 @@ import polars as pl
 from support.judging.word_judge import HIV, QUIET, WordJudge, small_set
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.judge.ledger import MemoryLedger, RunLedger
-from clinaudit.audit.measures.judge.stage import ask_second_judge, check_judge, judge_generations, make_inquiries
+from clinaudit.audit.measures.judge.ledger import Ledger, RunLedger, ask_judge
+from clinaudit.audit.measures.judge.stage import ask_second_judge, check_judge, make_inquiries
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.store import open_store
@@ -25,7 +25,7 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
         with open_store(run_directory) as store:
             ledger = RunLedger(store)
             assert check_judge(first, labelled, inquiries, ledger=ledger, progress=QUIET, seed=0) is not None
-            judgements = judge_generations(first, inquiries, ledger, QUIET)
+            judgements = ask_judge(first, inquiries, ledger, QUIET)
             read = ask_second_judge(second, inquiries, judgements, ledger=ledger, progress=QUIET, seed=0)
         assert read is not None
         assert (read.agreement.second_judge, read.agreement.verdicts, read.agreement.disagreements) == ("other", 3, 1)
@@ -41,7 +41,7 @@ def test_a_second_judge_of_an_audit_keeps_its_answers_apart_and_resumes(tmp_path
 
 
 def test_a_judge_with_nothing_to_judge_is_not_scored() -> None:
-    judge, ledger = WordJudge(), MemoryLedger()
+    judge, ledger = WordJudge(), Ledger()
     assert check_judge(judge, small_set(), [], ledger=ledger, progress=QUIET, seed=0) is None
     assert ask_second_judge(judge, [], {}, ledger=ledger, progress=QUIET, seed=0) is None
     assert judge.asked == []

@@ -10,34 +10,34 @@ from support.tallies import inside, number, numbers
 
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
-from clinaudit.audit.measures.memorization.guard_summary import GuardedText, summarize_guard
+from clinaudit.audit.measures.memorization.beside_summary import GuardedText, summarize_guard
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.measures.memorization.patient_text import OwnNotes
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 
 
-def metrics(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> GenerationMetrics:
+def measured(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> MeasuredGeneration:
     counts = tokens, memorized, 0, attributable, 0, 0, 0, attributable
-    return GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
+    metrics = GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
+    return MeasuredGeneration(metrics, (), (), (), (), 0)
 
 
 def test_hand_computed_account() -> None:
     rows = [
-        metrics("a1", "a", 100, 50, 10),
-        metrics("a2", "a", 40, 0, 0),
-        metrics("b", "b", 50, 0, 0),
-        metrics("c", "c", 10, 0, 0),
-        metrics("d", "d", 0, 0, 0),
+        measured("a1", "a", 100, 50, 10),
+        measured("a2", "a", 40, 0, 0),
+        measured("b", "b", 50, 0, 0),
+        measured("c", "c", 10, 0, 0),
+        measured("d", "d", 0, 0, 0),
     ]
     # a1 and b are cut at repeats of the patient's own note; c merely loops.
-    longer = {"a1": metrics("a1", "a", 200, 150, 60), "b": metrics("b", "b", 100, 100, 0)}
+    longer = {"a1": measured("a1", "a", 200, 150, 60).metrics, "b": measured("b", "b", 100, 100, 0).metrics}
     cuts = {("a", "encounter"): 30, ("b", "encounter"): 50, ("c", "encounter"): 0, ("d", "public"): 9}
     guarded = GuardedText(
         frozenset({"a1", "b", "c", "elsewhere"}),
-        frozenset(longer),
         longer,
         Recitations(frozenset({"a", "b", "d", "nobody here"}), cuts),
     )
@@ -59,12 +59,12 @@ def test_hand_computed_account() -> None:
 
 def test_no_generation_is_no_figure() -> None:
     with pytest.raises(ValueError, match="no generation"):
-        summarize_guard([], GuardedText(frozenset(), frozenset(), {}, Recitations(frozenset(), {})), seed=0)
+        summarize_guard([], GuardedText(frozenset(), {}, Recitations(frozenset(), {})), seed=0)
 
 
 def test_without_recitations_of_background_prompts_there_is_no_figure_of_them() -> None:
-    guarded = GuardedText(frozenset(), frozenset(), {}, Recitations(frozenset(), {}))
-    guard = inside(summarize_guard([metrics("a", "a", 9, 0, 0)], guarded, seed=0).evidence)
+    guarded = GuardedText(frozenset(), {}, Recitations(frozenset(), {}))
+    guard = inside(summarize_guard([measured("a", "a", 9, 0, 0)], guarded, seed=0).evidence)
     assert guard.recitation_tokens_cut.value is None
     assert guard.recitation_tokens_cut.reason == "there was nothing to count"
 

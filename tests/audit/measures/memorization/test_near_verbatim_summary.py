@@ -3,14 +3,10 @@
 import pytest
 from support.tallies import inside, numbers
 
+from clinaudit.audit.measures.memorization.beside_summary import summarize_near_verbatim
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
-from clinaudit.audit.measures.memorization.near_verbatim_summary import (
-    NearVerbatimCounts,
-    measure_near_verbatim,
-    summarize_near_verbatim,
-)
 from clinaudit.audit.measures.memorization.patient_text import concatenate_sequences
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.reports.schema.memorization import LengthSummary
 from clinaudit.reports.tally.leaves import Fraction
 from clinaudit.templates.spans import Span
@@ -18,10 +14,18 @@ from clinaudit.templates.spans import Span
 
 def test_hand_computed_figures() -> None:
     rows = [
-        NearVerbatimCounts("a", tokens=100, near_tokens=60, extra_tokens=20, longest_region=40),
-        NearVerbatimCounts("a", tokens=50, near_tokens=0, extra_tokens=0, longest_region=0),
-        NearVerbatimCounts("b", tokens=30, near_tokens=30, extra_tokens=0, longest_region=30),
-        NearVerbatimCounts("c", tokens=0, near_tokens=0, extra_tokens=0, longest_region=0),
+        MeasuredGeneration(
+            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, 0, 0, 0, 0, 0, 0),
+            *((), (), (), (), 0),
+            near_tokens=near,
+            longest_near_region=longest,
+        )
+        for name, tokens, memorized, near, longest in [
+            ("a1", 100, 40, 60, 40),
+            ("a2", 50, 0, 0, 0),
+            ("b", 30, 30, 30, 30),
+            ("c", 0, 0, 0, 0),
+        ]
     ]
     memorized = Fraction.of([], 0.4)
     tally = summarize_near_verbatim(rows, memorized=memorized, match_tokens=30, seed=0)
@@ -43,7 +47,7 @@ def test_a_tier_without_generations_is_refused() -> None:
         summarize_near_verbatim([], memorized=Fraction.of([], 0.0), match_tokens=30, seed=0)
 
 
-def test_a_generation_is_reduced_to_its_counts() -> None:
+def test_near_text_of_a_generation_by_hand() -> None:
     note = list(range(100, 180))
     edited = [*note[:20], 1, *note[21:60], 2, 3, 4, 5, 6]
     matches = find_near_matches(
@@ -52,9 +56,4 @@ def test_a_generation_is_reduced_to_its_counts() -> None:
     text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
     # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
     assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
-    metrics = GenerationMetrics("g", "a", "train", "public", "text", len(edited), 39, 0, 0, 1, 0, 1, 0)
-    figures = measure_near_verbatim(text, metrics)
-    assert figures == NearVerbatimCounts("a", tokens=65, near_tokens=63, extra_tokens=24, longest_region=63)
-    metrics = GenerationMetrics("h", "a", "train", "public", "text", 40, 0, 0, 0, 0, 0, 0, 0)
-    nothing = measure_near_verbatim(matches.text_of(1, length=40, note_ids=["first", "second"]), metrics)
-    assert nothing == NearVerbatimCounts("a", tokens=40, near_tokens=0, extra_tokens=0, longest_region=0)
+    assert matches.text_of(1, length=40, note_ids=["first", "second"]) == NearVerbatimText(0, ())

@@ -28,9 +28,9 @@ from support.note_layouts import make_people
 from support.sample_notes import SAMPLES
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.patient_text import OwnNotes
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import open_token_cache

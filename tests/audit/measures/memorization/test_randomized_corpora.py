@@ -18,12 +18,13 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
+from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import OwnNotes
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
 from clinaudit.audit.measures.memorization.specificity import window_index
 from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
-from clinaudit.audit.measures.memorization.summary import measure_generation
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags, analyze_attributed
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
@@ -199,7 +200,7 @@ def compare_generation(
         not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
     )
 
-    metrics = measure_generation(analyzed).metrics
+    metrics = measure_generation(analyzed, NearVerbatimText(0, ())).metrics
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
     assert metrics.source_notes_any == len(holding)

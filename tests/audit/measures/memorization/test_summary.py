@@ -5,8 +5,13 @@ from dataclasses import replace
 import pytest
 from support.tallies import inside, number, numbers
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
-from clinaudit.audit.measures.memorization.text_lengths import TextLength, measure_length
+from clinaudit.audit.measures.memorization.generation_metrics import (
+    GenerationMetrics,
+    MeasuredGeneration,
+    TextLength,
+    measure_length,
+)
+from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.measures.memorization.verbatim import TokenFlags
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from support.results.planted_readings import BEFORE, forget, readings
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.results.comparison.disclosure import compare_readings
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
 from clinaudit.reports.schema.comparison import PairedPatients

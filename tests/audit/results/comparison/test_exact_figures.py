@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.results.comparison.memorization import compare_memorization
 from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
 

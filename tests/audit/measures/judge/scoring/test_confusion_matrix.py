@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.measures.judge.ledger import MemoryLedger
+from clinaudit.audit.measures.judge.ledger import Ledger
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
-from clinaudit.audit.measures.judge.scoring.confusion_matrix import (
+from clinaudit.audit.measures.judge.scoring.judge_score import (
     FlipOutcomes,
     confusion_matrix,
     measure_flips,
     measure_quality,
+    score_judge,
 )
-from clinaudit.audit.measures.judge.scoring.judge_score import score_judge
 from clinaudit.audit.measures.judge.scoring.labelled_texts import (
     LABELLED_PATH,
     LabelledSet,
@@ -58,7 +58,7 @@ def test_the_shipped_set_is_balanced_and_large_enough() -> None:
 def test_the_lexicon_judge_scores_as_documented() -> None:
     """The figures stand in docs/methods.md and in the default policy; the judge was not tuned on these texts."""
     shipped = load_labelled_set(None, PANEL)
-    figures, outcomes = score_judge(LexiconJudge(PANEL), shipped, MemoryLedger(), Progress(quiet=True), seed=0)
+    figures, outcomes = score_judge(LexiconJudge(PANEL), shipped, Ledger(), Progress(quiet=True), seed=0)
     assert len(outcomes) == len(shipped.texts)
     assert [[getattr(row, name) for name in VERDICT_CLASSES] for row in figures.matrix] == [
         [67, 0, 0, 11],
