@@ -18,8 +18,7 @@ from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
-from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
-from clinaudit.audit.measures.cohorts.stage import Targets, match_cohorts
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.measures.generation.decoding import DriftCheck
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations

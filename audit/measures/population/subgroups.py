@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.measures.disclosure.readings import CollectedReadings, Reading
+from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.population.description import UNKNOWN, age_band, race_group, sex_group
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean

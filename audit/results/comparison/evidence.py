@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.ledger import outcomes_of

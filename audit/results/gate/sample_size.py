@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from clinaudit.audit.results.gate.evaluation import Comparison, Outcome, decide
 from clinaudit.audit.results.gate.policy import DisclosureRule, PassRequirements, Policy, TextRule
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.auroc import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances, roc_points
-from clinaudit.audit.statistics.auroc_error import measure_error
+from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances, measure_error, roc_points
 
 _LEVELS = (0.0, 0.5, 1.0)
 _SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12)

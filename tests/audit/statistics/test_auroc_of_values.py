@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clinaudit.audit.statistics.auroc_error import auroc_of_values
+from clinaudit.audit.statistics.auroc import auroc_of_values
 
 _VALUES = st.lists(st.sampled_from([-3.5, -1.0, 0.0, 0.25, 7.0, 900.0]), min_size=2, max_size=9)
 

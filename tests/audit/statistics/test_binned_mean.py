@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from clinaudit.audit.statistics.binned_mean import binned_mean_bounds, bounds_of_bins
-from clinaudit.audit.statistics.intervals import clopper_pearson, interval_of
+from clinaudit.audit.statistics.intervals import binned_mean_bounds, bounds_of_bins, clopper_pearson, interval_of
 
 EDGES = ((0.0, 0.0), (0.0, 0.5), (0.5, 2.0), (2.0, None))
 

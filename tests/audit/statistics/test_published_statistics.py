@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 from support.drawn_scores import SCORES, draw
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances, difference_error, measure_error
 
 
 def count(scores: list[float]) -> np.ndarray:

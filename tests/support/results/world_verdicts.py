@@ -15,7 +15,7 @@ from support.results.random_worlds import World, add
 from support.results.world_people import find_prevalence
 
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeanOverDiagnoses, MeasuredPair

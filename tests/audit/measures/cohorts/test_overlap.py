@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from clinaudit.audit.measures.cohorts.propensity import describe_overlap
+from clinaudit.audit.measures.cohorts.balance import describe_overlap
 
 
 def test_bins_hold_every_candidate_and_every_matched_patient_once():

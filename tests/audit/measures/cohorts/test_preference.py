@@ -11,8 +11,8 @@ from support.patient_facts import NOTE, PROFILE, corpus_of
 
 from clinaudit.audit.measures.cohorts.balance import POOR_SMD, improve_balance
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
+from clinaudit.audit.measures.cohorts.matchers import MatchRequest
+from clinaudit.audit.measures.cohorts.stage import find_missing_tiers
 from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel

@@ -2,8 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.results.gate.reasons import FEW_PATIENTS_IN_A_GROUP, few_patients_in_a_group
 from clinaudit.audit.results.ranges.disclosure import derive_pair

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from clinaudit.audit.measures.disclosure.error_correction import CORRECTED_METRICS, correct_disclosure
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.misclassification import (
     JEFFREYS_PRIOR,

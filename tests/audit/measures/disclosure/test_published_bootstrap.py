@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from support.drawn_scores import draw
 
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 
 

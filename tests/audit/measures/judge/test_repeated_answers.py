@@ -9,7 +9,7 @@ from support.servers.reasoning_server import ReasoningModel, note_of, outcome_or
 from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, judge_at, judgements
 
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
 from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, ask_judge

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.population.description import age_band, race_group, sex_group
 from clinaudit.audit.measures.population.subgroups import Groups, measure_subgroups
