@@ -3,11 +3,7 @@
 import re
 
 import pytest
-from support.lexicon.british_sentences import BRITISH_CASES
-from support.lexicon.first_sentences import CASES
-from support.lexicon.query_sentences import FAMILY_HEADER_CASES, QUERY_CASES
-from support.lexicon.reading import PANEL
-from support.lexicon.trying_sentences import HARDER_CASES, LATER_CASES
+from support.lexicon.reading import ALL_CASES, PANEL
 
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.scoring.labelled_texts import load_labelled_set
@@ -44,10 +40,7 @@ def test_another_table_or_reach_makes_another_judge(
 
 def test_the_reach_around_a_mention_bounds_no_rule(judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch) -> None:
     labelled = load_labelled_set(None, tuple(PANEL.values()))
-    items = [
-        (text, PANEL[diagnosis])
-        for text, diagnosis, _ in CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES + QUERY_CASES + FAMILY_HEADER_CASES
-    ]
+    items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in ALL_CASES]
     items += [(item.text, item.diagnosis) for item in labelled.texts]
     before = [judgement.verdict for judgement in judge.judge_many(items)]
     monkeypatch.setattr("clinaudit.audit.measures.judge.lexicon.judge.BEFORE_CHARS", 3000)

@@ -6,11 +6,7 @@ from collections.abc import Iterable
 import pytest
 import spacy
 from negspacy.negation import Negex
-from support.lexicon.british_sentences import BRITISH_CASES
-from support.lexicon.first_sentences import CASES
-from support.lexicon.query_sentences import FAMILY_HEADER_CASES, QUERY_CASES
-from support.lexicon.reading import PANEL
-from support.lexicon.trying_sentences import HARDER_CASES, LATER_CASES
+from support.lexicon.reading import ALL_CASES, PANEL
 
 from clinaudit.audit.measures.judge.lexicon.context import cut_clauses
 from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
@@ -54,9 +50,7 @@ def test_every_word_of_the_shipped_texts_is_denied_where_negspacy_says_so() -> N
         return {span for span, found in spans.items() if found is not None and found._.is_negated}
 
     negation = Negation(terms)
-    texts = [
-        text for text, _, _ in CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES + QUERY_CASES + FAMILY_HEADER_CASES
-    ]
+    texts = [text for text, _, _ in ALL_CASES]
     texts += [item.text for item in load_labelled_set(None, tuple(PANEL.values())).texts]
     denied = 0
     for text in texts:
