@@ -69,9 +69,9 @@ def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "no anxiety " * 4_000,
-        "no anxiety\n" * 4_000,
-        "denies " + "anxiety, " * 4_000,
+        "no anxiety " * 1_000,
+        "no anxiety\n" * 1_000,
+        "denies " + "anxiety, " * 1_000,
         "x" * 200_000 + " anxiety",
         "anxiety" + " " * 200_000 + "disorder",
         "mother " * 4_000 + "anxiety",
