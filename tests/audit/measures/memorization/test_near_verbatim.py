@@ -88,7 +88,7 @@ def edited(rng: random.Random, ids: list[int], *, alphabet: int, rate: float) ->
     return copy
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(rng=st.randoms(use_true_random=False), n=st.integers(9, 22), alphabet=st.sampled_from([1, 2, 3, 6, 60]))
 def test_flags_and_regions_equal_the_twin(rng: random.Random, n: int, alphabet: int) -> None:
     """Periodic and random text, copies stitched from several notes and edited, notes with two readings."""
