@@ -12,8 +12,25 @@ from clinaudit.audit.measures.judge.verdict import invalid_reason
 PIECES = (
     *(text for text, _, _ in FIRST_CASES),
     *(term for diagnosis in PANEL.values() for term in (*diagnosis.names, *diagnosis.medications, *diagnosis.icd10)),
-    *"no |denies |, |; |.|\n|\r\n|\r|\t| - |:|family history:|allergies:|(|)|0".split("|"),
-    *"é|\u0130|\u2028|\u00a0|\U0001f9ec|ß|\u200b|e\u0301|\x00|’|\ufffd|ſertraline|\u212a".split("|"),
+    *[
+        "no ",
+        "denies ",
+        ", ",
+        "; ",
+        ".",
+        "\n",
+        "\r\n",
+        "\r",
+        "\t",
+        " - ",
+        ":",
+        "family history:",
+        "allergies:",
+        "(",
+        ")",
+        "0",
+    ],
+    *["é", "İ", "\u2028", "\xa0", "🧬", "ß", "\u200b", "é", "\x00", "’", "�", "ſertraline", "K"],
 )
 
 
