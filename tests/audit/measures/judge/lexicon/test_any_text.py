@@ -12,7 +12,7 @@ from clinaudit.audit.measures.judge.verdict import invalid_reason
 PIECES = (
     *(text for text, _, _ in FIRST_CASES),
     *(term for diagnosis in PANEL.values() for term in (*diagnosis.names, *diagnosis.medications, *diagnosis.icd10)),
-    *[
+    *(
         "no ",
         "denies ",
         ", ",
@@ -29,8 +29,22 @@ PIECES = (
         "(",
         ")",
         "0",
-    ],
-    *["é", "İ", "\u2028", "\xa0", "🧬", "ß", "\u200b", "é", "\x00", "’", "�", "ſertraline", "K"],
+    ),
+    *(
+        "é",
+        "\u0130",
+        "\u2028",
+        "\u00a0",
+        "\U0001f9ec",
+        "ß",
+        "\u200b",
+        "e\u0301",
+        "\x00",
+        "’",
+        "\ufffd",
+        "ſertraline",
+        "\u212a",
+    ),
 )
 
 
