@@ -55,10 +55,11 @@ def count_patients(
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
     searched, order = index_texts(wanted, notes, engine="windows")
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
+    # In the order of the texts.
+    counts = dict.fromkeys(wanted, 0)
     if runner is not None:
         shards = (copy_patients(notes, patients) for patients, _ in parts)
-        return add_shards(runner.map(count_in_shard, searched, shards), order, parts, advance)
-    counts = dict.fromkeys(order, 0)
+        return counts | add_shards(runner.map(count_in_shard, searched, shards), order, parts, advance)
     # Each engine reads the whole corpus; progress counts both.
     share = 2 if searched.indexes and searched.short else 1
     if searched.indexes:
