@@ -18,8 +18,7 @@ from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
-from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
-from clinaudit.audit.measures.cohorts.stage import Targets, match_cohorts
+from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
 from clinaudit.audit.measures.generation.decoding import DriftCheck
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
@@ -40,13 +39,12 @@ from clinaudit.audit.measures.judge.labels import (
     label_rows,
     revealed_by_judge,
 )
-from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, outcomes_of
-from clinaudit.audit.measures.judge.scoring.confusion_matrix import confusion_matrix
+from clinaudit.audit.measures.judge.ledger import Judgements, RunLedger, ask_judge, outcomes_of
+from clinaudit.audit.measures.judge.scoring.judge_score import confusion_matrix
 from clinaudit.audit.measures.judge.selection import cache_answers
 from clinaudit.audit.measures.judge.stage import (
     ask_second_judge,
     check_judge,
-    judge_generations,
     judgement_rows,
     leave_refusals_unjudged,
     make_inquiries,
@@ -281,7 +279,7 @@ def _judge(
     seed = inputs.settings.seed
     inquiries = make_inquiries(generations, inputs.panel)
     quality = check_judge(inputs.judge, inputs.labelled, inquiries, ledger=ledger, progress=progress, seed=seed)
-    judgements = judge_generations(inputs.judge, inquiries, ledger, progress)
+    judgements = ask_judge(inputs.judge, inquiries, ledger, progress)
     quality = with_run_answers(quality, inquiries, judgements, seed=seed)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     write_table(run.evidence, "judgements", judgement_rows(generations, judgements))

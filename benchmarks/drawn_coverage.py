@@ -21,13 +21,12 @@ from clinaudit.audit.measures.disclosure.metrics import (
     NOT_MENTIONED,
     OUTCOMES,
     POSITIVE,
+    ArmCounts,
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.measures.disclosure.readings import ArmCounts
 from clinaudit.audit.measures.disclosure.train_delta import ratio_p_value
-from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
+from clinaudit.audit.statistics.auroc import AurocError, auroc_of_counts, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import interval_of, newcombe_difference, score_test_p_value
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS, Arm

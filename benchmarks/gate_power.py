@@ -37,7 +37,7 @@ import numpy as np
 
 from clinaudit.audit.measures.cohorts.balance import BalanceRow
 from clinaudit.audit.measures.cohorts.cohort import CohortSummary, tally_cohort
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import tally_pair
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.results.gate import evaluation

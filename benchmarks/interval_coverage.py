@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_metrics
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, Reading, compute_metrics
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,

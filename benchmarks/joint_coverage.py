@@ -32,11 +32,14 @@ from interval_coverage import (
 from clinaudit.audit.measures.disclosure.error_correction import CORRECTED_METRICS as CORRECTED
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, compute_metrics, score_levels_of_all
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import (
+    DISCLOSURE_METRICS,
+    Reading,
+    compute_metrics,
+    score_levels_of_all,
+)
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
-from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error, measure_error
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import ARMS, Arm
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.measures.cohorts.balance import COVARIATES, standardized_mean_difference
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.measures.cohorts.matchers import MatchedPairs, match_pairs
+from clinaudit.audit.measures.cohorts.matchers import MatchedPairs, MatchRequest, match_pairs
 from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.reports.schema.record import ARMS
 

@@ -21,10 +21,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.near_verbatim_summary import NearVerbatimCounts, summarize_near_verbatim
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
+from clinaudit.audit.measures.memorization.beside_summary import summarize_near_verbatim, summarize_other_patients
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
+from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.results.gate.evaluation import decide
 from clinaudit.audit.results.gate.policy import load_policy
 from clinaudit.audit.results.ranges.results import derive
@@ -61,18 +60,16 @@ def simulate_arm(tier: str, arm: Arm, own_tokens: np.ndarray, *, verbatim: bool)
         )
         for place, tokens in enumerate(own_tokens.tolist())
     ]
-    counts = [MeasuredGeneration(row, (), (), (), (), 0) for row in rows]
-    near = [
-        NearVerbatimCounts(row.patient_id, TOKENS, tokens, tokens - row.memorized_tokens, tokens)
+    counts = [
+        MeasuredGeneration(row, (), (), (), (), 0, near_tokens=tokens, longest_near_region=tokens)
         for row, tokens in zip(rows, own_tokens.tolist(), strict=True)
     ]
-    nobody = OtherPatientsText(0, None, None, frozenset(), ())
     tally = summarize_memorization(counts, match_tokens=MATCH_TOKENS, seed=0)
     memorized = tally.fractions["memorized_fraction"]
     return replace(
         tally,
-        near_verbatim=summarize_near_verbatim(near, memorized=memorized, match_tokens=MATCH_TOKENS, seed=0),
-        other_patients=summarize_other_patients([(row, nobody) for row in rows], seed=0),
+        near_verbatim=summarize_near_verbatim(counts, memorized=memorized, match_tokens=MATCH_TOKENS, seed=0),
+        other_patients=summarize_other_patients(counts, seed=0),
     )
 
 

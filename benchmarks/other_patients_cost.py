@@ -25,8 +25,7 @@ import numpy as np
 
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization import stage
-from clinaudit.audit.measures.memorization.other_patients.generated_windows import GeneratedWindows
-from clinaudit.audit.measures.memorization.other_patients.holders import find_holders
+from clinaudit.audit.measures.memorization.other_patients.holders import GeneratedWindows, find_holders
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer

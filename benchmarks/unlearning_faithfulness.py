@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.statistics.auroc_error import FEWEST, auroc_of_values
+from clinaudit.audit.statistics.auroc import FEWEST, auroc_of_values
 from clinaudit.reports.schema.numbers import Estimate
 
 #: Metrics that are high where a model knows nothing: of these the AUROC is that of what is lacking to 1.

@@ -45,7 +45,7 @@ from support.suppression_attack.verdict_search import (
     outcome_counts,
 )
 
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import tally_pair
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.results.gate.evaluation import Comparison, decide

@@ -11,9 +11,8 @@ from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
 from clinaudit.audit.measures.generation.stage import load_finished_generations, prior_rows
 from clinaudit.audit.measures.judge.annotation import Annotation, annotation_rows
-from clinaudit.audit.measures.judge.ledger import RunLedger
+from clinaudit.audit.measures.judge.ledger import RunLedger, ask_judge
 from clinaudit.audit.measures.judge.stage import (
-    judge_generations,
     judgement_rows,
     leave_refusals_unjudged,
     make_inquiries,
@@ -60,7 +59,7 @@ def measure_included(
     identifiers = find_identifiers(
         generations, corpus=inputs.corpus, profile=inputs.profile, seed=inputs.settings.seed, progress=progress
     )
-    judgements = judge_generations(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
+    judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
     make_private_directory(run.included)
     tables = {

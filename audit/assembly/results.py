@@ -14,8 +14,11 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.generation.stage import generation_id
 from clinaudit.audit.measures.judge.ledger import Judgements
 from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
-from clinaudit.audit.measures.population.description import describe_identifiability, describe_population
-from clinaudit.audit.measures.population.follow_up import describe_follow_up
+from clinaudit.audit.measures.population.description import (
+    describe_follow_up,
+    describe_identifiability,
+    describe_population,
+)
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers

@@ -177,8 +177,7 @@ def judge_check(config: Path | None, out: Path | None, quiet: bool, **options: A
       clinaudit judge-check labels.jsonl --out check.json
       clinaudit judge-check labels.jsonl --judge openai --served-url http://127.0.0.1:8000/v1 --served-model NAME
     """
-    from clinaudit.audit.measures.judge.scoring.judge_check import check_chosen_judge, describe_check
-    from clinaudit.audit.measures.judge.scoring.judge_score import tally_judge
+    from clinaudit.audit.measures.judge.scoring.judge_score import check_chosen_judge, describe_check, tally_judge
     from clinaudit.audit.results.gate.policy import load_policy
     from clinaudit.audit.results.gate.sufficiency import why_not_accepted
     from clinaudit.audit.results.ranges.results import derive_judge

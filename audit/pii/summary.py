@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.pii.owners import OwnedValue
-from clinaudit.audit.statistics.binned_mean import bounds_of_bins
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     bootstrap_mean_over_patients,
+    bounds_of_bins,
     interval_of,
     percentile_interval,
     wider_of,

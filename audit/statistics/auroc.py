@@ -5,12 +5,15 @@ a count is of patients. Knows nothing of verdicts or diagnoses.
 """
 
 from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
 
-from clinaudit.audit.statistics.intervals import divide_or_nan
+from clinaudit.audit.statistics.intervals import ALPHA, divide_or_nan
 from clinaudit.reports.schema.disclosure import RocPoint
+from clinaudit.reports.schema.numbers import Estimate
 
 Counts = NDArray[np.float64]
 
@@ -83,3 +86,113 @@ def _variance_of_mean(counts: Counts, placement: Counts, area: Counts) -> Counts
     squares = (counts * (placement - area[..., np.newaxis]) ** 2).sum(axis=-1)
     variance: Counts = squares / (patients - 1) / patients
     return variance
+
+
+#: Numbers of any shape; of one cohort, a single number.
+Values = NDArray[np.float64]
+#: Power at which the minimal detectable difference is given: the probability that the test shows it.
+POWER = 0.8
+#: Significance level of the one-sided test.
+TEST_LEVEL = 0.05
+#: In a group; below, there is no variance.
+FEWEST: Final = 2
+
+
+class AurocError(NamedTuple):
+    """The sampling error of an AUROC, or of a difference of two."""
+
+    variance: Values
+    #: Of the estimated variance: Welch and Satterthwaite's.
+    degrees_of_freedom: Values
+    #: The AUROC (or difference) of the smoothed classes: between the plain one and chance.
+    smoothed: Values
+
+    @property
+    def standard(self) -> Values:
+        """The standard error."""
+        return np.sqrt(self.variance)
+
+    def interval(self, value: Values | float, *, floor: float) -> tuple[Values, Values]:
+        """Return the 95% interval of `value`, cut at `floor` and 1: the union of those around `value` and `smoothed`.
+
+        Smoothing shrinks few patients' AUROC towards chance. An interval around either alone would miss the truth more
+        often on one side. With 100 patients a class the two are within 0.01 of each other.
+        """
+        half = stdtrit(self.degrees_of_freedom, 1 - ALPHA / 2) * self.standard
+        low, high = np.minimum(value, self.smoothed), np.maximum(value, self.smoothed)
+        return np.maximum(floor, low - half), np.minimum(1.0, high + half)
+
+    def p_value(self, difference: Values | float) -> Values:
+        """Return the one-sided p-value against the null hypothesis that the difference is not above 0."""
+        p_values: Values = np.asarray(stdtr(self.degrees_of_freedom, -difference / self.standard))
+        return p_values
+
+    def minimum_detectable_difference(self) -> Values:
+        """Return the smallest true difference that the one-sided test at 5% would have shown with a power of 80%."""
+        points = stdtrit(self.degrees_of_freedom, 1 - TEST_LEVEL) + stdtrit(self.degrees_of_freedom, POWER)
+        difference: Values = np.asarray(points * self.standard)
+        return difference
+
+
+def measure_error(positive: Counts, negative: Counts) -> AurocError:
+    """Return the error of the AUROC of patients counted by score level, `(..., levels)` each.
+
+    The variance is that of the classes with pseudo-patients. It is itself estimated, from few patients where cells are
+    small, so that the normal distribution's 1.96 would hold the truth less often than it says: in 91.7% at 10 patients
+    a class. Hence Student's t with Welch and Satterthwaite's degrees of freedom; from 100 patients on they agree.
+    """
+    smoothed = add_pseudo_patients(positive), add_pseudo_patients(negative)
+    degrees = [np.maximum(1, counts.sum(axis=-1) - 1) for counts in (positive, negative)]
+    return _pool(delong_variances(*smoothed), degrees, auroc_of_counts(*smoothed))
+
+
+def difference_error(first: AurocError, second: AurocError) -> AurocError:
+    """Return the error of the difference of two independent AUROCs."""
+    parts = (first.variance, second.variance)
+    return _pool(parts, [first.degrees_of_freedom, second.degrees_of_freedom], first.smoothed - second.smoothed)
+
+
+def _pool(variances: Sequence[Values], degrees_of_freedom: Sequence[Values], smoothed: Values) -> AurocError:
+    """Add up independent variances, with Welch and Satterthwaite's degrees of freedom (1946)."""
+    variance = sum(variances[1:], variances[0])
+    terms = [part**2 / of for part, of in zip(variances, degrees_of_freedom, strict=True)]
+    return AurocError(variance, variance**2 / sum(terms[1:], terms[0]), smoothed)
+
+
+class GroupAuroc(NamedTuple):
+    """How far a number tells two groups apart."""
+
+    #: The probability that one of the first group has more of it than one of the second; `n` counts both groups.
+    auroc: Estimate
+    #: Two-sided, against groups that are alike; None where `auroc` is null.
+    p_value: float | None
+
+
+def auroc_of_values(first: Sequence[float], second: Sequence[float], *, fewest: int, reason: str) -> GroupAuroc:
+    """Return Mann-Whitney's AUROC, ties counting half, with DeLong's interval and the test against chance.
+
+    Null with the reason where a group has fewer than `fewest` (two at least) numbers. In the interval each class has
+    two pseudo-patients, one below all numbers and one above: so few that are told apart perfectly make no certainty.
+    The test is Mann and Whitney's (1947): exact where a group has at most eight and none tie, else the normal
+    approximation with its correction for ties. It asks whether the groups could be one, and so may show a difference
+    where the interval still holds 0.5.
+    """
+    from scipy.stats import mannwhitneyu
+
+    if min(len(first), len(second)) < max(fewest, FEWEST):
+        return GroupAuroc(Estimate(value=None, n=len(first) + len(second), reason=reason), None)
+    levels = np.unique([*first, *second])
+    positive, negative = (_count(own, levels) for own in (first, second))
+    area = float(auroc_of_counts(positive, negative))
+    error = measure_error(positive, negative)
+    low, high = error.interval(area, floor=0.0)
+    has_one_level = len(levels) == 1
+    p_value = 1.0 if has_one_level else float(mannwhitneyu(first, second, alternative="two-sided").pvalue)
+    return GroupAuroc(Estimate(value=area, low=float(low), high=float(high), n=len(first) + len(second)), p_value)
+
+
+def _count(values: Sequence[float], levels: Counts) -> Counts:
+    """Return how many stand on each level, and nobody on a level below all others and on one above."""
+    counts = np.zeros(len(levels) + 2)
+    np.add.at(counts, np.searchsorted(levels, values) + 1, 1)
+    return counts

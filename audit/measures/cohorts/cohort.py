@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Flag, measure_balance
-from clinaudit.audit.measures.cohorts.matched_sets import MatchedSet, MatchedSets, MatchRequest, choose_sets
-from clinaudit.audit.measures.cohorts.propensity import describe_overlap
+from clinaudit.audit.measures.cohorts.balance import COVARIATES, BalanceRow, Flag, describe_overlap, measure_balance
+from clinaudit.audit.measures.cohorts.matchers import MatchedSet, MatchedSets, MatchRequest, choose_sets
 from clinaudit.audit.runtime.choices import Controls, Matcher
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.intervals import wilson

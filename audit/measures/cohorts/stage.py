@@ -12,8 +12,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, draw_unmatched
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.measures.cohorts.missing_tiers import MissingTiers
+from clinaudit.audit.measures.cohorts.matchers import MatchRequest
 from clinaudit.audit.runtime.choices import Controls, Matcher
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.settings import AuditSettings
@@ -21,6 +20,8 @@ from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import PromptWriter
+from clinaudit.priors.renderings import ProbedTiers
 
 #: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
@@ -29,6 +30,10 @@ _DIGIT_OF_SAMPLE = 1
 _PREFIX: Final = b"clinaudit: sizes that follow from a setting"
 #: Numbers in a class of counts.
 _STEP: Final = 10
+
+
+#: Patient id -> diagnosis -> ids of the tiers; those who miss none are left out.
+MissingTiers = Mapping[str, Mapping[str, frozenset[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +192,41 @@ def lower_size(size: int, secret: int, *, digit: int = 0) -> int:
     `digit`: which digit of the draw, from the last (0) on.
     """
     return size - secret // int(_STEP**digit) % min(_STEP, size // 2 + 1)
+
+
+def find_missing_tiers(
+    facts: Mapping[str, PatientFacts],
+    *,
+    status: Mapping[str, Mapping[str, bool]],
+    panel: Sequence[Diagnosis],
+    probed: ProbedTiers,
+    writer: PromptWriter,
+    progress: Progress,
+) -> MissingTiers:
+    """Return which of the tiers asked cannot be made, for whom and for which diagnosis; of two renderings, in either.
+
+    Only patients who may be candidates are looked at: of known age and sex, and of known status for a diagnosis.
+    """
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    with progress.stage("finding who can be asked", total=len(facts), unit="patients") as advance:
+        for patient_id, known in facts.items():
+            diagnoses = [diagnosis.id for diagnosis in panel if diagnosis.id in status.get(patient_id, {})]
+            if diagnoses and known.age is not None and known.sex:
+                missing = _missing_of(known, probed, diagnoses, writer)
+                if missing:
+                    found[patient_id] = missing
+            advance(1)
+    return found
+
+
+def _missing_of(
+    facts: PatientFacts, probed: ProbedTiers, diagnoses: Sequence[str], writer: PromptWriter
+) -> dict[str, frozenset[str]]:
+    missing: dict[str, set[str]] = {}
+    for tier in probed.tiers:
+        for rendering in probed.renderings_of(tier):
+            for prior in writer.write(facts, tier, diagnoses, rendering):
+                if prior.excluded:
+                    for diagnosis in prior.diagnoses:
+                        missing.setdefault(diagnosis, set()).add(tier.id)
+    return {diagnosis: frozenset(of) for diagnosis, of in missing.items()}

@@ -17,6 +17,8 @@ from clinaudit.audit.measures.disclosure.metrics import (
     SCORES,
     UNJUDGED,
     ZERO_METRICS,
+    ArmCounts,
+    Counts,
     Metric,
     compute_metrics,
     count_basis,
@@ -27,9 +29,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.measures.disclosure.readings import ArmCounts, Counts
-from clinaudit.audit.statistics.auroc import roc_points
-from clinaudit.audit.statistics.auroc_error import AurocError, measure_error
+from clinaudit.audit.statistics.auroc import AurocError, measure_error, roc_points
 from clinaudit.audit.statistics.intervals import (
     estimate_share,
     interval_of,

@@ -13,8 +13,16 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from clinaudit.audit.measures.disclosure.metrics import OUTCOMES, Metric, compute_metrics
-from clinaudit.audit.measures.disclosure.readings import ArmCounts, Counts, Reading, count_outcomes, split_arms
+from clinaudit.audit.measures.disclosure.metrics import (
+    OUTCOMES,
+    ArmCounts,
+    Counts,
+    Metric,
+    Reading,
+    compute_metrics,
+    count_outcomes,
+    split_arms,
+)
 from clinaudit.audit.statistics.intervals import percentile_interval
 from clinaudit.audit.statistics.misclassification import (
     JEFFREYS_PRIOR,

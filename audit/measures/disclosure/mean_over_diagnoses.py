@@ -11,8 +11,16 @@ from typing import NamedTuple
 import numpy as np
 
 from clinaudit.audit.measures.disclosure.arm_intervals import ONE_CLASS_REASON
-from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, OUTCOMES, Metric, compute_metrics
-from clinaudit.audit.measures.disclosure.readings import COLUMNS, Counts, Reading, split_arms
+from clinaudit.audit.measures.disclosure.metrics import (
+    COLUMNS,
+    DISCLOSURE_METRICS,
+    OUTCOMES,
+    Counts,
+    Metric,
+    Reading,
+    compute_metrics,
+    split_arms,
+)
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
 from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair
 from clinaudit.reports.schema.numbers import Estimate

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.measures.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.readings import CollectedReadings, Reading, TierReadings
+from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading, TierReadings
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress

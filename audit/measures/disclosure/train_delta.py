@@ -26,20 +26,17 @@ from clinaudit.audit.measures.disclosure.metrics import (
     NEGATIVE,
     POSITIVE,
     UNJUDGED,
-    Metric,
-    count_share,
-    score_levels_of_all,
-)
-from clinaudit.audit.measures.disclosure.readings import (
     ArmCounts,
     Counts,
+    Metric,
     Reading,
     count_outcomes,
+    count_share,
+    score_levels_of_all,
     split_arms,
     tabulate_outcomes,
 )
-from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import difference_error
+from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
     holm,

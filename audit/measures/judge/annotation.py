@@ -36,13 +36,13 @@ class Annotation:
     in_note_start: bool | None
     in_hpi: bool | None
     #: Names and codes come from the notes that state it; symptoms and drugs from any note.
-    diagnosis_spans: tuple[str, ...]
-    icd10_spans: tuple[str, ...]
-    symptom_spans: tuple[str, ...]
-    medication_spans: tuple[str, ...]
+    diagnosis_spans: tuple[str, ...] = ()
+    icd10_spans: tuple[str, ...] = ()
+    symptom_spans: tuple[str, ...] = ()
+    medication_spans: tuple[str, ...] = ()
     #: Listed for patients without the diagnosis too: removal from the positives alone would itself reveal it
     #: (docs/methods.md, section 1).
-    medications_to_remove: tuple[MedicationRemoval, ...]
+    medications_to_remove: tuple[MedicationRemoval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,13 @@ def annotate_patient(history: PatientHistory, *, panel: Sequence[Diagnosis], jud
     """
     # Judged without symptoms and drugs, a positive verdict rests on a name or a code.
     stated = [
-        replace(diagnosis, symptoms=(), medications=(), as_written=_cased_names(diagnosis)) for diagnosis in panel
+        replace(
+            diagnosis,
+            symptoms=(),
+            medications=(),
+            as_written=tuple(term for term in diagnosis.as_written if term in diagnosis.names),
+        )
+        for diagnosis in panel
     ]
     judgements = judge.judge_many([(note, diagnosis) for note in history.notes for diagnosis in stated])
     named: list[list[str]] = [[] for _ in panel]
@@ -141,23 +147,17 @@ def _annotation(
     codes = [span for span in named if not find_terms(span, diagnosis, (TermKind.NAME,))]
     revealing = [entry for entry in dict.fromkeys(history.medications) if refers_to(entry, diagnosis)]
     return Annotation(
-        diagnosis=diagnosis.id,
+        diagnosis.id,
         # What stands in the medication list is the patient's.
-        present=True if named else (None if revealing else absent),
-        in_note_start=refers_to(history.note_start, diagnosis),
-        in_hpi=refers_to(history.hpi, diagnosis),
-        diagnosis_spans=_distinct(span for span in named if span not in codes),
-        icd10_spans=_distinct(codes),
-        symptom_spans=_spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
-        medication_spans=_spans_in(history.notes, diagnosis, TermKind.MEDICATION),
-        medications_to_remove=tuple(
-            MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing
-        ),
+        True if named else (None if revealing else absent),
+        refers_to(history.note_start, diagnosis),
+        refers_to(history.hpi, diagnosis),
+        _distinct(span for span in named if span not in codes),
+        _distinct(codes),
+        _spans_in(history.notes, diagnosis, TermKind.SYMPTOM),
+        _spans_in(history.notes, diagnosis, TermKind.MEDICATION),
+        tuple(MedicationRemoval(entry, f"primarily used for {diagnosis.display}") for entry in revealing),
     )
-
-
-def _cased_names(diagnosis: Diagnosis) -> tuple[str, ...]:
-    return tuple(term for term in diagnosis.as_written if term in diagnosis.names)
 
 
 def _spans_in(notes: Iterable[str], diagnosis: Diagnosis, kind: TermKind) -> tuple[str, ...]:
@@ -175,15 +175,4 @@ def annotation_rows(annotations: Mapping[str, Sequence[Annotation]]) -> Iterator
     """Yield the rows of `annotations.parquet`, by patient."""
     for patient_id in sorted(annotations):
         for annotation in annotations[patient_id]:
-            yield {
-                "patient_id": patient_id,
-                "diagnosis": annotation.diagnosis,
-                "present": annotation.present,
-                "in_note_start": annotation.in_note_start,
-                "in_hpi": annotation.in_hpi,
-                "diagnosis_spans": list(annotation.diagnosis_spans),
-                "icd10_spans": list(annotation.icd10_spans),
-                "symptom_spans": list(annotation.symptom_spans),
-                "medication_spans": list(annotation.medication_spans),
-                "medications_to_remove": [asdict(removal) for removal in annotation.medications_to_remove],
-            }
+            yield {"patient_id": patient_id, **asdict(annotation)}

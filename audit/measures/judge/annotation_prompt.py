@@ -6,8 +6,8 @@ every medication in the list, no field contradicts another. Knows nothing of ser
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
 from pydantic import TypeAdapter
 
@@ -16,19 +16,17 @@ from clinaudit.audit.measures.judge.verdict import spans_problem
 from clinaudit.audit.measures.judge.verdict_prompt import SYSTEM
 from clinaudit.audit.runtime.served.question import (
     CHARS_PER_TOKEN,
-    FLAG,
     TEXT,
-    TEXTS,
     Question,
     StrictModel,
     break_control_tokens,
     estimate_tokens,
     fence_marker,
-    list_schema,
     object_schema,
     question_id,
     read_answer,
     restore_control_tokens,
+    schema_of,
 )
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -100,13 +98,6 @@ Every span is copied character by character from one note of part 1, and short. 
 No diagnosis is left out.
 """
 _SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
-ENTRY_SCHEMA: Mapping[str, Any] = object_schema(
-    present=FLAG,
-    in_note_start=FLAG,
-    in_hpi=FLAG,
-    **dict.fromkeys(_SPANS, TEXTS),
-    medications_to_remove=list_schema(object_schema(substring=TEXT, reason=TEXT)),
-)
 
 
 class _Removal(StrictModel):
@@ -115,7 +106,7 @@ class _Removal(StrictModel):
 
 
 class AnnotationEntry(StrictModel):
-    """What an answer says of one diagnosis, as `ENTRY_SCHEMA` asks for it."""
+    """What an answer says of one diagnosis, in the order in which the wording asks for its fields."""
 
     present: bool
     in_note_start: bool
@@ -125,6 +116,9 @@ class AnnotationEntry(StrictModel):
     symptom_spans: list[str]
     medication_spans: list[str]
     medications_to_remove: list[_Removal]
+
+
+ENTRY_SCHEMA: Final = schema_of(AnnotationEntry)
 
 
 class _AnnotationAnswer(StrictModel):
@@ -199,20 +193,7 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
 
 def unknown_annotations(panel: Sequence[Diagnosis]) -> list[Annotation]:
     """Return the annotations of a patient without a usable answer: every diagnosis unknown, so never a control."""
-    return [
-        Annotation(
-            diagnosis=diagnosis.id,
-            present=None,
-            in_note_start=None,
-            in_hpi=None,
-            diagnosis_spans=(),
-            icd10_spans=(),
-            symptom_spans=(),
-            medication_spans=(),
-            medications_to_remove=(),
-        )
-        for diagnosis in panel
-    ]
+    return [Annotation(diagnosis.id, None, None, None) for diagnosis in panel]
 
 
 def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
@@ -270,14 +251,11 @@ def _annotation(diagnosis: Diagnosis, entry: AnnotationEntry) -> Annotation:
     # Not stated, but a drug or a symptom of it is the patient's: unknown (docs/methods.md, section 3).
     is_hinted = bool(entry.symptom_spans or entry.medication_spans or entry.medications_to_remove)
     return Annotation(
-        diagnosis=diagnosis.id,
-        present=True if entry.present else (None if is_hinted else False),
-        in_note_start=entry.in_note_start,
-        in_hpi=entry.in_hpi,
-        diagnosis_spans=tuple(dict.fromkeys(entry.diagnosis_spans)),
-        icd10_spans=tuple(dict.fromkeys(entry.icd10_spans)),
-        symptom_spans=tuple(dict.fromkeys(entry.symptom_spans)),
-        medication_spans=tuple(dict.fromkeys(entry.medication_spans)),
+        diagnosis.id,
+        True if entry.present else (None if is_hinted else False),
+        entry.in_note_start,
+        entry.in_hpi,
+        **{kind: tuple(dict.fromkeys(getattr(entry, kind))) for kind in _SPANS},
         medications_to_remove=tuple(
             MedicationRemoval(removal.substring.strip(), removal.reason) for removal in entry.medications_to_remove
         ),

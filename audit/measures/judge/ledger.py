@@ -6,7 +6,6 @@ what the texts are: generations, labelled texts and planted injections are judge
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from clinaudit.audit.measures.judge.verdict import Judge, Judgement, from_row, invalid_reason, to_row
 from clinaudit.audit.runtime.console.progress import Progress
@@ -26,20 +25,8 @@ class Inquiry:
     diagnosis: Diagnosis
 
 
-class Ledger(Protocol):
-    """Keeps judgements, by the key of the inquiry and the diagnosis's id."""
-
-    def judgements(self) -> dict[tuple[str, str], Judgement]:
-        """Return all judgements, by key and diagnosis."""
-        ...
-
-    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
-        """Keep one judgement."""
-        ...
-
-
-class MemoryLedger:
-    """A ledger in memory, lost with the process."""
+class Ledger:
+    """Keeps judgements by the key of the inquiry and the diagnosis's id; here in memory, lost with the process."""
 
     def __init__(self) -> None:
         self._judgements: dict[tuple[str, str], Judgement] = {}
@@ -53,7 +40,7 @@ class MemoryLedger:
         self._judgements[generation_id, diagnosis] = judgement
 
 
-class RunLedger:
+class RunLedger(Ledger):
     """A ledger in a run's store: each judgement is on the disk before the next one is taken from the judge."""
 
     def __init__(self, store: RunStore) -> None:
@@ -63,7 +50,7 @@ class RunLedger:
         """Return all judgements, by key and diagnosis; raises `StorageError` for a row that no audit wrote."""
         try:
             return {key: from_row(row) for key, row in self._store.judgements().items()}
-        except (ValueError, TypeError, KeyError):
+        except ValueError:
             raise damaged_state() from None
 
     def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
@@ -72,7 +59,7 @@ class RunLedger:
 
 
 def ask_judge(
-    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str
+    judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress, *, stage: str = "judging"
 ) -> Judgements:
     """Put the open inquiries to the judge, keep each judgement as it comes, and return all of the ledger's."""
     finished = ledger.judgements()
@@ -81,7 +68,10 @@ def ask_judge(
     done = len(inquiries) - len(pending)
     with progress.stage(stage, total=len(inquiries), unit="verdicts", done=done) as advance:
         for inquiry, judgement in zip(pending, judge.judge_many(items), strict=True):
-            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, _validated(judgement, inquiry.text))
+            # No judge is trusted unchecked.
+            reason = None if judgement.verdict is None else invalid_reason(judgement.verdict, inquiry.text)
+            valid = judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)
+            ledger.add_judgement(inquiry.key, inquiry.diagnosis.id, valid)
             advance(1)
     return ledger.judgements()
 
@@ -89,9 +79,3 @@ def ask_judge(
 def outcomes_of(judgements: Judgements) -> dict[tuple[str, str], Outcome]:
     """Return the outcome of every judgement, by the same keys."""
     return {key: judgement.outcome for key, judgement in judgements.items()}
-
-
-def _validated(judgement: Judgement, text: str) -> Judgement:
-    """Return the judgement, without its verdict where that is invalid for the text: no judge is trusted unchecked."""
-    reason = invalid_reason(judgement.verdict, text) if judgement.verdict is not None else None
-    return judgement if reason is None else replace(judgement, verdict=None, invalid_reason=reason)

@@ -66,11 +66,6 @@ def check_judge(
     return quality
 
 
-def judge_generations(judge: Judge, inquiries: Sequence[Inquiry], ledger: Ledger, progress: Progress) -> Judgements:
-    """Judge every generation for each diagnosis of its inquiries; each judgement is committed as it comes."""
-    return ask_judge(judge, inquiries, ledger, progress, stage="judging")
-
-
 def with_run_answers(
     quality: MeasuredJudge | None, inquiries: Sequence[Inquiry], judgements: Judgements, *, seed: int
 ) -> MeasuredJudge | None:

@@ -7,7 +7,9 @@ Knows no particular judge.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, cast, get_args
+from typing import Final, Literal, Protocol, get_args
+
+from pydantic import BaseModel, ConfigDict
 
 from clinaudit.audit.runtime.served.question import REFUSED_BY_MODEL, REFUSED_BY_SERVER
 from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms
@@ -166,26 +168,32 @@ def to_row(judgement: Judgement) -> dict[str, object]:
     }
 
 
+class _JudgementRow(BaseModel):
+    model_config = ConfigDict(strict=True, hide_input_in_errors=True)
+
+    diagnosis_mentioned: bool | None
+    patient_has_diagnosis: PatientStatus | None
+    diagnosis_spans: list[str] | None
+    symptom_spans: list[str] | None
+    medication_spans: list[str] | None
+    evidence_spans: list[str] | None
+    judge: str
+    attempts: int
+    invalid_reason: str | None
+    answers: list[Outcome]
+
+
 def from_row(row: Mapping[str, object]) -> Judgement:
     """Read a judgement back from its row (further keys are ignored); raises `ValueError` where it is not one."""
-    mentioned, status = row["diagnosis_mentioned"], row["patient_has_diagnosis"]
-    judge, attempts, reason = row["judge"], row["attempts"], row["invalid_reason"]
-    if not isinstance(judge, str) or not isinstance(attempts, int) or not isinstance(reason, str | None):
-        raise ValueError("a judgement's judge, attempts or invalid_reason has the wrong type")
+    read = _JudgementRow.model_validate(row)
     verdict = None
-    if mentioned is not None:
-        if not isinstance(mentioned, bool):
-            raise ValueError("diagnosis_mentioned is not true or false")
-        if status is not None and status not in STATUSES:
-            raise ValueError("patient_has_diagnosis is none of positive, negative, ambiguous")
-        verdict = Verdict(mentioned, status, **{kind: _texts(row[kind]) for kind in SPAN_FIELDS})
-    answers = _texts(row["answers"])
-    if not set(answers) <= set(get_args(Outcome)):
-        raise ValueError("answers hold what is not a verdict")
-    return Judgement(verdict, judge, attempts, reason, cast("tuple[Outcome, ...]", answers))
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError("spans are not a list of texts")
-    return tuple(value)
+    if read.diagnosis_mentioned is not None:
+        spans = {kind: getattr(read, kind) for kind in SPAN_FIELDS}
+        if None in spans.values():
+            raise ValueError("a verdict lacks a list of spans")
+        verdict = Verdict(
+            read.diagnosis_mentioned,
+            read.patient_has_diagnosis,
+            **{kind: tuple(quoted) for kind, quoted in spans.items()},
+        )
+    return Judgement(verdict, read.judge, read.attempts, read.invalid_reason, tuple(read.answers))

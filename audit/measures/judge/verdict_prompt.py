@@ -6,14 +6,13 @@ Knows nothing of servers. A change of the wording changes `digest_of_wording`, a
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from pydantic import TypeAdapter
 
 from clinaudit.audit.measures.judge.verdict import (
     SPAN_FIELDS,
-    STATUSES,
     PatientStatus,
     Verdict,
     invalid_reason,
@@ -22,18 +21,15 @@ from clinaudit.audit.measures.judge.verdict import (
 from clinaudit.audit.runtime.served.question import (
     AGAIN,
     CONTROL_TOKEN,
-    FLAG,
-    TEXT,
-    TEXTS,
     Question,
     StrictModel,
     break_control_tokens,
     estimate_tokens,
     fence_marker,
-    object_schema,
     question_id,
     read_answer,
     restore_control_tokens,
+    schema_of,
 )
 from clinaudit.priors.diagnoses import Diagnosis
 
@@ -84,23 +80,13 @@ _TERMS = ("It is also written", "Its symptoms, among others", "Drugs chiefly giv
 #: Room for the fields themselves; spans are parts of the note and can take as much again.
 _LEAST_ANSWER_TOKENS = 1024
 _MOST_ANSWER_TOKENS = 8192
-VERDICT_SCHEMA: Mapping[str, Any] = object_schema(
-    # No "const": the server would compile a schema for each question anew. And a model that has to copy the id has
-    # read this question.
-    question=TEXT,
-    diagnosis_mentioned=FLAG,
-    patient_has_diagnosis={"anyOf": [{"type": "string", "enum": list(STATUSES)}, {"type": "null"}]},
-    # No maxLength: some servers let control characters through with it.
-    diagnosis_spans=TEXTS,
-    symptom_spans=TEXTS,
-    medication_spans=TEXTS,
-    evidence_spans=TEXTS,
-)
 
 
 class VerdictAnswer(StrictModel):
-    """An answer about one text, as `VERDICT_SCHEMA` asks for it."""
+    """An answer about one text, in the order in which the wording asks for its fields."""
 
+    #: No constant: the server would compile a schema for each question anew. And a model that has to copy the id has
+    #: read this question. Nowhere a largest length: some servers let control characters through with it.
     question: str
     diagnosis_mentioned: bool
     patient_has_diagnosis: PatientStatus | None
@@ -110,6 +96,7 @@ class VerdictAnswer(StrictModel):
     evidence_spans: list[str]
 
 
+VERDICT_SCHEMA: Final = schema_of(VerdictAnswer)
 _VERDICT = TypeAdapter(VerdictAnswer)
 
 

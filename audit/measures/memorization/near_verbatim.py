@@ -36,15 +36,6 @@ def seed_length(match_tokens: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class NearRegion:
-    """A maximal region: near matches of one generation with one note that share tokens, merged."""
-
-    #: Index of the note.
-    note: int
-    span_tokens: Span
-
-
-@dataclass(frozen=True, slots=True)
 class NearVerbatimText:
     """The near-verbatim text of one generation."""
 
@@ -71,18 +62,6 @@ class NearMatches:
     #: For each token of each window the token of the passage that it equals, or -1; shape (windows, n).
     kept: Places
 
-    def longest_of(self, generation: int) -> list[NearRegion]:
-        """Return the longest regions of one generation, by first token; ties are all returned.
-
-        Where several notes hold a region of the same tokens, the last of them is named.
-        """
-        (rows,) = np.nonzero(self.generations == generation)
-        if not rows.size:
-            return []
-        lengths = self.ends[rows] - self.starts[rows]
-        latest = {int(self.starts[row]): self._region(row) for row in rows[lengths == lengths.max()]}
-        return [latest[start] for start in sorted(latest)]
-
     def covered_tokens(self, generation: int, *, length: int) -> npt.NDArray[np.bool_]:
         """Return for each of the generation's `length` tokens whether a near match covers it, shape (length,)."""
         is_own = self.generations == generation
@@ -93,13 +72,15 @@ class NearMatches:
 
     def text_of(self, generation: int, *, length: int, note_ids: Sequence[str]) -> NearVerbatimText:
         """Return the near-verbatim text of one generation of `length` tokens; `note_ids` by index of the note."""
-        return NearVerbatimText(
-            int(self.covered_tokens(generation, length=length).sum()),
-            tuple((region.span_tokens, note_ids[region.note]) for region in self.longest_of(generation)),
-        )
-
-    def _region(self, row: int) -> NearRegion:
-        return NearRegion(int(self.notes[row]), Span(int(self.starts[row]), int(self.ends[row])))
+        (rows,) = np.nonzero(self.generations == generation)
+        lengths = self.ends[rows] - self.starts[rows]
+        # In the order of notes, so that the last note of those that hold the same tokens is named.
+        longest = {
+            Span(int(self.starts[row]), int(self.ends[row])): note_ids[self.notes[row]]
+            for row in rows[lengths == lengths.max(initial=0)]
+        }
+        tokens = int(self.covered_tokens(generation, length=length).sum())
+        return NearVerbatimText(tokens, tuple(sorted(longest.items())))
 
 
 def find_near_matches(

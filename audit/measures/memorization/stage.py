@@ -5,26 +5,27 @@ Owns the order match → analyse → count → summarize. Knows nothing of where
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import Generation, as_unguarded
-from clinaudit.audit.measures.memorization.guard_summary import GuardedText, summarize_guard
-from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
-from clinaudit.audit.measures.memorization.near_verbatim_summary import (
-    NearVerbatimCounts,
-    measure_near_verbatim,
+from clinaudit.audit.measures.memorization.beside_summary import (
+    GuardedText,
+    summarize_guard,
     summarize_near_verbatim,
+    summarize_other_patients,
+    summarize_refusals,
 )
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
-from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients, summarize_refusals
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.summary import (
+from clinaudit.audit.measures.memorization.generation_metrics import (
     GenerationMetrics,
     MeasuredGeneration,
     measure_generation,
-    summarize_memorization,
 )
+from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
+from clinaudit.audit.measures.memorization.other_patients.stage import find_other_patients_text
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -97,8 +98,6 @@ def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPie
 
 
 TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
-#: The counts of one generation.
-_Counts = tuple[MeasuredGeneration, NearVerbatimCounts, OtherPatientsText]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +127,6 @@ def measure_memorization(
     `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
     cuts are not accounted for.
     """
-    counts: list[_Counts] = []
-    regions: list[Row] = []
-    segments: list[Row] = []
-    near_verbatim: list[Row] = []
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
         [item.attributed for item in matched], notes, match_tokens=match_tokens, seed=seed, progress=progress
@@ -148,88 +143,58 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
+    counts: list[MeasuredGeneration] = []
     unguarded: dict[str, GenerationMetrics] = {}
-    for analyzed, near in zip(analyzed_generations, (item.near for item in matched), strict=True):
-        measured = measure_generation(analyzed)
+    tables: dict[str, list[Row]] = {"regions": [], "segments": [], "near_verbatim": []}
+    for analyzed, item in zip(analyzed_generations, matched, strict=True):
         if len(counts) == len(generations):
-            unguarded[measured.metrics.generation_id] = measured.metrics
+            metrics = measure_generation(analyzed, item.near).metrics
+            unguarded[metrics.generation_id] = metrics
             continue
-        other = others[len(counts)]
-        measured = replace(
-            measured,
-            metrics=replace(
-                measured.metrics,
-                other_patient_tokens=other.tokens,
-                other_patient_sampled_tokens=other.sampled_tokens,
-                other_patient_chance_tokens=other.chance_tokens,
-            ),
-        )
-        counts.append((measured, measure_near_verbatim(near, measured.metrics), other))
-        regions.extend(region_rows(analyzed))
-        segments.extend(segment_rows(analyzed))
-        near_verbatim.extend(near_verbatim_rows(measured.metrics.generation_id, near))
-    metrics = [item.metrics for item, _, _ in counts]
+        counts.append(measure_generation(analyzed, item.near, others[len(counts)]))
+        tables["regions"].extend(region_rows(analyzed))
+        tables["segments"].extend(segment_rows(analyzed))
+        tables["near_verbatim"].extend(near_verbatim_rows(counts[-1].metrics.generation_id, item.near))
     guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
-    renderings: dict[Rendering, list[_Counts]] = {}
-    for row in counts:
-        renderings.setdefault(row[0].metrics.rendering, []).append(row)
+    groups: dict[tuple[Rendering, str, Arm], list[MeasuredGeneration]] = {}
+    for measured in counts:
+        row = measured.metrics
+        groups.setdefault((row.rendering, row.tier, row.arm), []).append(measured)
+    # Renderings as they come, tiers and arms in their order.
+    renderings = list(dict.fromkeys(rendering for rendering, _, _ in groups))
+    results: dict[Rendering, TalliesByTier] = {}
+    with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
+        for key in product(renderings, TIER_IDS, ARMS):
+            if key in groups:
+                rendering, tier, arm = key
+                summary = _summarize(groups[key], guarded, match_tokens=match_tokens, seed=seed)
+                results.setdefault(rendering, {}).setdefault(tier, {})[arm] = summary
+                advance(1)
     return MeasuredMemorization(
-        results={
-            rendering: _summarize(rows, guarded, match_tokens=match_tokens, seed=seed, progress=progress)
-            for rendering, rows in renderings.items()
-        },
-        metrics=metrics,
+        results=results,
+        metrics=[measured.metrics for measured in counts],
         tables={
-            "generation_metrics": [asdict(row) for row in metrics],
-            "regions": regions,
-            "segments": segments,
-            "near_verbatim": near_verbatim,
+            "generation_metrics": [asdict(measured.metrics) for measured in counts],
+            **tables,
             "other_patients": [row for other in others for row in other.rows],
         },
     )
 
 
 def _summarize(
-    counts: Sequence[_Counts],
-    guarded: GuardedText | None,
-    *,
-    match_tokens: int,
-    seed: int,
-    progress: Progress,
-) -> TalliesByTier:
-    groups: dict[tuple[str, Arm], list[_Counts]] = {}
-    for row in counts:
-        groups.setdefault((row[0].metrics.tier, row[0].metrics.arm), []).append(row)
-    results: TalliesByTier = {}
-    with progress.stage("memorization figures", total=len(groups), unit="tiers and arms") as advance:
-        for tier in TIER_IDS:
-            for arm in ARMS:
-                if (tier, arm) in groups:
-                    summary = _summarize_group(groups[tier, arm], guarded, match_tokens=match_tokens, seed=seed)
-                    results.setdefault(tier, {})[arm] = summary
-                    advance(1)
-    return results
-
-
-def _summarize_group(
-    counts: Sequence[_Counts], guarded: GuardedText | None, *, match_tokens: int, seed: int
+    counts: Sequence[MeasuredGeneration], guarded: GuardedText | None, *, match_tokens: int, seed: int
 ) -> MemorizationTally:
     """Return the tally of the answers; a refusal is none, and is counted apart."""
-    refusals = summarize_refusals([row[0].metrics for row in counts])
-    answers = [row for row in counts if row[0].metrics.is_answer]
-    summary = summarize_memorization([row[0] for row in answers], match_tokens=match_tokens, seed=seed)
+    refusals = summarize_refusals([row.metrics for row in counts])
+    answers = [row for row in counts if row.metrics.is_answer]
+    summary = summarize_memorization(answers, match_tokens=match_tokens, seed=seed)
     if not answers:
         return replace(summary, refusals=refusals)
-    rows = [measured.metrics for measured, _, _ in answers]
+    memorized = summary.fractions["memorized_fraction"]
     return replace(
         summary,
-        near_verbatim=summarize_near_verbatim(
-            [near for _, near, _ in answers],
-            memorized=summary.fractions["memorized_fraction"],
-            match_tokens=match_tokens,
-            seed=seed,
-        ),
-        other_patients=summarize_other_patients([(row.metrics, others) for row, _, others in answers], seed=seed),
-        guard=None if guarded is None else summarize_guard(rows, guarded, seed=seed),
+        near_verbatim=summarize_near_verbatim(answers, memorized=memorized, match_tokens=match_tokens, seed=seed),
+        other_patients=summarize_other_patients(answers, seed=seed),
+        guard=None if guarded is None else summarize_guard(answers, guarded, seed=seed),
         refusals=refusals,
     )

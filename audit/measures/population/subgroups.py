@@ -7,11 +7,15 @@ Intervals are not adjusted for the number of groups.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from clinaudit.audit.measures.disclosure.readings import CollectedReadings, Reading
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading
+from clinaudit.audit.measures.memorization.generation_metrics import (
+    GenerationMetrics,
+    attributable_part,
+    memorized_part,
+)
 from clinaudit.audit.measures.population.description import UNKNOWN, age_band, race_group, sex_group
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
 from clinaudit.priors.corpus.corpus import Corpus
@@ -33,13 +37,6 @@ from clinaudit.reports.tally.tally import SubgroupTally
 _NOTE_BANDS: Final = ((21, "21 or more"), (11, "11-20"), (6, "6-10"), (3, "3-5"), (1, "1-2"))
 #: Patient id to group, by partition.
 GroupsOf = Mapping[Partition, Mapping[str, str]]
-
-
-class _Share(NamedTuple):
-    """A mean over the patients of a group, and how many of them are above zero."""
-
-    estimate: Estimate
-    contributing: int
 
 
 def group_patients(patient_ids: Iterable[str], *, facts: Mapping[str, PatientFacts], corpus: Corpus) -> GroupsOf:
@@ -87,43 +84,35 @@ def measure_subgroups(
 
 
 def _describe_memorization(rows: Sequence[GenerationMetrics], groups: GroupsOf) -> list[GroupMemorization]:
-    def values(tokens: Callable[[GenerationMetrics], int]) -> dict[str, float]:
-        return _mean_by_patient((row.patient_id, tokens(row) / row.tokens if row.tokens else 0.0) for row in rows)
-
-    memorized = values(lambda row: row.memorized_tokens)
-    attributable = values(lambda row: row.attributable_tokens)
-    described = []
-    for partition, group, patients in _list_groups(memorized, groups):
-        first, second = (_mean(patients, of) for of in (memorized, attributable))
-        described.append(
-            GroupMemorization(
-                partition=partition,
-                group=group,
-                patients=len(patients),
-                memorized_fraction=first.estimate,
-                attributable_fraction=second.estimate,
-                memorized_patients=first.contributing,
-                attributable_patients=second.contributing,
-            )
+    memorized, attributable = (
+        _mean_by_patient((row.patient_id, part(row)) for row in rows) for part in (memorized_part, attributable_part)
+    )
+    return [
+        GroupMemorization(
+            partition=partition,
+            group=group,
+            patients=len(patients),
+            memorized_fraction=_mean(patients, memorized),
+            attributable_fraction=_mean(patients, attributable),
+            memorized_patients=_count_above_zero(patients, memorized),
+            attributable_patients=_count_above_zero(patients, attributable),
         )
-    return described
+        for partition, group, patients in _list_groups(memorized, groups)
+    ]
 
 
 def _describe_disclosure(readings: Sequence[Reading], groups: GroupsOf) -> list[GroupDisclosure]:
-    stated_shares = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
-    described = []
-    for partition, group, patients in _list_groups(stated_shares, groups):
-        share = _mean(patients, stated_shares)
-        described.append(
-            GroupDisclosure(
-                partition=partition,
-                group=group,
-                patients=len(patients),
-                sensitivity=share.estimate,
-                exposed_patients=share.contributing,
-            )
+    shares = _mean_by_patient((reading.patient_id, float(reading.outcome == "positive")) for reading in readings)
+    return [
+        GroupDisclosure(
+            partition=partition,
+            group=group,
+            patients=len(patients),
+            sensitivity=_mean(patients, shares),
+            exposed_patients=_count_above_zero(patients, shares),
         )
-    return described
+        for partition, group, patients in _list_groups(shares, groups)
+    ]
 
 
 def _mean_by_patient(rows: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -152,9 +141,12 @@ def _place(group: str) -> tuple[bool, int, str]:
     return group == UNKNOWN, first, group
 
 
-def _mean(patients: Sequence[str], values: Mapping[str, float]) -> _Share:
-    own = [values[patient_id] for patient_id in patients]
-    return _Share(clopper_pearson_of_mean(sum(own), len(own)), sum(value > 0 for value in own))
+def _mean(patients: Sequence[str], values: Mapping[str, float]) -> Estimate:
+    return clopper_pearson_of_mean(sum(values[patient_id] for patient_id in patients), len(patients))
+
+
+def _count_above_zero(patients: Sequence[str], values: Mapping[str, float]) -> int:
+    return sum(values[patient_id] > 0 for patient_id in patients)
 
 
 def describe_subgroups(

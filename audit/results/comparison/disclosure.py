@@ -10,8 +10,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from clinaudit.audit.measures.disclosure.metrics import AMBIGUOUS, NEGATIVE, NOT_MENTIONED, POSITIVE
-from clinaudit.audit.measures.disclosure.readings import COLUMNS, Reading
+from clinaudit.audit.measures.disclosure.metrics import AMBIGUOUS, COLUMNS, NEGATIVE, NOT_MENTIONED, POSITIVE, Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,

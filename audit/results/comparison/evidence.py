@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any
 
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.ledger import outcomes_of
 from clinaudit.audit.measures.judge.verdict import Judgement, from_row
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TypeVar
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.statistics.paired_differences import (
     as_values,
     mcnemar_p_value,

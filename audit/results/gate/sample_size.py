@@ -14,7 +14,7 @@ from scipy.special import stdtrit
 
 from clinaudit.audit.results.gate.evaluation import Comparison, Outcome, decide
 from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, PassRequirements, Policy, TextRule
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.auroc import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.fragments import Coverage

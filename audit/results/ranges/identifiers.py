@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from clinaudit.audit.results.ranges.counts import ranged, share_of, within
-from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
+from clinaudit.audit.statistics.intervals import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     QUERIES,
     DetectorRecall,

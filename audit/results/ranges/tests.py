@@ -21,8 +21,7 @@ from clinaudit.audit.results.gate.evaluation import Comparison, Outcome
 from clinaudit.audit.results.gate.policy import ALPHA, LIMITS
 from clinaudit.audit.results.ranges.disclosure import area_errors, measure_arm, pairs_of_areas, take
 from clinaudit.audit.results.ranges.verdict_tables import arm_tables, cell_bounds, cells_of
-from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import difference_error, measure_error
+from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts, difference_error, measure_error
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults, VerdictCounts
 from clinaudit.reports.schema.numbers import EstimateRange

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics, attributable_part
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, attributable_part
 from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.intervals import interval_of_resamples

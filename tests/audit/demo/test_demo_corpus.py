@@ -12,7 +12,7 @@ from support.simulations import first_of
 from clinaudit.audit.demo.corpus import write_demo_corpus, write_notes
 from clinaudit.audit.demo.population import DIAGNOSES, draw_population
 from clinaudit.audit.measures.cohorts.cohort import Candidate, build_cohort
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
+from clinaudit.audit.measures.cohorts.matchers import MatchRequest
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import TermKind, find_terms, load_panel
 from clinaudit.priors.facts import FactReader

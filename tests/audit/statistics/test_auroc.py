@@ -1,15 +1,24 @@
 """AUROC and its variance against hand counts, brute-force twins and scikit-learn."""
 
 import itertools
+import random
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
+from support.drawn_scores import draw
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts, delong_variances, roc_points
-from clinaudit.audit.statistics.auroc_error import measure_error
+from clinaudit.audit.statistics.auroc import (
+    auroc_of_counts,
+    auroc_of_values,
+    delong_variances,
+    difference_error,
+    measure_error,
+    roc_points,
+)
 
 _LEVELS = (0.0, 0.5, 1.0)
 _SCORES = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=2, max_size=12)
@@ -125,3 +134,109 @@ def test_roc_points_by_hand():
     )
     assert area == pytest.approx(auroc([0, 0.5, 1, 1], [0, 0, 0, 1]))
     assert roc_points([0, 1], np.zeros(2), np.ones(2)) is None
+
+
+_VALUES = st.lists(st.sampled_from([-3.5, -1.0, 0.0, 0.25, 7.0, 900.0]), min_size=2, max_size=9)
+
+
+@given(_VALUES, _VALUES)
+def test_it_counts_pairs(first: list[float], second: list[float]) -> None:
+    pairs = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in itertools.product(first, second)]
+    told, swapped = (auroc_of_values(*both, fewest=2, reason="few") for both in ((first, second), (second, first)))
+    assert told.auroc.value == pytest.approx(sum(pairs) / len(pairs))
+    assert told.auroc.n == len(first) + len(second)
+    # Which group is first changes the side, not the strength.
+    assert swapped.auroc.value == pytest.approx(1 - (told.auroc.value or 0))
+    assert swapped.auroc.low == pytest.approx(1 - (told.auroc.high or 0))
+    assert swapped.p_value == pytest.approx(told.p_value)
+
+
+def test_equal_groups_are_not_told_apart() -> None:
+    told = auroc_of_values([1.0] * 6, [1.0] * 6, fewest=5, reason="few")
+    assert told.auroc.value == 0.5
+    assert told.p_value == 1.0
+
+
+def test_few_that_never_overlap_leave_doubt_and_many_leave_none() -> None:
+    few = auroc_of_values([2.0, 3.0], [0.0, 1.0], fewest=2, reason="few")
+    assert few.auroc.value == 1.0
+    assert few.auroc.low is not None
+    assert few.auroc.low < 0.5
+    # Two of six choices of two out of four are as extreme.
+    assert few.p_value == pytest.approx(1 / 3)
+    many = auroc_of_values([float(i) for i in range(20, 40)], [float(i) for i in range(20)], fewest=2, reason="few")
+    assert many.auroc.low is not None
+    assert many.auroc.low > 0.7
+    assert many.p_value is not None
+    assert many.p_value < 1e-6
+
+
+@pytest.mark.parametrize(("first", "second"), [(4, 50), (50, 4), (0, 5), (1, 1)])
+def test_too_few_of_a_group_tell_nothing(first: int, second: int) -> None:
+    told = auroc_of_values([1.0] * first, [0.0] * second, fewest=5, reason="few")
+    assert (told.auroc.value, told.auroc.reason, told.p_value) == (None, "few", None)
+
+
+def test_without_a_difference_it_is_seldom_shown() -> None:
+    rng = random.Random(3)
+    shown = 0
+    for _ in range(400):
+        told = auroc_of_values(
+            [rng.gauss(0, 1) for _ in range(7)], [rng.gauss(0, 1) for _ in range(40)], fewest=5, reason="few"
+        )
+        shown += (told.p_value or 0) < 0.05
+    # 5% of 400 are 20; 1 of 10,000 such tests sees over 37.
+    assert shown <= 37
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_delong_is_mlstatkits(seed: int):
+    library = pytest.importorskip("MLstatkit")
+    positive, negative = draw(seed)
+    labels, scores = [1] * len(positive) + [0] * len(negative), positive + negative
+    other = np.random.default_rng(seed + 100).permutation(scores)
+    _, _, interval, _, area, _, info = library.Delong_test(labels, scores, other)
+    first, second = count(positive), count(negative)
+    half = 1.959964 * sum(delong_variances(first, second)) ** 0.5
+    own = float(auroc_of_counts(first, second))
+    assert info["method"] == "delong"
+    assert area == pytest.approx(own)
+    assert interval == pytest.approx((own - half, own + half), abs=1e-6)
+
+
+def test_our_interval_is_delongs_own_from_a_hundred_patients_on():
+    positive, negative = draw(1, 400, 400)
+    first, second = count(positive), count(negative)
+    area = float(auroc_of_counts(first, second))
+    half = 1.959964 * sum(delong_variances(first, second)) ** 0.5
+    low, high = measure_error(first, second).interval(area, floor=0.0)
+    assert (low, high) == pytest.approx((area - half, area + half), abs=0.003)
+    # Never narrower than DeLong's own.
+    assert low < area - half
+    assert high > area + half
+
+
+def test_a_difference_of_areas_by_hand():
+    # Variances 0.002 and 0.003 of 10 and 20 degrees of freedom: 0.005 and 25e-6 / (0.4e-6 + 0.45e-6).
+    positive, negative = draw(4, 11, 11)
+    one = measure_error(count(positive), count(negative))
+    first, second = (
+        one._replace(variance=np.array(variance), degrees_of_freedom=np.array(degrees))
+        for variance, degrees in ((0.002, 10.0), (0.003, 20.0))
+    )
+    both = difference_error(first, second)
+    assert both.variance == pytest.approx(0.005)
+    assert both.degrees_of_freedom == pytest.approx(25 / 0.85)
+    assert both.smoothed == 0
+    assert both.p_value(0.1) == pytest.approx(float(stats.t.sf(0.1 / 0.005**0.5, 25 / 0.85)))
+    # The smallest difference: the sum of the 95% and 80% points, 1.699 and 0.854 of Student's t, standard errors.
+    assert both.minimum_detectable_difference() == pytest.approx((1.699 + 0.854) * 0.005**0.5, rel=1e-3)
+
+
+def test_the_detectable_difference_is_shown_four_times_in_five():
+    rng = np.random.default_rng(0)
+    positive, negative = draw(5, 100, 100)
+    error = measure_error(count(positive), count(negative))
+    both = difference_error(error, error)
+    drawn = both.minimum_detectable_difference() + both.standard * rng.standard_normal(4000)
+    assert np.mean([both.p_value(float(difference)) <= 0.05 for difference in drawn]) == pytest.approx(0.8, abs=0.03)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from support.results.filled_evidence import fill_record
 
+from clinaudit.audit.measures.memorization.beside_summary import summarize_other_patients
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
 from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from clinaudit.audit.measures.judge.ledger import MemoryLedger
+from clinaudit.audit.measures.judge.ledger import Ledger
 from clinaudit.audit.measures.judge.scoring.judge_score import score_judge
 from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.measures.judge.verdict import Judgement, PatientStatus, Verdict
@@ -53,7 +53,7 @@ def small_set(*, source: str = "site", size: int = 30) -> LabelledSet:
 
 def scored(**changes: object) -> MeasuredJudge:
     """The figures of a `WordJudge` on the small set, with some of them changed."""
-    quality, _ = score_judge(WordJudge(), small_set(), MemoryLedger(), QUIET, seed=0)
+    quality, _ = score_judge(WordJudge(), small_set(), Ledger(), QUIET, seed=0)
     return quality.model_copy(update=changes)
 
 

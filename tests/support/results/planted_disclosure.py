@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, MeanOverDiagnoses, MeasuredPair
 from clinaudit.reports.schema.disclosure import Outcome as Told

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 
 
 def readings(counts: dict[tuple[str, bool], tuple[int, int, int]]) -> list[Reading]:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from clinaudit.audit.statistics.auroc import auroc_of_counts
-from clinaudit.audit.statistics.auroc_error import AurocError, difference_error, measure_error
+from clinaudit.audit.statistics.auroc import AurocError, auroc_of_counts, difference_error, measure_error
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults
 from clinaudit.reports.schema.record import ARMS
 

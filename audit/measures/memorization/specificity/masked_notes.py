@@ -13,6 +13,7 @@ import numpy.typing as npt
 from clinaudit.audit.measures.memorization.specificity.patient_count import (
     PART_BYTES,
     WantedTexts,
+    add_shards,
     count_in_shard,
     index_texts,
 )
@@ -82,14 +83,10 @@ def count_masked_patients(
         return {}
     notes = corpus.packed("train")
     wanted, order = index_texts(texts, notes)
-    totals: npt.NDArray[np.int64] = np.zeros(len(order), dtype=np.int64)
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
-
     shards = _cut(corpus, notes, [part for part, _ in parts])
-    for index, found in (runner or LocalRunner()).map(count_masked_shard, _Task(wanted, profile), shards):
-        totals += found
-        advance(parts[index][1])
-    return dict(zip(order, totals.tolist(), strict=True))
+    found = (runner or LocalRunner()).map(count_masked_shard, _Task(wanted, profile), shards)
+    return add_shards(found, order, parts, advance)
 
 
 def _cut(corpus: Corpus, packed: PackedTexts, parts: Iterable[range]) -> Iterator[_Shard]:

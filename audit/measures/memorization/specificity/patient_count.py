@@ -5,7 +5,7 @@ sampled index of window_index.py, some hundred times faster on a large corpus.
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -53,48 +53,38 @@ def count_patients(
         engine = "aho-corasick" if _is_small(wanted, notes) else "windows"
     if engine == "aho-corasick":
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
+    searched, order = index_texts(wanted, notes, engine="windows")
+    parts = list(split_patients(notes, part_bytes=PART_BYTES))
+    # In the order of the texts.
+    counts = dict.fromkeys(wanted, 0)
     if runner is not None:
-        return _count_in_shards(wanted, notes, runner, advance)
-    return _count_by_windows(wanted, notes, threads=threads or os.cpu_count() or 1, advance=advance)
+        shards = (copy_patients(notes, patients) for patients, _ in parts)
+        return counts | add_shards(runner.map(count_in_shard, searched, shards), order, parts, advance)
+    # Each engine reads the whole corpus; progress counts both.
+    share = 2 if searched.indexes and searched.short else 1
+    if searched.indexes:
+        from clinaudit.audit.measures.memorization.specificity.window_index import count_in_range
+
+        totals: npt.NDArray[np.int64] = np.zeros(searched.long, dtype=np.int64)
+
+        def scan(part: tuple[range, int]) -> npt.NDArray[np.uint32]:
+            return count_in_range(searched.indexes, notes, texts=searched.long, patients=part[0])
+
+        workers = threads or os.cpu_count() or 1
+        with ThreadPoolExecutor(workers) as pool:
+            for at in range(0, len(parts), workers):
+                group = parts[at : at + workers]
+                for (_, size), found in zip(group, pool.map(scan, group), strict=True):
+                    totals += found
+                    advance(size // share)
+        counts.update(zip(order, totals.tolist(), strict=False))
+    if searched.short:
+        counts.update(count_patients_by_automaton(searched.short, notes, advance=lambda size: advance(size // share)))
+    return counts
 
 
 def _is_small(texts: Collection[str], notes: PackedTexts) -> bool:
     return len(texts) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES
-
-
-def _count_by_windows(texts: list[str], notes: PackedTexts, *, threads: int, advance: Advance) -> dict[str, int]:
-    from clinaudit.audit.measures.memorization.specificity.window_index import (
-        LEAST_BYTES,
-        build_indexes,
-        count_in_range,
-    )
-
-    encoded = [text.encode("utf-8") for text in texts]
-    long = [index for index, text in enumerate(encoded) if len(text) >= LEAST_BYTES]
-    short = [texts[index] for index, text in enumerate(encoded) if len(text) < LEAST_BYTES]
-    indexes, crowded = build_indexes([encoded[index] for index in long], notes)
-    del encoded
-    short += [texts[long[place]] for place in crowded]
-    counts = dict.fromkeys(texts, 0)
-    # Each engine reads the whole corpus; progress counts both.
-    share = 2 if indexes and short else 1
-    if indexes:
-        totals: npt.NDArray[np.uint64] = np.zeros(len(long), dtype=np.uint64)
-        parts = list(split_patients(notes, part_bytes=PART_BYTES))
-
-        def scan(part: tuple[range, int]) -> npt.NDArray[np.uint32]:
-            return count_in_range(indexes, notes, texts=len(long), patients=part[0])
-
-        with ThreadPoolExecutor(threads) as pool:
-            for at in range(0, len(parts), threads):
-                group = parts[at : at + threads]
-                for (_, size), found in zip(group, pool.map(scan, group), strict=True):
-                    totals += found
-                    advance(size // share)
-        counts.update((texts[index], int(total)) for index, total in zip(long, totals, strict=True))
-    if short:
-        counts.update(count_patients_by_automaton(short, notes, advance=lambda size: advance(size // share)))
-    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,23 +107,33 @@ def index_texts(
         return WantedTexts([], 0, list(texts)), list(texts)
     from clinaudit.audit.measures.memorization.specificity.window_index import LEAST_BYTES, build_indexes
 
-    long = [text for text in texts if len(text.encode("utf-8")) >= LEAST_BYTES]
-    short = [text for text in texts if len(text.encode("utf-8")) < LEAST_BYTES]
-    indexes, crowded = build_indexes([text.encode("utf-8") for text in long], notes)
+    long: list[str] = []
+    short: list[str] = []
+    encoded: list[bytes] = []
+    for text in texts:
+        if len(own := text.encode("utf-8")) >= LEAST_BYTES:
+            long.append(text)
+            encoded.append(own)
+        else:
+            short.append(text)
+    indexes, crowded = build_indexes(encoded, notes)
     # A text in no index stands among the long ones, where it is not searched for, and again among the short ones.
     short += [long[place] for place in crowded]
     return WantedTexts(indexes, len(long), short), long + short
 
 
-def _count_in_shards(texts: list[str], notes: PackedTexts, runner: ShardRunner, advance: Advance) -> dict[str, int]:
-    wanted, order = index_texts(texts, notes, engine="windows")
-    parts = list(split_patients(notes, part_bytes=PART_BYTES))
+def add_shards(
+    found: Iterable[tuple[int, npt.NDArray[np.int64]]],
+    order: Sequence[str],
+    parts: Sequence[tuple[range, int]],
+    advance: Advance,
+) -> dict[str, int]:
+    """Add up the counts of the shards, by text in the order of `index_texts`; `parts` are (patients, bytes) of each."""
     totals: npt.NDArray[np.int64] = np.zeros(len(order), dtype=np.int64)
-    shards = (copy_patients(notes, patients) for patients, _ in parts)
-    for index, found in runner.map(count_in_shard, wanted, shards):
-        totals += found
+    for index, counts in found:
+        totals += counts
         advance(parts[index][1])
-    return dict.fromkeys(texts, 0) | dict(zip(order, totals.tolist(), strict=True))
+    return dict(zip(order, totals.tolist(), strict=True))
 
 
 def count_in_shard(wanted: WantedTexts, notes: PackedTexts) -> npt.NDArray[np.int64]:

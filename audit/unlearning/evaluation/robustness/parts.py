@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.statistics.auroc_error import auroc_of_values
+from clinaudit.audit.statistics.auroc import auroc_of_values
 from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split

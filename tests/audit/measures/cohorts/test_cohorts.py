@@ -16,8 +16,7 @@ from clinaudit.audit.measures.cohorts.balance import (
     standardized_mean_difference,
 )
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort, keep_complete_sets
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.measures.cohorts.matchers import match_pairs
+from clinaudit.audit.measures.cohorts.matchers import MatchRequest, match_pairs
 from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.reports.schema.record import ARMS
 

@@ -1,5 +1,6 @@
 """Patients who miss no tier are preferred, and neither balance nor the order of rows suffers by it."""
 
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,10 +10,11 @@ import numpy as np
 import pytest
 from support.patient_facts import NOTE, PROFILE, corpus_of
 
-from clinaudit.audit.measures.cohorts.balance import POOR_SMD, improve_balance
+from clinaudit.audit.measures.cohorts import balance
+from clinaudit.audit.measures.cohorts.balance import POOR_SMD, describe_overlap, improve_balance
 from clinaudit.audit.measures.cohorts.cohort import Candidate, Cohort, build_cohort
-from clinaudit.audit.measures.cohorts.matched_sets import MatchRequest
-from clinaudit.audit.measures.cohorts.missing_tiers import find_missing_tiers
+from clinaudit.audit.measures.cohorts.matchers import MatchRequest
+from clinaudit.audit.measures.cohorts.stage import find_missing_tiers
 from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.diagnoses import load_panel
@@ -163,3 +165,53 @@ def test_tiers_that_cannot_be_made_are_found_by_diagnosis(tmp_path: Path) -> Non
     assert found["c"] == {"hiv": {"encounter_cc_hpi"}}
     # Of unknown status: no candidate.
     assert "d" not in found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "size", "flag"),
+    [
+        (0, 5, 20, "balanced"),
+        (0, 6, 20, "poorly_matched"),
+        (1, 10, 40, "balanced"),
+        (0, 10, 39, "poorly_matched"),
+        (3, 14, 100, "poorly_matched"),
+        (0, 3, 3, "poorly_matched"),
+    ],
+)
+def test_few_of_one_sex_are_judged_by_their_numbers(first: int, second: int, size: int, flag: str) -> None:
+    cells = [np.zeros((size, 3)) for _ in range(4)]
+    for cell, women in zip(cells, (first, second, first, second), strict=True):
+        cell[:women, 1] = 1
+    row = next(
+        r for r in balance.measure_balance(cells) if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
+    )
+    assert row.few
+    assert row.flag == flag
+
+
+def test_more_than_ten_of_both_sexes_are_judged_by_the_smd() -> None:
+    cells = [np.zeros((40, 3)) for _ in range(4)]
+    for cell, women in zip(cells, (11, 14, 11, 14), strict=True):
+        cell[:women, 1] = 1
+    row = next(
+        r for r in balance.measure_balance(cells) if r.contrast == "pos-train vs. neg-train" and r.covariate == "sex"
+    )
+    assert not row.few
+    assert row.flag == "imbalanced"
+
+
+def test_bins_hold_every_candidate_and_every_matched_patient_once():
+    rng = np.random.default_rng(0)
+    cells = [rng.normal(shift, 1, (size, 3)) for shift, size in ((1, 60), (0, 300), (1, 50), (0, 200))]
+    chosen = [range(40)] * 4
+    bins = describe_overlap(cells, chosen)
+    assert bins == describe_overlap(cells, chosen)
+    for arm, positive, negative in (("train", 60, 300), ("nontrain", 50, 200)):
+        own = [item for item in bins if item.arm == arm]
+        assert (own[0].low, own[-1].high) == (0.0, 1.0)
+        assert all(a.high == b.low for a, b in itertools.pairwise(own))
+        assert sum(item.positive_candidates or 0 for item in own) == positive
+        assert sum(item.negative_candidates or 0 for item in own) == negative
+        assert sum(item.positive_matched or 0 for item in own) == 40
+        # Those with the diagnosis lie where propensity is high.
+        assert (own[-1].positive_candidates or 0) / positive > (own[-1].negative_candidates or 0) / negative

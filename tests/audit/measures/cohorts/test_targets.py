@@ -2,14 +2,24 @@
 
 import random
 from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from clinaudit.audit.measures.cohorts.stage import SAMPLE_SIZE, CohortChoice, Targets, foresee_targets, match_cohorts
+from clinaudit.audit.measures.cohorts.stage import (
+    SAMPLE_SIZE,
+    CohortChoice,
+    Targets,
+    draw_secret_number,
+    foresee_targets,
+    lower_size,
+    match_cohorts,
+)
 from clinaudit.audit.runtime.choices import Matcher
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.record import ARMS
 
@@ -122,3 +132,29 @@ def test_foreseen_sets_are_the_most_and_half_of_them_or_more_are_matched(matcher
     # All who are left are in the sample, in either.
     assert set(foreseen) == set(targets.diagnoses) == set(facts)
     assert sum(bool(diagnoses) for diagnoses in foreseen.values()) == 4 * sets["hiv"]
+
+
+def secret_of(folder: Path, texts: list[str]) -> int:
+    folder.mkdir()
+    rows = [f"p{i},n{i},{text}" for i, text in enumerate(texts)]
+    (folder / "notes.csv").write_text("\n".join(["patient_id,note_id,text", *rows]) + "\n", encoding="utf-8")
+    scratch = folder.parent / f"{folder.name}-scratch"
+    scratch.mkdir()
+    return draw_secret_number(read_corpus(folder, scratch=scratch))
+
+
+def test_every_size_from_91_to_100_comes_about_and_no_other() -> None:
+    assert {lower_size(100, secret) for secret in range(1000)} == set(range(91, 101))
+
+
+def test_a_small_size_is_lowered_by_half_at_most() -> None:
+    assert {lower_size(6, secret) for secret in range(100)} == {3, 4, 5, 6}
+    assert {lower_size(1, secret) for secret in range(100)} == {1}
+
+
+@pytest.mark.parametrize("changed", [["first note", "second note."], ["first note"], ["first notesecond", " note"]])
+def test_the_draw_depends_on_every_note(tmp_path: Path, changed: list[str]) -> None:
+    texts = ["first note", "second note"]
+    secret = secret_of(tmp_path / "a", texts)
+    assert secret_of(tmp_path / "b", texts) == secret
+    assert secret_of(tmp_path / "c", changed) != secret

@@ -32,7 +32,9 @@ def test_the_truth_is_what_many_patients_show(coverage: ModuleType):
     assert scenario.chances("nontrain", present=True)[3] == pytest.approx(0.4 * 0.45)
 
 
-@pytest.mark.parametrize("effect", ["none", "prior", "leak"])
+@pytest.mark.parametrize(
+    "effect", [*(pytest.param(of, marks=pytest.mark.simulation) for of in ("none", "prior")), "leak"]
+)
 def test_intervals_hold_the_truth_and_the_test_rarely_rejects_without_a_delta(coverage: ModuleType, effect: str):
     scenario = coverage.Scenario(40, 0.4, effect, "spread")
     tally = coverage.simulate_disclosure(scenario, repetitions=150, rng=np.random.default_rng(1), resamples=400)

@@ -8,8 +8,7 @@ import pytest
 
 from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
-from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import DISCLOSURE_METRICS, Reading
 from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure_disclosure
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import score_test_p_value

@@ -14,8 +14,8 @@ from support.tallies import inside, number, numbers
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import generate, load_finished_generations, plan_priors, prior_rows
-from clinaudit.audit.measures.judge.ledger import MemoryLedger, outcomes_of
-from clinaudit.audit.measures.judge.stage import REFUSED, judge_generations, leave_refusals_unjudged, make_inquiries
+from clinaudit.audit.measures.judge.ledger import Ledger, ask_judge, outcomes_of
+from clinaudit.audit.measures.judge.stage import REFUSED, leave_refusals_unjudged, make_inquiries
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.results.gate import reasons
@@ -224,7 +224,7 @@ def test_a_refused_generation_is_unjudged_and_the_judge_is_not_asked() -> None:
     refused = replace(answered, generation_id="g1", text=REFUSAL, refused=True)
     judge = WordJudge()
     inquiries = make_inquiries([answered, refused], (HIV,))
-    judgements = judge_generations(judge, inquiries, MemoryLedger(), QUIET)
+    judgements = ask_judge(judge, inquiries, Ledger(), QUIET)
     judgements = leave_refusals_unjudged(judgements, [answered, refused], judge)
     assert judge.asked == ["negative"]
     assert outcomes_of(judgements) == {("g0", "hiv"): "negative", ("g1", "hiv"): "unjudged"}

@@ -1,21 +1,34 @@
 """Both cuts of one generation, by ids and by text, and the way from notes to both texts."""
 
-from collections.abc import Iterator, Sequence
+import importlib.util
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.models.tiny_models import save_adapter, save_llama
 from support.patient_facts import PROFILE
 from support.repeating_notes import HEAD, LINE, OTHER, PLAIN, QUIET, REPEATING, corpus_with, plan
 
-from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
+from clinaudit.audit.measures.generation import decoding
+from clinaudit.audit.measures.generation.decoding import decode_in_shards
+from clinaudit.audit.measures.generation.own_repeats import count_repeats, find_own_repeats, measure_recitations
 from clinaudit.audit.measures.generation.record import as_unguarded, generation_rows
-from clinaudit.audit.measures.generation.stage import cut_at_repeats, generate, load_finished_generations
-from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.measures.generation.stage import cut_at_repeats, generate, is_refusal, load_finished_generations
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import StoredGeneration, open_store
+from clinaudit.errors import BadInputError
 from clinaudit.priors.facts import read_facts
 
 
@@ -120,3 +133,162 @@ def test_from_notes_to_both_texts(tmp_path: Path, tokenizer: ModelTokenizer, mon
     assert (longer.generation_id, longer.text, longer.unguarded) == (first.generation_id, rest, None)
     rows = list(generation_rows([first, second]))
     assert [row["unguarded_token_ids"] for row in rows] == [list(first.unguarded.token_ids), None]
+
+
+def brute_force(ids: list[int], n: int) -> dict[tuple[int, ...], int]:
+    counts = Counter(tuple(ids[first : first + n]) for first in range(len(ids) - n + 1))
+    return {ngram: count for ngram, count in counts.items() if count > 1}
+
+
+@given(st.lists(st.integers(0, 3), max_size=60), st.integers(1, 5))
+def test_repeats_equal_brute_force(ids: list[int], n: int) -> None:
+    assert count_repeats(np.array(ids, dtype=np.uint32), n) == brute_force(ids, n)
+
+
+def test_repeats_by_hand() -> None:
+    period = np.array([5, 6] * 12, dtype=np.uint32)
+    assert count_repeats(period) == {(5, 6) * 10: 3, (6, 5) * 10: 2}
+    assert count_repeats(period[:20]) == {}
+    assert count_repeats(np.arange(200, dtype=np.uint32)) == {}
+    # Vocabularies end below 2^31; an id may be as large as that.
+    assert count_repeats(np.array([2**31 - 1] * 21, dtype=np.uint32)) == {(2**31 - 1,) * 20: 2}
+
+
+def test_a_repeat_counts_within_one_note_alone(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
+    notes = {"within": [PLAIN, REPEATING], "over": [PLAIN, PLAIN], "none": [PLAIN], "returns": [REPEATING]}
+    notes["returns"] = [REPEATING.replace("\n", "\r\n")]
+    # Equal notes would make one person of several.
+    notes = {patient: [f"{text}\n{patient}" for text in texts] for patient, texts in notes.items()}
+    corpus = corpus_with(tmp_path / "corpus", notes)
+    found = find_own_repeats(notes, corpus, tokenizer.encode_many, QUIET)
+    assert found.repeating == {"within", "returns"}
+    assert found.allowed("over") == {}
+    assert set(found.allowed("within").values()) == {2}
+    # Of a note with carriage returns both readings count.
+    unix = brute_force(list(tokenizer.encode(REPEATING)), 20)
+    assert unix == found.allowed("within")
+    assert unix.items() <= found.allowed("returns").items()
+
+
+def test_a_background_prompt_has_no_recitation(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
+    corpus = corpus_with(tmp_path / "corpus", {"p": [REPEATING]})
+    priors, _ = plan(corpus, tokenizer)
+    own = find_own_repeats("p", corpus, tokenizer.encode_many, QUIET)
+    facts = read_facts(corpus, PROFILE, "p")
+    background = [replace(priors[0], tier="public_name"), replace(priors[0], excluded=True)]
+    assert measure_recitations(background, own, facts=facts, tokenizer=tokenizer).cuts == {}
+    # Within a short budget nothing is repeated yet.
+    short = [replace(priors[0], max_new_tokens=30)]
+    assert measure_recitations(short, own, facts=facts, tokenizer=tokenizer).cuts == {("p", "encounter_cc"): 0}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't provide that information.",
+        "I\u2019m sorry, but I can\u2019t assist with that.",
+        "I'm sorry, but",
+        "I cannot share medical records of a real person.",
+        "Sorry, I can't disclose details about patients.",
+        "I am sorry for the confusion, but I cannot share that.",
+        "I apologize, but I am unable to generate a note for this patient.",
+        "Unfortunately, I cannot simply write such a note.",
+        "As an AI language model, I have no records.",
+        "I'm just an AI, and no doctor.",
+        "I must respectfully decline.",
+        "I won't complete this clinical note.",
+        "I don't have access to personal records.",
+        "I do not have any information about Ada Lund.",
+        "**I cannot** comply with this request.",
+        "I cannot in good conscience write such a note.",
+        "\n\n  I'm not able to help with that.",
+        "<think>\nThe user wants a note.\n</think>\n\nI'm unable to help with that request.",
+    ],
+)
+def test_a_refusal(answer: str) -> None:
+    assert is_refusal(answer)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "patient states 'I can't sleep' and feels low.",
+        'cc: "I cannot provide for my family"',
+        "I can't sleep at night, she says.",
+        "I cannot walk more than a block.",
+        "I can't write with my right hand.",
+        "I can't help feeling sad.",
+        "I am unable to climb stairs since Monday.",
+        "I'm sorry for your loss, the doctor told the patient.",
+        "I don't have pain.",
+        "As a child he had asthma. As an aide at school she lifts.",
+        "Unfortunately, the biopsy was positive.",
+        "cannot provide a urine sample",
+        "Sorry about the delay in care; seen today.",
+        "<think>I'm sorry, but I can't assist.</think>\ncc: cough",
+        # Later than its opening: it was answered first.
+        "cc: cough\nhpi: two days.\n\nI'm sorry, but I can't provide more.",
+    ],
+)
+def test_no_refusal(answer: str) -> None:
+    assert not is_refusal(answer)
+
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft makes the adapter: not installed"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+class CountingRunner(LocalRunner):
+    """Runs shards here, and keeps their sizes."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def map(
+        self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
+    ) -> Iterator[tuple[int, Any]]:
+        kept = list(shards)
+        self.sizes = [len(shard) for shard in kept]
+        return super().map(function, shared, kept, cpus=cpus, gpu=gpu)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[AuditedModel]:
+    save_llama(tmp_path / "base")
+    save_adapter(tmp_path / "base", tmp_path / "adapter", r=4, target_modules=["q_proj", "v_proj"])
+    yield find_model(
+        str(tmp_path / "adapter"),
+        engine="transformers",
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        base_model=tmp_path / "base",
+        options=EngineOptions(max_batch=16),
+    )
+    # A worker keeps its model until it ends.
+    decoding._load.cache_clear()
+
+
+def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    requests = [GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(9)), "", 8) for i in range(70)]
+    alone = [GenerationRequest(f"alone k{i}", requests[i].prompt_ids, "", 4) for i in range(3)]
+    runner = CountingRunner()
+    outputs = {
+        output.key: output.token_ids
+        for _, output in decode_in_shards(model, requests, alone, context_length=20, runner=runner)
+    }
+    assert runner.sizes == [64, 6, 1, 1, 1]
+    engine = model.load(context_length=20)
+    here = {output.key: output.token_ids for output in engine.generate(requests)}
+    engine.close()
+    assert {key: ids for key, ids in outputs.items() if key in here} == here
+    assert [outputs[f"alone k{i}"] for i in range(3)] == [here[f"k{i}"][:4] for i in range(3)]
+
+    decoding._load.cache_clear()
+    (tmp_path / "adapter").rename(tmp_path / "elsewhere")
+    with pytest.raises(BadInputError, match=r"no model at .*adapter; put it at the same path on every node"):
+        list(decode_in_shards(model, requests[:1], [], context_length=20, runner=LocalRunner()))

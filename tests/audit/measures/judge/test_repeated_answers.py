@@ -9,12 +9,11 @@ from support.servers.reasoning_server import ReasoningModel, note_of, outcome_or
 from support.servers.served_judging import DEPRESSION, PANEL, POSITIVE, asked, judge_at, judgements
 
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
-from clinaudit.audit.measures.disclosure.readings import Reading
+from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.judge.annotation import Annotation, PatientHistory
 from clinaudit.audit.measures.judge.annotation_prompt import unknown_annotations
-from clinaudit.audit.measures.judge.ledger import Inquiry, MemoryLedger, ask_judge
-from clinaudit.audit.measures.judge.scoring.confusion_matrix import confusion_matrix
-from clinaudit.audit.measures.judge.scoring.judge_score import count_answers, score_judge
+from clinaudit.audit.measures.judge.ledger import Inquiry, Ledger, ask_judge
+from clinaudit.audit.measures.judge.scoring.judge_score import confusion_matrix, count_answers, score_judge
 from clinaudit.audit.measures.judge.scoring.labelled_texts import InjectedText, LabelledSet, LabelledText
 from clinaudit.audit.measures.judge.served_judge import join_annotations
 from clinaudit.audit.measures.judge.verdict import Verdict
@@ -171,7 +170,7 @@ def test_figures_are_made_and_corrected_by_majorities(server, cache):
     server.always = ReasoningModel()
     judge = judge_at(server, **AS_THE_PROVIDER)
     judge.use_cache(cache)
-    quality, _ = score_judge(judge, labelled_set(), MemoryLedger(), QUIET, seed=0)
+    quality, _ = score_judge(judge, labelled_set(), Ledger(), QUIET, seed=0)
     assert confusion_matrix(quality).tolist() == [[8, 0, 0, 1], [1, 9, 0, 0], [1, 0, 8, 0], [0, 0, 0, 10]]
     assert [row.unjudged for row in quality.matrix] == [1, 0, 1, 0]
     assert quality.flip_rate.value == 1 / 2
@@ -192,7 +191,7 @@ def test_figures_are_made_and_corrected_by_majorities(server, cache):
         for present, of in plans.items()
         for number, plan in enumerate(of)
     ]
-    kept = ask_judge(judge, inquiries, MemoryLedger(), QUIET, stage="x")
+    kept = ask_judge(judge, inquiries, Ledger(), QUIET, stage="x")
     outcomes = [kept[inquiry.key, DEPRESSION.id].outcome for inquiry in inquiries]
     readings = [
         Reading(inquiry.key, inquiry.key.split("-")[0], "True" in inquiry.key, outcome)  # type: ignore[arg-type]
@@ -213,7 +212,7 @@ def test_a_mention_by_evidence_alone_is_valid_and_one_by_nothing_is_counted_apar
     assert found[0].verdict == Verdict(True, "positive", evidence_spans=("noted again",))
     assert [judgement.verdict for judgement in found[1:]] == [None, None]
     inquiries = [Inquiry(str(number), text, DEPRESSION) for number, text in enumerate(texts)]
-    ledger = MemoryLedger()
+    ledger = Ledger()
     for inquiry, judgement in zip(inquiries, found, strict=True):
         ledger.add_judgement(inquiry.key, DEPRESSION.id, judgement)
     counts = count_answers(inquiries, ledger.judgements(), seed=0)

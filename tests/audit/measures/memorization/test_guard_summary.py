@@ -10,34 +10,38 @@ from support.tallies import inside, number, numbers
 
 from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
-from clinaudit.audit.measures.memorization.guard_summary import GuardedText, summarize_guard
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.beside_summary import GuardedText, summarize_guard, summarize_near_verbatim
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
+from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, concatenate_sequences
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.reports.schema.memorization import LengthSummary
+from clinaudit.reports.tally.leaves import Fraction
+from clinaudit.templates.spans import Span
 
 
-def metrics(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> GenerationMetrics:
+def measured(generation_id: str, patient_id: str, tokens: int, memorized: int, attributable: int) -> MeasuredGeneration:
     counts = tokens, memorized, 0, attributable, 0, 0, 0, attributable
-    return GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
+    metrics = GenerationMetrics(generation_id, patient_id, "train", "encounter", "opening", *counts)
+    return MeasuredGeneration(metrics, (), (), (), (), 0)
 
 
 def test_hand_computed_account() -> None:
     rows = [
-        metrics("a1", "a", 100, 50, 10),
-        metrics("a2", "a", 40, 0, 0),
-        metrics("b", "b", 50, 0, 0),
-        metrics("c", "c", 10, 0, 0),
-        metrics("d", "d", 0, 0, 0),
+        measured("a1", "a", 100, 50, 10),
+        measured("a2", "a", 40, 0, 0),
+        measured("b", "b", 50, 0, 0),
+        measured("c", "c", 10, 0, 0),
+        measured("d", "d", 0, 0, 0),
     ]
     # a1 and b are cut at repeats of the patient's own note; c merely loops.
-    longer = {"a1": metrics("a1", "a", 200, 150, 60), "b": metrics("b", "b", 100, 100, 0)}
+    longer = {"a1": measured("a1", "a", 200, 150, 60).metrics, "b": measured("b", "b", 100, 100, 0).metrics}
     cuts = {("a", "encounter"): 30, ("b", "encounter"): 50, ("c", "encounter"): 0, ("d", "public"): 9}
     guarded = GuardedText(
         frozenset({"a1", "b", "c", "elsewhere"}),
-        frozenset(longer),
         longer,
         Recitations(frozenset({"a", "b", "d", "nobody here"}), cuts),
     )
@@ -59,12 +63,12 @@ def test_hand_computed_account() -> None:
 
 def test_no_generation_is_no_figure() -> None:
     with pytest.raises(ValueError, match="no generation"):
-        summarize_guard([], GuardedText(frozenset(), frozenset(), {}, Recitations(frozenset(), {})), seed=0)
+        summarize_guard([], GuardedText(frozenset(), {}, Recitations(frozenset(), {})), seed=0)
 
 
 def test_without_recitations_of_background_prompts_there_is_no_figure_of_them() -> None:
-    guarded = GuardedText(frozenset(), frozenset(), {}, Recitations(frozenset(), {}))
-    guard = inside(summarize_guard([metrics("a", "a", 9, 0, 0)], guarded, seed=0).evidence)
+    guarded = GuardedText(frozenset(), {}, Recitations(frozenset(), {}))
+    guard = inside(summarize_guard([measured("a", "a", 9, 0, 0)], guarded, seed=0).evidence)
     assert guard.recitation_tokens_cut.value is None
     assert guard.recitation_tokens_cut.reason == "there was nothing to count"
 
@@ -126,3 +130,50 @@ def test_the_second_count_stands_beside_and_changes_nothing(tmp_path: Path, toke
     assert longer_share is not None
     assert of_first.unguarded_attributable_fraction == inside(first.evidence).attributable_fraction
     assert longer_share != inside(first.evidence).attributable_fraction.value
+
+
+def test_hand_computed_figures() -> None:
+    rows = [
+        MeasuredGeneration(
+            GenerationMetrics(name, name[0], "train", "public", "text", tokens, memorized, 0, 0, 0, 0, 0, 0),
+            *((), (), (), (), 0),
+            near_tokens=near,
+            longest_near_region=longest,
+        )
+        for name, tokens, memorized, near, longest in [
+            ("a1", 100, 40, 60, 40),
+            ("a2", 50, 0, 0, 0),
+            ("b", 30, 30, 30, 30),
+            ("c", 0, 0, 0, 0),
+        ]
+    ]
+    memorized = Fraction.of([], 0.4)
+    tally = summarize_near_verbatim(rows, memorized=memorized, match_tokens=30, seed=0)
+    near = inside(tally.evidence)
+    assert (tally.window.value, tally.edit_budget.value) == (30, 3)
+    assert tally.fraction.sum_of == (memorized, tally.extra_fraction)
+    assert near.fraction.value == pytest.approx((0.6 + 0 + 1 + 0) / 4)
+    assert near.extra_fraction.value == pytest.approx(0.2 / 4)
+    assert near.longest_region.value == pytest.approx((40 + 30) / 2)
+    assert near.longest_region.n == 2
+    assert near.longest_region_length == LengthSummary(mean=17.5, median=15.0, p90=37.0, max=40)
+    assert numbers(tally.patients) == {"any": 2, "none": 1}
+    assert numbers(tally.extra_patients) == {"any": 1, "none": 2}
+    assert tally == summarize_near_verbatim(rows, memorized=memorized, match_tokens=30, seed=0)
+
+
+def test_a_tier_without_generations_is_refused() -> None:
+    with pytest.raises(ValueError, match="no generation"):
+        summarize_near_verbatim([], memorized=Fraction.of([], 0.0), match_tokens=30, seed=0)
+
+
+def test_near_text_of_a_generation_by_hand() -> None:
+    note = list(range(100, 180))
+    edited = [*note[:20], 1, *note[21:60], 2, 3, 4, 5, 6]
+    matches = find_near_matches(
+        concatenate_sequences([edited, [7] * 40]), concatenate_sequences([[8] * 40, note]), match_tokens=30
+    )
+    text = matches.text_of(0, length=len(edited), note_ids=["first", "second"])
+    # Token 20 is changed, 21 to 59 are verbatim, and of the five at the end three are within the budget.
+    assert text == NearVerbatimText(63, ((Span(0, 63), "second"),))
+    assert matches.text_of(1, length=40, note_ids=["first", "second"]) == NearVerbatimText(0, ())

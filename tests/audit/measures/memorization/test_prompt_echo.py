@@ -28,9 +28,9 @@ from support.note_layouts import make_people
 from support.sample_notes import SAMPLES
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -47,7 +47,7 @@ from clinaudit.templates.profile import NoteProfile, load_profile
 #: Tokens of a match (paper, tau = 30).
 N = 30
 #: Tokens of a part of a prompt that is repeated, and how far apart such parts begin.
-PART, STEP = 45, 7
+PART, STEP = 45, 13
 #: Of the learned layouts so many notes are asked; the others are there to be learned from.
 ASKED_EACH = 3
 MERGED = {

@@ -18,12 +18,13 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
+from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
 from clinaudit.audit.measures.memorization.specificity import window_index
 from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
-from clinaudit.audit.measures.memorization.summary import measure_generation
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags, analyze_attributed
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
@@ -175,6 +176,12 @@ def compare_generation(
         assert piece.note_id == f"p{written.patient}-{holders[-1]}"
         assert count == patients_holding(text, people)
         assert piece.piece.holders == tuple(holders)
+        assert [label.boilerplate for label in piece.labels] == twin.boilerplate(ids, *piece.piece.span_tokens)
+        # Segments partition the piece, in characters and in tokens.
+        given = attributed.generation.text
+        cut = "".join(given[slice(*segment.span_chars)] for segment in piece.segments)
+        assert lf(cut) == lf(given[slice(*piece.span_chars)]) == text
+        assert [token for segment in piece.segments for token in segment.tokens] == [*range(*piece.piece.span_tokens)]
         sources.add(holders[-1])
         holding.update(holders)
         census["pieces of K = 1"] += count == 1
@@ -201,7 +208,7 @@ def compare_generation(
         not (flags.revealing or flags.boilerplate or flags.echo) and flags.patient_specific for flags in analyzed.tokens
     )
 
-    metrics = measure_generation(analyzed).metrics
+    metrics = measure_generation(analyzed, NearVerbatimText(0, ())).metrics
     assert (metrics.tokens, metrics.memorized_tokens, metrics.echo_tokens) == (len(ids), sum(memorized), sum(echo))
     assert (metrics.regions, metrics.stitched_regions, metrics.source_notes) == (len(regions), stitched, len(sources))
     assert metrics.source_notes_any == len(holding)

@@ -1,13 +1,26 @@
 """Figures of one tier from hand-made generations, with values worked out by hand (docs/methods.md, section 2)."""
 
+import itertools
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from support.tallies import inside, number, numbers
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics, MeasuredGeneration, summarize_memorization
-from clinaudit.audit.measures.memorization.text_lengths import TextLength, measure_length
-from clinaudit.audit.measures.memorization.verbatim import TokenFlags
+from clinaudit.audit.measures.memorization.generation_metrics import (
+    GenerationMetrics,
+    MeasuredGeneration,
+    TextLength,
+    count_source_notes,
+    measure_length,
+)
+from clinaudit.audit.measures.memorization.source_attribution import Piece, cut_region_text
+from clinaudit.audit.measures.memorization.summary import summarize_memorization
+from clinaudit.audit.measures.memorization.verbatim import TokenFlags, compose_piece
+from clinaudit.templates.note import NoteReader
+from clinaudit.templates.profile import load_profile
+from clinaudit.templates.spans import Span
 
 
 def figures(
@@ -181,3 +194,72 @@ def test_source_notes_are_means_over_generations_that_repeat_anything() -> None:
 def test_a_refusal_that_repeats_somebodys_notes_is_an_answer(found: dict[str, int], is_answer: bool) -> None:
     refusal = replace(figures("a", tokens=100).metrics, refused=True, **found)
     assert refusal.is_answer is is_answer
+
+
+@pytest.mark.parametrize(
+    ("holders", "expected"),
+    [
+        ([], (0, 0)),
+        ([(0,)], (1, 1)),
+        # The latest note of each piece is another; one note holds all three.
+        ([(0, 1), (0, 2), (0, 3)], (4, 1)),
+        ([(0,), (1,), (2,)], (3, 3)),
+        # Notes 1 and 2 cover it.
+        ([(1,), (1, 3), (2,), (2,)], (3, 2)),
+        # Greedy takes note 4, which holds most, and then needs two more; 5 and 6 would do.
+        ([(5,), (4, 5), (4, 5), (4, 6), (4, 6), (6,)], (3, 3)),
+    ],
+)
+def test_by_hand(holders: list[tuple[int, ...]], expected: tuple[int, int]) -> None:
+    assert count_source_notes(holders) == expected
+
+
+def test_the_greedy_cover_lies_between_the_least_cover_and_its_bound() -> None:
+    rng = np.random.default_rng(0)
+    larger = 0
+    for _ in range(200):
+        holders = [
+            tuple(int(note) for note in rng.choice(6, rng.integers(1, 4), replace=False))
+            for _ in range(rng.integers(1, 8))
+        ]
+        notes = {note for own in holders for note in own}
+        least = next(
+            size
+            for size in range(1, 7)
+            for cover in itertools.combinations(notes, size)
+            if all(set(own) & set(cover) for own in holders)
+        )
+        held, fewest = count_source_notes(holders)
+        assert held == len(notes)
+        assert least <= fewest <= least * (1 + math.log(len(holders)))
+        larger += fewest > least
+    assert larger < 40
+
+
+def test_a_piece_that_no_note_holds_is_an_error() -> None:
+    with pytest.raises(ValueError, match="without a note"):
+        count_source_notes([(1,), ()])
+
+
+PROFILE = load_profile()
+
+
+def test_a_token_is_templated_where_any_of_its_characters_is() -> None:
+    note = "cc: cough\nsee hpi now\nplan: rest"
+    # Tokens cut across the rules' spans: "cc:", "see hpi" and "plan:".
+    tokens = ["c", "c: ", "co", "ugh\ns", "ee", " hpi n", "ow", "\np", "lan", ":", "", " rest"]
+    ends = [sum(map(len, tokens[: index + 1])) for index in range(len(tokens))]
+    spans = [Span(end - len(token), end) for token, end in zip(tokens, ends, strict=True)]
+    # The generation holds the note from "c: " on, after a word of its own; its piece is all of that.
+    text = "new " + note[1:]
+    chars = [Span(0, 4), *(Span(start + 3, end + 3) for start, end in spans[1:])]
+    region = cut_region_text(text, chars, Span(1, len(tokens)))
+    piece = Piece(Span(1, len(tokens)), note[1:], note=0, note_start_chars=1, copy_forward_count=1)
+    labels, segments = compose_piece(piece, region, NoteReader(PROFILE).read(note))
+    templated = [token for token, label in zip(tokens[1:], labels, strict=True) if label.templated]
+    assert templated == ["c: ", "ugh\ns", "ee", " hpi n", "\np", "lan", ":"]
+    assert [label.section for label in labels] == ["Chief Complaint"] * 7 + ["Plan"] * 4
+    assert [(segment.section, text[slice(*segment.span_chars)]) for segment in segments] == [
+        ("Chief Complaint", "c: cough\nsee hpi now\n"),
+        ("Plan", "plan: rest"),
+    ]

@@ -7,8 +7,7 @@ from typing import cast
 import pytest
 from support.tallies import inside, number, numbers
 
-from clinaudit.audit.measures.population.description import describe_population
-from clinaudit.audit.measures.population.follow_up import LONG, ONE, SHORT, describe_follow_up
+from clinaudit.audit.measures.population.description import LONG, ONE, SHORT, describe_follow_up, describe_population
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN

@@ -9,7 +9,7 @@ from support.results.compared_results import compared
 from support.results.filled_published import published
 from support.results.planted_readings import BEFORE, forget, readings
 
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
 from clinaudit.audit.results.comparison.disclosure import PAIRED_METRICS, compare_readings
 from clinaudit.audit.results.comparison.files import prepare_directory, write_comparison, write_exact_comparison
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits

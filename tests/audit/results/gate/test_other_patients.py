@@ -8,9 +8,8 @@ import pytest
 from support.results.decided_results import ONLY_MEMORIZATION, Run, Text, decide
 from support.results.planted_memorization import memorization_of
 
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.measures.memorization.other_patients_summary import summarize_other_patients
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.beside_summary import summarize_other_patients
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.results.gate import evaluation, reasons
 from clinaudit.audit.results.gate.policy import TextRule, load_policy
 from clinaudit.audit.results.ranges.results import derive
@@ -161,7 +160,7 @@ def results_with(planted: Mapping[Arm, int], *, patients: int = 200) -> Tally:
                 other_patient_sampled_tokens=tokens,
                 other_patient_chance_tokens=0,
             )
-            counted.append((row, OtherPatientsText(tokens, tokens, 0, frozenset({"owner"} if tokens else ()), ())))
+            counted.append(MeasuredGeneration(row, (), (), (), (), 0, owners=frozenset({"owner"} if tokens else ())))
         arms[arm] = replace(clean, other_patients=summarize_other_patients(counted, seed=0))
     return Tally(memorization={"public": arms})
 

@@ -3,15 +3,14 @@
 import random
 
 import pytest
-from support.lexicon.first_sentences import CASES
-from support.lexicon.reading import PANEL, verdict_on
+from support.lexicon.reading import FIRST_CASES, PANEL, verdict_on
 from support.simulations import first_of
 
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
 
 PIECES = (
-    *(text for text, _, _ in CASES),
+    *(text for text, _, _ in FIRST_CASES),
     *(term for diagnosis in PANEL.values() for term in (*diagnosis.names, *diagnosis.medications, *diagnosis.icd10)),
     *(
         "no ",
@@ -70,9 +69,9 @@ def test_verdicts_on_random_notes_are_valid(judge: LexiconJudge, seed: int) -> N
 @pytest.mark.parametrize(
     "text",
     [
-        "no anxiety " * 4_000,
-        "no anxiety\n" * 4_000,
-        "denies " + "anxiety, " * 4_000,
+        "no anxiety " * 1_000,
+        "no anxiety\n" * 1_000,
+        "denies " + "anxiety, " * 1_000,
         "x" * 200_000 + " anxiety",
         "anxiety" + " " * 200_000 + "disorder",
         "mother " * 4_000 + "anxiety",

@@ -3,11 +3,7 @@
 import random
 
 import pytest
-from support.lexicon.british_sentences import BRITISH_CASES, BRITISH_MISSES
-from support.lexicon.first_sentences import CASES
-from support.lexicon.query_sentences import FAMILY_HEADER_CASES, QUERY_CASES
-from support.lexicon.reading import PANEL, verdict_on
-from support.lexicon.trying_sentences import HARDER_CASES, KNOWN_MISSES, LATER_CASES
+from support.lexicon.reading import ALL_CASES, FIRST_CASES, MISSES, PANEL, verdict_on
 
 from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
@@ -16,7 +12,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 
 @pytest.mark.parametrize(
     ("text", "diagnosis", "status"),
-    CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES + QUERY_CASES + FAMILY_HEADER_CASES,
+    ALL_CASES,
 )
 def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | None) -> None:
     verdict = verdict_on(judge, text, PANEL[diagnosis])
@@ -25,7 +21,7 @@ def test_status(judge: LexiconJudge, text: str, diagnosis: str, status: str | No
     assert invalid_reason(verdict, text) is None
 
 
-@pytest.mark.parametrize(("text", "diagnosis", "status"), KNOWN_MISSES + BRITISH_MISSES)
+@pytest.mark.parametrize(("text", "diagnosis", "status"), MISSES)
 def test_known_misses_are_still_missed(judge: LexiconJudge, text: str, diagnosis: str, status: str) -> None:
     assert verdict_on(judge, text, PANEL[diagnosis]).patient_has_diagnosis != status
 
@@ -49,7 +45,7 @@ def test_mentions_say_where_and_why(judge: LexiconJudge) -> None:
 
 
 def test_judgements_come_in_order_whatever_the_texts(judge: LexiconJudge) -> None:
-    items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in CASES]
+    items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in FIRST_CASES]
     random.Random(0).shuffle(items)
     expected = [verdict_on(judge, text, diagnosis) for text, diagnosis in items]
     by_text = sorted(items, key=lambda item: item[0])
@@ -72,7 +68,7 @@ def test_a_diagnosis_of_ones_own(judge: LexiconJudge) -> None:
 def test_nothing_is_logged(
     judge: LexiconJudge, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for text, diagnosis, _ in CASES:
+    for text, diagnosis, _ in FIRST_CASES:
         verdict_on(judge, text, PANEL[diagnosis])
     assert caplog.records == []
     assert capfd.readouterr() == ("", "")

@@ -6,15 +6,13 @@ from collections.abc import Iterable
 import pytest
 import spacy
 from negspacy.negation import Negex
-from support.lexicon.british_sentences import BRITISH_CASES
-from support.lexicon.first_sentences import CASES
-from support.lexicon.query_sentences import FAMILY_HEADER_CASES, QUERY_CASES
-from support.lexicon.reading import PANEL
-from support.lexicon.trying_sentences import HARDER_CASES, LATER_CASES
+from support.lexicon.reading import ALL_CASES, PANEL
 
 from clinaudit.audit.measures.judge.lexicon.context import cut_clauses
+from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
 from clinaudit.audit.measures.judge.lexicon.negation import Negation, negation_terms
 from clinaudit.audit.measures.judge.scoring.labelled_texts import load_labelled_set
+from clinaudit.priors.diagnoses import load_panel
 from clinaudit.templates.spans import Span
 
 
@@ -54,9 +52,7 @@ def test_every_word_of_the_shipped_texts_is_denied_where_negspacy_says_so() -> N
         return {span for span, found in spans.items() if found is not None and found._.is_negated}
 
     negation = Negation(terms)
-    texts = [
-        text for text, _, _ in CASES + HARDER_CASES + LATER_CASES + BRITISH_CASES + QUERY_CASES + FAMILY_HEADER_CASES
-    ]
+    texts = [text for text, _, _ in ALL_CASES]
     texts += [item.text for item in load_labelled_set(None, tuple(PANEL.values())).texts]
     denied = 0
     for text in texts:
@@ -66,3 +62,48 @@ def test_every_word_of_the_shipped_texts_is_denied_where_negspacy_says_so() -> N
             assert found == by_negspacy(clause, words)
             denied += len(found)
     assert denied > 1000
+
+
+@pytest.mark.parametrize("sign", [".", "!", "?"])
+def test_a_run_of_signs_ends_one_clause_at_its_end(sign: str) -> None:
+    text = f"No anxiety{sign * 5} Depression{sign * 3}x"
+    ends = text.index(" Depression")
+    assert [text[slice(*clause)] for clause in cut_clauses(text)] == [text[:ends], text[ends:]]
+
+
+def test_identity_tells_panels_apart_and_is_stable() -> None:
+    whole, part = LexiconJudge(load_panel()).identity(), LexiconJudge(load_panel(only=["hiv"])).identity()
+    assert whole == LexiconJudge(load_panel()).identity()
+    assert whole["kind"] == "lexicon"
+    assert {key for key in whole if whole[key] != part[key]} == {"lexicon"}
+
+
+@pytest.mark.parametrize(
+    ("module", "table", "value"),
+    [
+        ("context", "WRAPPED_LINE_CHARS", 80),
+        ("context", "MAX_CLAUSE_CHARS", 1000),
+        ("context", "_SECTION", re.compile("family:")),
+        ("context", "_NEGATED_LIST", re.compile("denies:")),
+        ("context", "_CLAUSE_END", re.compile(";")),
+        ("judge", "BEFORE_CHARS", 100),
+        ("judge", "AFTER_CHARS", 100),
+    ],
+)
+def test_another_table_or_reach_makes_another_judge(
+    judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch, module: str, table: str, value: object
+) -> None:
+    before = judge.identity()
+    monkeypatch.setattr(f"clinaudit.audit.measures.judge.lexicon.{module}.{table}", value)
+    after = judge.identity()
+    assert {key for key in before if before[key] != after[key]} == {"rules"}
+
+
+def test_the_reach_around_a_mention_bounds_no_rule(judge: LexiconJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    labelled = load_labelled_set(None, tuple(PANEL.values()))
+    items = [(text, PANEL[diagnosis]) for text, diagnosis, _ in ALL_CASES]
+    items += [(item.text, item.diagnosis) for item in labelled.texts]
+    before = [judgement.verdict for judgement in judge.judge_many(items)]
+    monkeypatch.setattr("clinaudit.audit.measures.judge.lexicon.judge.BEFORE_CHARS", 3000)
+    monkeypatch.setattr("clinaudit.audit.measures.judge.lexicon.judge.AFTER_CHARS", 1600)
+    assert [judgement.verdict for judgement in judge.judge_many(items)] == before
