@@ -11,8 +11,7 @@ import pytest
 from support.results.filled_evidence import fill_record
 
 from clinaudit.audit.measures.memorization.beside_summary import summarize_other_patients
-from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText
-from clinaudit.audit.measures.memorization.summary import GenerationMetrics
+from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, MeasuredGeneration
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
@@ -37,14 +36,15 @@ TOKENS = 500
 def publish_others(tokens: Sequence[int], *, has_pools: bool = True, exact: bool = False) -> OtherPatientsResults:
     """Return what is published of patients with so many tokens of others, half by chance; two share an owner."""
     counted = [
-        (
+        MeasuredGeneration(
             GenerationMetrics(
                 *(str(i), str(i), "nontrain", "public", "text", TOKENS, 0, 0, 0, 0, 0, 0, 0),
                 other_patient_tokens=own,
                 other_patient_sampled_tokens=own if has_pools else None,
                 other_patient_chance_tokens=own // 2 if has_pools else None,
             ),
-            OtherPatientsText(own, own, own // 2, frozenset([f"owner {i // 2}"] if own else []), ()),
+            *((), (), (), (), 0),
+            owners=frozenset([f"owner {i // 2}"] if own else []),
         )
         for i, own in enumerate(tokens)
     ]
