@@ -1,6 +1,8 @@
 """Whose notes hold the text of a window: the windows that exactly one patient holds, of all or of a target's pools.
 
-Owns the scan of the corpus and the condition on the holders of a text. Knows nothing of prompts, sections or figures.
+Owns which windows of generations may hold other patients' text (those of `match_tokens` tokens, none of them memorized
+from the notes of the patient asked about, that have any text: line feeds only, in UTF-8), the scan of the corpus, and
+the condition on the holders of a text.
 """
 
 from collections.abc import Callable, Mapping, Sequence

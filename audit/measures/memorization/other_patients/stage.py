@@ -1,7 +1,8 @@
 """Other patients' text in generations: windows → holders → runs of one owner → tokens that count and evidence rows.
 
-Owns the order, and what keeps a window from counting: prompt echo, and the target's own text. Knows nothing of
-figures over many generations.
+Owns the order, what keeps a window from counting (prompt echo, and the target's own text), and the runs of windows,
+with their source notes and tokens that are no boilerplate as in a region of the target's own text (docs/methods.md,
+section 2). Knows nothing of figures over many generations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
