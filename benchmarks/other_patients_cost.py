@@ -119,7 +119,7 @@ def measure_large(corpus_mb: int, generations_mb: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(
         f"{len(windows)} windows of {generations_mb} MB, corpus {corpus_mb} MB: {seconds:.1f} s of processor time, "
-        f"{corpus_mb / seconds:.0f} MB/s; {len(found.of_all.windows)} windows of one owner; "
+        f"{corpus_mb / seconds:.0f} MB/s; {len(found['all'].windows)} windows of one owner; "
         f"memory {before / 1000:.0f} MB before, {peak / 1000:.0f} MB at the peak"
     )
 

@@ -1,7 +1,9 @@
-"""AUROC with ties, its DeLong variance, and ROC points.
+"""AUROC with ties, ROC points, and the error of one AUROC or of the difference of two (docs/methods.md, section 5).
 
-Owns formulas on counts by score level, the levels ascending on the last axis. Each patient has one generation, so that
-a count is of patients. Knows nothing of verdicts or diagnoses.
+Formulas on counts by score level, the levels ascending on the last axis, vectorized over leading axes; each patient has
+one generation, so that a count is of patients. The error is DeLong's variance with Student's t: intervals, the
+one-sided test and the minimal detectable difference (power). A number without a scale of its own, such as a loss, is
+ranked first.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,10 @@
 """Confidence intervals and multiplicity: Wilson, Clopper-Pearson, the bootstrap over patients, Newcombe (MOVER), Holm.
 
-Owns formulas on counts and sums. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95%
-(docs/methods.md, sections 2 and 5). An estimate made from no data is null with a reason, never 0. A *share* is a
-binomial proportion: successes of trials.
+Owns formulas on counts and sums, and the mean of one number a patient, bounded from how many patients lie in which bin
+(docs/methods.md, section 2b): of a number that is never negative it is the area under the share of patients above each
+value. Knows nothing of generations, diagnoses or verdicts. All intervals are two-sided 95% (docs/methods.md, sections 2
+and 5). An estimate made from no data is null with a reason, never 0. A *share* is a binomial proportion: successes of
+trials.
 """
 
 import math

@@ -1,7 +1,9 @@
-"""Covariate balance of a four-cell cohort: standardized mean differences (SMD), and greedy swaps that reduce them.
+"""Covariates of a four-cell cohort: propensity scores and their overlap, balance (SMD), and swaps that improve it.
 
-Owns arithmetic on covariates by cell. Knows nothing of diagnoses, arms or outcomes: cells are numbered as in
-`CONTRASTS` (paper, Appendix D; docs/methods.md, section 4).
+Owns arithmetic on covariates by cell, which are numbered as in `CONTRASTS` (paper, Appendix D; docs/methods.md, section
+4). Propensity (Rosenbaum and Rubin 1983) is P(first of two groups) by logistic regression on z-scored covariates, which
+the matchers share. Common support (positivity) is shown in bins cut at deciles of the candidates with the diagnosis:
+where it is rare, one bin of equal width would hold all of them. scikit-learn is imported where it is used.
 """
 
 from bisect import bisect_left

@@ -117,11 +117,18 @@ def build_cohort(
     if request.sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
     cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
-    prevalence = wilson(len(cells[0]), len(cells[0]) + len(cells[1]))
-
-    missing = _describe_missing_cell(candidates, cells)
-    if missing:
-        return Cohort(diagnosis, (), _unavailable(missing, request.matcher, prevalence, excluded))
+    # Before anybody is matched, and where nobody is.
+    summary = CohortSummary(
+        status="unavailable",
+        reason=_describe_missing_cell(candidates, cells),
+        matcher=request.matcher,
+        prevalence=wilson(len(cells[0]), len(cells[0]) + len(cells[1])),
+        cells=dict.fromkeys(_CELL_NAMES, 0),
+        balance=[],
+        excluded=excluded,
+    )
+    if summary.reason:
+        return Cohort(diagnosis, (), summary)
 
     attempts = [cells]
     if request.refined and any(_misses(candidate, diagnosis) for cell in cells for candidate in cell):
@@ -133,14 +140,12 @@ def build_cohort(
         preferred = [0 if order is cells else sum(not _misses(one, diagnosis) for one in cell) for cell in order]
         matched = choose_sets([_tabulate_covariates(cell) for cell in order], request, preferred=preferred)
         if matched.sets:
-            found.append(_describe(order, matched, diagnosis, request))
+            found.append(_describe(order, matched, diagnosis, request, summary))
     if not found:
         reason = "no patients with and without the diagnosis are as alike as the caliper asks"
-        return Cohort(diagnosis, (), _unavailable(reason, request.matcher, prevalence, excluded))
+        return Cohort(diagnosis, (), replace(summary, reason=reason))
     missing_one = {one.patient_id for cell in cells for one in cell if _misses(one, diagnosis)}
-    best = min(found, key=lambda cohort: _rank(cohort, missing_one))
-    summary = replace(best.summary, prevalence=prevalence, excluded=excluded)
-    return Cohort(diagnosis, best.members, summary)
+    return min(found, key=lambda cohort: _rank(cohort, missing_one))
 
 
 def draw_unmatched(
@@ -178,21 +183,23 @@ def _rank(cohort: Cohort, missing_one: Collection[str]) -> tuple[int, int]:
 
 
 def _describe(
-    cells: Sequence[Sequence[Candidate]], matched: MatchedSets, diagnosis: str, request: MatchRequest
+    cells: Sequence[Sequence[Candidate]],
+    matched: MatchedSets,
+    diagnosis: str,
+    request: MatchRequest,
+    summary: CohortSummary,
 ) -> Cohort:
-    """Return the cohort of the matched sets, of which `excluded` and `prevalence` are still to be filled in."""
+    """Return the cohort of the matched sets; `summary` is that before anybody is matched."""
     candidates = [_tabulate_covariates(cell) for cell in cells]
     chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(_CELLS))]
     balance = measure_balance([cell[rows] for cell, rows in zip(candidates, chosen, strict=True)], candidates)
     size = len(matched.sets)
-    summary = CohortSummary(
+    summary = replace(
+        summary,
         status=_worst_flag(balance),
         reason=_describe_shortfall(matched.found, size, request.sets, caliper=request.caliper),
-        matcher=request.matcher,
-        prevalence=Estimate(value=None),
         cells=dict.fromkeys(_CELL_NAMES, size),
         balance=balance,
-        excluded={},
         overlap=describe_overlap(candidates, chosen),
     )
     return Cohort(diagnosis, _list_members(matched.sets, cells, diagnosis), summary)
@@ -282,18 +289,6 @@ def _list_members(
         for cell, pool, row, propensity in zip(_CELLS, pools, matched.rows, matched.propensities, strict=True):
             members.append(CohortMember(pool[row].patient_id, cell.arm, cell.present, match_id, propensity))
     return tuple(members)
-
-
-def _unavailable(reason: str, matcher: Matcher, prevalence: Estimate, excluded: Mapping[str, int]) -> CohortSummary:
-    return CohortSummary(
-        status="unavailable",
-        reason=reason,
-        matcher=matcher,
-        prevalence=prevalence,
-        cells=dict.fromkeys(_CELL_NAMES, 0),
-        balance=[],
-        excluded=dict(excluded),
-    )
 
 
 def cohort_rows(cohorts: Iterable[Cohort]) -> Iterator[Row]:

@@ -1,8 +1,9 @@
 """Cohort matching of two groups, 1:1 without replacement: by propensity (psmpy, as in the paper), or optimal.
 
 Optimal matching (Rosenbaum 1989) is the exact assignment of least total squared distance, in bounded memory: a dual
-certificate says which controls need not be candidates. Two groups in, pairs of row numbers out. psmpy pulls in
-scikit-learn, matplotlib and seaborn, and is imported where it is used.
+certificate says which controls need not be candidates. Matched sets, one patient of each of the four cells, come from
+pairs across arms and within them, the refined choice, and the last matching within it (docs/methods.md, section 4).
+Rows in, rows out. psmpy pulls in scikit-learn, matplotlib and seaborn, and is imported where it is used.
 """
 
 import contextlib

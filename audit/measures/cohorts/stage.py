@@ -2,7 +2,9 @@
 
 Owns the way from labelled patients to targets, the sample that fills them up where the cohorts are small (text that a
 model repeats is looked for in all targets, diagnoses in the cohorts alone), and the secret draw that lowers both sizes.
-Knows nothing of how a label came about, of prompts or of generations.
+Before cohorts are matched it finds the tiers at which nothing can be asked of a patient for a diagnosis: a fact is
+missing, the prompt refers to the diagnosis, or it exceeds the model's context. In such a tier the patient's whole
+matched set is left out of the diagnosis' figures (docs/methods.md, section 1).
 """
 
 from collections.abc import Mapping, Sequence

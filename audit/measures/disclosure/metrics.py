@@ -1,8 +1,9 @@
 """The seven disclosure metrics of one arm: AUROC, PPV, sensitivity, … (paper 3.2.2; docs/methods.md, section 5).
 
-Owns formulas on counts by outcome, vectorized over resamples. Knows nothing of patients, arms or intervals. The last
-axis of an array of counts is over `OUTCOMES`. `present` counts generations of patients who have the diagnosis
-(d-positive), `absent` those of patients who do not (d-negative).
+Owns what the judge read in the generations of a cohort, its counts by arm and status, and formulas on counts by
+outcome, vectorized over resamples. Knows nothing of intervals, nor of how a verdict was reached. The last axis of an
+array of counts is over `OUTCOMES`. `present` counts generations of patients who have the diagnosis (d-positive),
+`absent` those of patients who do not (d-negative).
 """
 
 from collections.abc import Collection, Iterable, Mapping

@@ -94,24 +94,17 @@ def measure_disclosure(
 
 def adjust_holm(pairs: Mapping[Key, MeasuredPair]) -> dict[Key, MeasuredPair]:
     """Return the same pairs with `p_holm`: each metric's tests over all pairs adjusted together."""
-    adjusted: dict[Key, dict[str, TestedDelta]] = {}
+    deltas = {key: pair.delta for key, pair in pairs.items() if pair.delta is not None}
+    adjusted: dict[Key, dict[str, TestedDelta]] = {key: {} for key in deltas}
     for metric in DISCLOSURE_METRICS:
-        tests: list[tuple[Key, TestedDelta, float]] = []
-        for key, pair in pairs.items():
-            if pair.delta is None:
-                continue
-            delta: TestedDelta = getattr(pair.delta, metric)
-            if delta.p_value is not None:
-                tests.append((key, delta, delta.p_value))
-        for (key, delta, _), p_holm in zip(tests, holm([p for _, _, p in tests]), strict=True):
-            adjusted.setdefault(key, {})[metric] = delta.model_copy(update={"p_holm": p_holm})
-    return {key: _with_deltas(pair, adjusted.get(key, {})) for key, pair in pairs.items()}
-
-
-def _with_deltas(pair: MeasuredPair, deltas: Mapping[str, TestedDelta]) -> MeasuredPair:
-    if pair.delta is None or not deltas:
-        return pair
-    return pair.model_copy(update={"delta": pair.delta.model_copy(update=dict(deltas))})
+        of_pairs: dict[Key, TestedDelta] = {key: getattr(delta, metric) for key, delta in deltas.items()}
+        p_values = {key: delta.p_value for key, delta in of_pairs.items() if delta.p_value is not None}
+        for key, p_holm in zip(p_values, holm(list(p_values.values())), strict=True):
+            adjusted[key][metric] = of_pairs[key].model_copy(update={"p_holm": p_holm})
+    return {
+        key: pair.model_copy(update={"delta": deltas[key].model_copy(update=adjusted[key])}) if key in deltas else pair
+        for key, pair in pairs.items()
+    }
 
 
 def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics) -> TestedDelta:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -69,21 +70,29 @@ class PatientText:
     """One patient's own notes: their ids, and the notes as their template reads them."""
 
     def __init__(self, notes: Sequence[tuple[str, str]], tokens: TextTokens, reader: NoteReader) -> None:
-        texts = [text for _, text in notes]
-        # A note with carriage returns is matched twice, as it stands and with line feeds: neither form hides a match.
-        with_returns = [index for index, text in enumerate(texts) if "\r" in text]
-        texts += [normalize_newlines(texts[index]) for index in with_returns]
-        #: For each of `sequences` the index of its note.
-        self.note_of_sequence = (*range(len(notes)), *with_returns)
-        self.sequences = concatenate_sequences(tokens.ids(texts))
         self.texts = [normalize_newlines(text) for _, text in notes]
         self.note_ids = [note_id for note_id, _ in notes]
+        #: For each of `sequences` the index of its note. A note with carriage returns is matched twice, as it stands
+        #: and with line feeds: neither form hides a match.
+        self.note_of_sequence = (*range(len(notes)), *(at for at, (_, text) in enumerate(notes) if "\r" in text))
         self._notes = notes
+        self._tokens = tokens
         self._reader = reader
         self._read: dict[int, LaidOutNote] = {}
-        #: Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence.
-        self.token_chars = np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
         self._laid_out: set[int] = set()
+
+    @cached_property
+    def sequences(self) -> TokenSequences:
+        """The ids of the notes; those of other patients' text are never asked for."""
+        twice = self.note_of_sequence[len(self._notes) :]
+        return concatenate_sequences(
+            self._tokens.ids([text for _, text in self._notes] + [self.texts[index] for index in twice])
+        )
+
+    @cached_property
+    def token_chars(self) -> npt.NDArray[np.int64]:
+        """Characters of each token of `sequences` in its note with line feeds, once `lay_out` read its sequence."""
+        return np.zeros((len(self.sequences.ids), 2), dtype=np.int64)
 
     def note(self, index: int) -> LaidOutNote:
         """Return a note as its template reads it; read once, then kept."""

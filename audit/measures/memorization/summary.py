@@ -125,11 +125,8 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
     }
     with_region = [row for row in rows if row.regions]
     for name, column in _NOTE_MEANS.items():
-
-        def notes_or_0(row: GenerationMetrics, column: str = column) -> float:
-            return getattr(row, column) or 0
-
-        means[name] = mean_over_patients(with_region, notes_or_0, seed=seed)
+        counted = ((row.patient_id, getattr(row, column) or 0, 1) for row in with_region)
+        means[name] = ratio_over_patients(counted, seed=seed)
         # Rows of an earlier version do not have it: not measured, rather than nothing.
         if any(getattr(row, column) is None for row in with_region):
             means[name] = None

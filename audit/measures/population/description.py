@@ -1,7 +1,8 @@
 """Descriptive statistics of the patients in the corpus: the paper's Tables 5 to 7 (docs/results.md, "corpus").
 
 Owns counts and moments of notes, tokens, ages, sex and race for any group of patients, and by split how identifiable
-they are: tags of de-identification, unique priors, notes too long to train on. Knows nothing of what a model did.
+they are (tags of de-identification, unique priors, notes too long to train on), how long and how often its patients
+were seen (Appendix E; unknown where some note has no date, or dates are more than a century apart).
 """
 
 from collections import Counter

@@ -1,10 +1,13 @@
 """Whose notes hold the text of a window: the windows that exactly one patient holds, of all or of a target's pools.
 
-Owns the scan of the corpus and the condition on the holders of a text. Knows nothing of prompts, sections or figures.
+Owns which windows of generations may hold other patients' text (those of `match_tokens` tokens, none of them memorized
+from the notes of the patient asked about, that have any text: line feeds only, in UTF-8), the scan of the corpus, and
+the condition on the holders of a text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +99,9 @@ def _in_bytes(generation: Generation) -> tuple[bytes, Places]:
 Advance = Callable[[int], None]
 Numbers = npt.NDArray[np.int32]
 _TRAIN, _NONTRAIN = 0, 1
+#: Windows that one train patient other than the target holds, and no other patient of the corpus; that one patient of
+#: the target's train pool holds, and none of its nontrain pool; and the reverse.
+HolderFigure = Literal["all", "sampled", "chance"]
 #: Patients that are scanned between two reports of progress.
 _PATIENTS_AT_A_TIME = 512
 
@@ -106,19 +112,9 @@ class SoleHolders:
 
     #: Places among the windows, ascending; shape (found,).
     windows: Places
-    #: Place of each one's holder among the patients of its split (`Corpus.scan_order`), shape (found,).
+    #: The holders' split, and the place of each one's holder among its patients (`Corpus.scan_order`), shape (found,).
+    split: Split
     patients: Places
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundHolders:
-    """The windows of each figure. A target's own notes may hold what is found in pools: it is not asked here."""
-
-    #: One train patient other than the target, and no other patient of the corpus.
-    of_all: SoleHolders
-    #: One patient of the target's train pool, and none of its nontrain pool; then the reverse.
-    sampled: SoleHolders
-    chance: SoleHolders
 
 
 def find_holders(
@@ -128,8 +124,8 @@ def find_holders(
     pools: Pools,
     *,
     advance: Advance,
-) -> FoundHolders:
-    """Find the holders of some windows, at least one.
+) -> dict[HolderFigure, SoleHolders]:
+    """Find the holders of some windows, at least one; a target's own notes may hold what is found in pools.
 
     `targets` are each generation's patient: its split, and its place there. `notes` are those of the whole corpus.
     `advance` is called with numbers of patients.
@@ -145,7 +141,7 @@ def find_holders(
     def sole(side: int, held: Sequence[npt.NDArray[np.int8]]) -> SoleHolders:
         targets_number = of_generations([number if split == SPLITS[side] else -1 for split, number in own])
         (found,) = np.nonzero((held[side] == 1) & (held[1 - side] == 0) & (holders[:, 2 * side] != targets_number))
-        return SoleHolders(found, orders[SPLITS[side]][holders[found, 2 * side]])
+        return SoleHolders(found, SPLITS[side], orders[SPLITS[side]][holders[found, 2 * side]])
 
     def held_below(reach: Numbers) -> list[npt.NDArray[np.int8]]:
         """Count the holders in each split, up to two, whose numbers are below those given."""
@@ -158,7 +154,7 @@ def find_holders(
     in_pools = held_below(of_generations([pools.reach(split, number) for split, number in own]))
     everyone = (len(orders["train"]), len(orders["nontrain"]))
     in_all = held_below(of_generations([everyone] * len(own)))
-    return FoundHolders(sole(_TRAIN, in_all), sole(_TRAIN, in_pools), sole(_NONTRAIN, in_pools))
+    return {"all": sole(_TRAIN, in_all), "sampled": sole(_TRAIN, in_pools), "chance": sole(_NONTRAIN, in_pools)}
 
 
 def _drawn_first(drawn: Places, patients: int) -> Places:

@@ -1,12 +1,13 @@
 """Other patients' text in generations: windows → holders → runs of one owner → tokens that count and evidence rows.
 
-Owns the order, and what keeps a window from counting: prompt echo, and the target's own text. Knows nothing of
-figures over many generations.
+Owns the order, what keeps a window from counting (prompt echo, and the target's own text), and the runs of windows,
+with their source notes and tokens that are no boilerplate as in a region of the target's own text (docs/methods.md,
+section 2). Knows nothing of figures over many generations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +15,19 @@ import numpy.typing as npt
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.other_patients.holders import (
-    FoundHolders,
     GeneratedWindows,
+    HolderFigure,
     SoleHolders,
     find_holders,
     lay_out_windows,
 )
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
-    RegionText,
     attribute_region,
     cut_region_text,
 )
-from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration
+from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, compose_piece
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
@@ -79,42 +79,25 @@ class RunAttribution:
     """Attributes runs owner by owner: the notes of one owner are kept."""
 
     def __init__(self, notes: MatchedCorpus) -> None:
-        self._corpus = notes.corpus
+        self._notes = notes
         self._reader = notes.reader()
         self._owner: str | None = None
-        self._texts: list[str] = []
-        #: By note, which of its characters are boilerplate.
-        self._boilerplate: dict[int, bytes] = {}
+        self._text = PatientText((), notes.cache, self._reader)
 
     def attribute(self, run: OwnerRun, generation: Generation) -> list[OwnerPiece]:
         """Return the pieces of a run, by place."""
-        notes = self._corpus.notes_of(run.owner_patient_id)
         if run.owner_patient_id != self._owner:
             self._owner = run.owner_patient_id
-            self._texts = [normalize_newlines(note.text) for note in notes]
-            self._boilerplate = {}
+            notes = self._notes.corpus.notes_of(run.owner_patient_id)
+            self._text = PatientText([(note.note_id, note.text) for note in notes], self._notes.cache, self._reader)
         region = cut_region_text(generation.text, generation.token_chars, run.span_tokens)
-        return [
-            OwnerPiece(run.owner_patient_id, piece, notes[piece.note].note_id, self._revealing(piece, region))
-            for piece in attribute_region(region, self._texts).pieces
-        ]
-
-    def _revealing(self, piece: Piece, region: RegionText) -> tuple[int, ...]:
-        if piece.note not in self._boilerplate:
-            self._boilerplate[piece.note] = self._reader.read(self._texts[piece.note]).boilerplate
-        boilerplate = self._boilerplate[piece.note]
-        before = region.span_tokens.start
-        chars = region.token_chars[piece.span_tokens.start - before : piece.span_tokens.end - before]
-        shift = piece.note_start_chars - chars[0].start
-        return tuple(
-            token
-            for token, (start, end) in zip(range(*piece.span_tokens), chars, strict=True)
-            if 1 not in boilerplate[start + shift : end + shift]
-        )
-
-
-#: Train patients' text among all patients' notes, and in the pools; and nontrain patients' in the pools.
-_Figure = Literal["all", "sampled", "chance"]
+        found: list[OwnerPiece] = []
+        for piece in attribute_region(region, self._text.texts).pieces:
+            labels, _ = compose_piece(piece, region, self._text.note(piece.note))
+            tokens = zip(range(*piece.span_tokens), labels, strict=True)
+            revealing = tuple(token for token, label in tokens if not label.boilerplate)
+            found.append(OwnerPiece(run.owner_patient_id, piece, self._text.note_ids[piece.note], revealing))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,16 +131,16 @@ def find_other_patients_text(
     order = {split: corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
     windows = lay_out_windows(attributed, match_tokens=match_tokens)
-    runs: dict[_Figure, list[OwnerRun]] = {}
+    runs: dict[HolderFigure, list[OwnerRun]] = {}
     if len(windows):
         found = _find_holders(windows, attributed, corpus, pools, progress)
-        candidates = np.concatenate([found.of_all.windows, found.sampled.windows, found.chance.windows])
+        candidates = np.concatenate([holders.windows for holders in found.values()])
         is_echo = _find_echo(windows, candidates, attributed, notes, match_tokens=match_tokens)
         own_text = _OwnText(windows, attributed, corpus)
-        known = set(found.of_all.windows.tolist())
-        for figure, holders, split in _figures(found):
+        known = set(found["all"].windows.tolist())
+        for figure, holders in found.items():
             kept = (
-                (window, order[split][place])
+                (window, order[holders.split][place])
                 for window, place in zip(holders.windows.tolist(), holders.patients.tolist(), strict=True)
                 # What no other patient at all holds is not the target's either.
                 if not is_echo[window] and (window in known or not own_text.holds(window))
@@ -173,7 +156,7 @@ def find_other_patients_text(
         for run in distinct:
             pieces[run] = attribution.attribute(run, attributed[run.generation].generation)
             advance(1)
-    of_generation: list[dict[_Figure, list[OwnerPiece]]] = [{} for _ in attributed]
+    of_generation: list[dict[HolderFigure, list[OwnerPiece]]] = [{} for _ in attributed]
     for figure, own_runs in runs.items():
         for run in own_runs:
             of_generation[run.generation].setdefault(figure, []).extend(pieces[run])
@@ -183,19 +166,13 @@ def find_other_patients_text(
     ]
 
 
-def _figures(found: FoundHolders) -> Iterator[tuple[_Figure, SoleHolders, Split]]:
-    yield "all", found.of_all, "train"
-    yield "sampled", found.sampled, "train"
-    yield "chance", found.chance, "nontrain"
-
-
 def _find_holders(
     windows: GeneratedWindows,
     attributed: Sequence[AttributedGeneration],
     corpus: Corpus,
     pools: Pools,
     progress: Progress,
-) -> FoundHolders:
+) -> dict[HolderFigure, SoleHolders]:
     places = {split: {key: place for place, key in enumerate(corpus.scan_order(split))} for split in SPLITS}
     targets: list[tuple[Split, int]] = []
     for item in attributed:
@@ -255,11 +232,11 @@ class _OwnText:
 
 
 def _describe(
-    attributed: AttributedGeneration, pieces: dict[_Figure, list[OwnerPiece]], *, has_pools: bool
+    attributed: AttributedGeneration, pieces: dict[HolderFigure, list[OwnerPiece]], *, has_pools: bool
 ) -> OtherPatientsText:
     counts = {
         figure: len({token for piece in pieces.get(figure, ()) for token in piece.revealing_tokens})
-        for figure in get_args(_Figure)
+        for figure in get_args(HolderFigure)
     }
     own = sorted(pieces.get("all", ()), key=lambda piece: (piece.piece.span_tokens, piece.owner_patient_id))
     return OtherPatientsText(
