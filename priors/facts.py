@@ -164,14 +164,21 @@ class FactReader:
         tagged = frozenset(fact for fact, field in fields.items() if is_tag(field.value))
         stated = {fact: field.value for fact, field in fields.items() if fact not in tagged}
         in_table = _table_values(patient, latest, formats[0])
-        values = stated | in_table | _birth_of_year(patient, stated, formats)
+        values = stated | in_table
+        own_birth = read_date(stated.get(Fact.DOB, ""), formats)
+        if patient.birth_year is not None and (own_birth is None or own_birth.year != patient.birth_year):
+            values[Fact.DOB] = str(patient.birth_year)
         placed = frozenset(map(Fact, note.layout.placed))
-        age = patient.age if patient.age is not None else _age_from_notes(values, latest, formats)
+        seen, born = _seen_and_born(values, latest, formats)
+        age = patient.age
+        if age is None:
+            stated_age = read_age(values.get(Fact.AGE, ""))
+            age = stated_age if born is None or seen is None or seen < born else age_on(born, seen)
         if age is not None:
             values[Fact.AGE] = "90 or over" if patient.age_is_pooled else str(age)
-        else:
+        elif patient.birth_year is not None and seen is not None and seen.year >= patient.birth_year:
             # Known to within a year: good enough for matching and description, not for a prompt.
-            age = _age_from_year(patient, values, latest, formats)
+            age = seen.year - patient.birth_year
         return PatientFacts(
             patient_id=patient.patient_id,
             arm=patient.split,
@@ -192,7 +199,7 @@ class FactReader:
             if table is not None
             else compare_with_notes(
                 patient,
-                stated_birth=_stated_birth(stated, latest, formats),
+                stated_birth=_seen_and_born(stated, latest, formats)[1],
                 stated_sex=read_sex(stated.get(Fact.SEX)),
                 placed=placed,
                 texts=(own.text for own in reversed(notes)),
@@ -234,34 +241,10 @@ def _table_values(patient: Patient, latest: Note, date_format: str) -> dict[Fact
     return {fact: value for fact, value in known.items() if value and not is_tag(value)}
 
 
-def _age_from_notes(values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:
-    """Return the age that date of birth and visit date give, else the one that the note states."""
-    seen = latest.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
-    born = read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
-    if born is None or seen is None or seen < born:
-        return read_age(values.get(Fact.AGE, ""))
-    return age_on(born, seen)
-
-
-def _stated_birth(stated: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> date | None:
-    seen = latest.visit_date or read_date(stated.get(Fact.VISIT_DATE, ""), formats)
-    return read_birth_date(stated.get(Fact.DOB, ""), formats, before=seen)
-
-
-def _birth_of_year(patient: Patient, stated: Mapping[Fact, str], formats: Sequence[str]) -> dict[Fact, str]:
-    """Return the year that the table gives alone as the date of birth, unless the note's own is of that year."""
-    own = read_date(stated.get(Fact.DOB, ""), formats)
-    if patient.birth_year is None or (own is not None and own.year == patient.birth_year):
-        return {}
-    return {Fact.DOB: str(patient.birth_year)}
-
-
-def _age_from_year(patient: Patient, values: Mapping[Fact, str], latest: Note, formats: Sequence[str]) -> int | None:
-    """Return the age reached in the year of the latest visit; the patient may be a year younger."""
-    seen = latest.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
-    if patient.birth_year is None or seen is None or seen.year < patient.birth_year:
-        return None
-    return seen.year - patient.birth_year
+def _seen_and_born(values: Mapping[Fact, str], note: Note, formats: Sequence[str]) -> tuple[date | None, date | None]:
+    """Return the days of the visit and of the patient's birth, as the table or these values say."""
+    seen = note.visit_date or read_date(values.get(Fact.VISIT_DATE, ""), formats)
+    return seen, read_birth_date(values.get(Fact.DOB, ""), formats, before=seen)
 
 
 def read_age(text: str) -> int | None:
@@ -286,7 +269,7 @@ def identity_reader(profile: NoteProfile) -> StatedIdentity:
     def read(note: Note) -> tuple[str | None, date | None]:
         fields = reader.fields_of(note.text)
         stated = {fact: field.value for fact, field in fields.items() if not is_tag(field.value)}
-        return stated.get(Fact.NAME), _stated_birth(stated, note, profile.date_formats)
+        return stated.get(Fact.NAME), _seen_and_born(stated, note, profile.date_formats)[1]
 
     return read
 

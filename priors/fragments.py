@@ -139,7 +139,9 @@ def quote_opening(facts: PatientFacts, tier: Tier) -> Draft | str:
         return "no distinguishing fact in the note's opening"
     note = facts.note
     last = max(facts.in_note[fact].value_chars.end for fact in found)
-    end = _end_of_line(note, last)
+    # Through the end of the line, its break left out; not where the line goes on for a paragraph.
+    line = _LINE_REST.match(note, last)
+    end = last if line is None else line.end()
     header = _following_header(facts, last)
     read_to = end
     if header is not None and header.span_chars.start - end <= _LONGEST_STRETCH:
@@ -226,12 +228,6 @@ def is_complete(facts: PatientFacts, tier: Tier) -> bool:
 
 def _following_header(facts: PatientFacts, end: int) -> Heading | None:
     return next((item for item in facts.headers if item.span_chars.start >= end), None)
-
-
-def _end_of_line(note: str, start: int) -> int:
-    """Return where the line ends, its break left out; `start` where the line goes on for a paragraph."""
-    match = _LINE_REST.match(note, start)
-    return start if match is None else match.end()
 
 
 def _has_long_stretch(facts: PatientFacts, tier: Tier, last: int) -> bool:

@@ -80,6 +80,8 @@ _PIECE_CHARS: Final = 4_000
 _SHARED_CHARS: Final = 400
 
 
+#: How far around a change a text is read again, and up to twice as far where no line or word ends.
+_AROUND_CHARS: Final = 300
 #: A stretch of a plain text, start to end, and what replaces it: characters, with the stretch that these stand for.
 Edit = tuple[int, int, Sequence[tuple[str, int, int]]]
 
@@ -101,9 +103,30 @@ class PlainText:
         for begin, end in overlapping_pieces(self.text, chars=_PIECE_CHARS, shared=_SHARED_CHARS):
             yield PlainText(self.text[begin:end], self.starts[begin:end], self.ends[begin:end])
 
-    def without(self, places: "Iterable[re.Match[str]]") -> "PlainText":
-        """Return the text without the characters of some matches, which are in order and apart."""
-        return self.replaced((*match.span(), ()) for match in places)
+    def around(self, edits: Iterable[Edit]) -> "Iterator[PlainText]":
+        """Yield the text with other characters in the place of some stretches, as far as their surroundings go.
+
+        What a reading changes is looked at again, and not the whole text.
+        """
+        group: list[Edit] = []
+        begin = last = 0
+        for edit in edits:
+            first = _cut_before(self.text, max(0, edit[0] - 2 * _AROUND_CHARS), max(0, edit[0] - _AROUND_CHARS))
+            if group and first > last:
+                yield self._part(begin, last, group)
+                group = []
+            begin = begin if group else first
+            last = min(_cut_before(self.text, edit[1] + _AROUND_CHARS, edit[1] + 2 * _AROUND_CHARS), len(self.text))
+            group.append(edit)
+        if group:
+            yield self._part(begin, last, group)
+
+    def _part(self, begin: int, last: int, edits: Sequence[Edit]) -> "PlainText":
+        part = PlainText(self.text[begin:last], self.starts[begin:last], self.ends[begin:last])
+        return part.replaced(
+            (start - begin, end - begin, [(written, first - begin, after - begin) for written, first, after in pieces])
+            for start, end, pieces in edits
+        )
 
     def replaced(self, edits: Iterable[Edit]) -> "PlainText":
         """Return the text with other characters in the place of some stretches, which are in order and apart."""
@@ -137,7 +160,7 @@ class Encoded:
 def normalize_text(text: str) -> PlainText:
     """Return a text as it is read: look-alikes as Latin letters, figures as 0 to 9, nothing invisible, nothing encoded.
 
-    Line breaks stay; `read_joined` reads on over them.
+    Line breaks stay; `joins` reads on over them.
     """
     plain = _read_once(text)
     for _ in range(_MOST_TIMES_ENCODED - 1):
@@ -191,12 +214,17 @@ def _cut_before(text: str, least: int, most: int) -> int:
     return next((place + 1 for mark in "\n " if (place := text.rfind(mark, least, most)) >= 0), most)
 
 
-def read_joined(plain: PlainText) -> PlainText:
-    """Return a plain text without the breaks inside numbers and words, and without spaces between single characters.
+def joins(text: str) -> Iterator[Edit]:
+    """Yield the breaks inside numbers and words, and the spaces between single characters, to be left out.
 
     It is a second reading beside the first: two values on two lines read on become one number that nobody wrote.
     """
-    return plain.without(_BREAKS.finditer(plain.text))
+    return without(_BREAKS.finditer(text))
+
+
+def without(places: Iterable[re.Match[str]]) -> Iterator[Edit]:
+    """Yield the characters of some matches, to be left out."""
+    return ((*match.span(), ()) for match in places)
 
 
 def read_past_leaders(plain: PlainText) -> PlainText:
@@ -205,15 +233,15 @@ def read_past_leaders(plain: PlainText) -> PlainText:
     A wide gap without a sign is one blank. The text itself where nothing leads.
     """
 
-    if not any(sign in plain.text for sign in _SIGNS_OF_LEADERS):
-        return plain
+    return plain.replaced(leaders(plain.text))
 
-    def lead(match: re.Match[str]) -> Edit:
+
+def leaders(text: str) -> Iterator[Edit]:
+    """Yield what leads over a gap, to be a colon and a blank."""
+    for match in _LEADERS.finditer(text) if any(sign in text for sign in _SIGNS_OF_LEADERS) else ():
         start, end = match.span()
         blank = (" ", end - 1, end)
-        return start, end, [blank] if match[0].isspace() else [(":", start, start + 1), blank]
-
-    return plain.replaced(map(lead, _LEADERS.finditer(plain.text)))
+        yield start, end, [blank] if match[0].isspace() else [(":", start, start + 1), blank]
 
 
 def decoded_stretches(text: str) -> Iterator[Encoded]:

@@ -25,21 +25,19 @@ from clinaudit.audit.statistics.intervals import (
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import (
     IDENTIFIER_OWNERS,
+    QUERIES,
     DetectorRecall,
     IdentifierBin,
     IdentifierEvidence,
 )
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.numbers import NO_POOLS, Estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.classes import ARM_STEP, Interval
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Rate
 from clinaudit.reports.tally.tally import IdentifierTally
 
-#: Queries for which rates are given.
-QUERIES: Final = 1000
 #: Upper ends of the bins of patients by verified values a query, above those with none.
 BIN_ENDS: Final = (0.25, 0.5, 1.0, 2.0, 5.0, 20.0)
-_NO_POOLS: Final = "the splits leave no two groups of other patients to compare"
 _NOBODY: Final = "there was nothing to count"
 _NEVER_FOUND: Final = "of some kind of identifier that was found nothing that was planted was found again"
 #: Half a find and half a miss (Jeffreys).
@@ -110,7 +108,7 @@ def summarize_identifiers(
         "chance": once["chance"],
     }
     counts: Counter[str] = Counter(value.owner for _, values in rows for value in values)
-    no_pools = Estimate(value=None, reason=_NO_POOLS)
+    no_pools = Estimate(value=None, reason=NO_POOLS)
     rate = _rate(verified, seed=seed)
     # That a split has nobody else would tell the size of the lowest class.
     is_public = patients > ARM_STEP

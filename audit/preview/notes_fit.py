@@ -122,23 +122,11 @@ _NAMES: Final = {Fact.NAME: "name", Fact.DOB: "date of birth", Fact.SEX: "sex"}
 
 
 @dataclass(frozen=True, slots=True)
-class _ColumnFit:
-    """One column of the patients table beside the notes; counts of patients for whom the table has a value."""
-
-    known: int
-    #: The value stands in a note of the patient.
-    stands: int
-    #: The notes state another, or none where the note template says that they state one.
-    differs: int
-    #: Neither: the notes do not tell.
-    untold: int
-
-
-@dataclass(frozen=True, slots=True)
 class TableFit:
     """How a patients table fits the notes."""
 
-    columns: Mapping[Fact, _ColumnFit]
+    #: Of each column patients for whom the table has a value, by whether that stands in their notes.
+    columns: Mapping[Fact, Counter[Standing]]
     #: Patients of whose row anything can be compared, and of these the ones with whose notes the row agrees.
     compared: int
     own_rows: int
@@ -148,13 +136,8 @@ class TableFit:
 
 def measure_table_fit(patients: Collection[PatientFacts]) -> TableFit:
     """Return how the rows of the patients table agree with the notes of their patients."""
-    columns: dict[Fact, _ColumnFit] = {}
-    for fact in IDENTIFYING:
-        told = Counter(known.table[fact] for known in patients if fact in known.table)
-        if told:
-            columns[fact] = _ColumnFit(
-                told.total(), told[Standing.STANDS], told[Standing.DIFFERS], told[Standing.UNTOLD]
-            )
+    told = {fact: Counter(known.table[fact] for known in patients if fact in known.table) for fact in IDENTIFYING}
+    columns = {fact: of_fact for fact, of_fact in told.items() if of_fact}
     compared = [known for known in patients if known.table]
     own = sum(known.is_own_row for known in compared)
     findings = [*_row_findings(compared, own), *_column_findings(columns), *_exchange_findings(patients)]
@@ -190,19 +173,19 @@ def _row_findings(compared: Sequence[PatientFacts], own: int) -> Iterator[Findin
     yield Finding(Kind.TABLE_OF_OTHERS, "problem", None, "patients", own, len(compared), text)
 
 
-def _column_findings(columns: Mapping[Fact, _ColumnFit]) -> Iterator[Finding]:
-    for fact, fit in columns.items():
-        name = _NAMES[fact]
-        if fit.differs:
+def _column_findings(columns: Mapping[Fact, Counter[Standing]]) -> Iterator[Finding]:
+    for fact, told in columns.items():
+        name, known, differs, untold = _NAMES[fact], told.total(), told[Standing.DIFFERS], told[Standing.UNTOLD]
+        if differs:
             text = (
-                f"patients table: for {fit.differs} of {fit.known} patients the notes have another {name} than the "
-                "table, or none where the note template says that they have one"
+                f"patients table: for {differs} of {known} patients the notes have another {name} than the table, or "
+                "none where the note template says that they have one"
             )
-            level: Level = "problem" if fit.differs > (1 - MINIMUM_SHARE) * fit.known else "note"
-            yield Finding(Kind.TABLE_DIFFERS, level, None, fact, fit.known - fit.differs, fit.known, text)
-        if fit.untold:
-            text = f"patients table: for {fit.untold} of {fit.known} patients the notes do not tell the {name}"
-            yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, fit.known - fit.untold, fit.known, text)
+            level: Level = "problem" if differs > (1 - MINIMUM_SHARE) * known else "note"
+            yield Finding(Kind.TABLE_DIFFERS, level, None, fact, known - differs, known, text)
+        if untold:
+            text = f"patients table: for {untold} of {known} patients the notes do not tell the {name}"
+            yield Finding(Kind.TABLE_UNTOLD, "note", None, fact, known - untold, known, text)
 
 
 def _exchange_findings(patients: Collection[PatientFacts]) -> Iterator[Finding]:

@@ -8,9 +8,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import FILE_MODE, make_private_directory
@@ -109,64 +108,38 @@ def count_prompts(
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[PromptCount]:
     """Return the counts for each tier and form; calls `advance(1)` for each patient."""
-    asked: dict[tuple[str, Rendering], list[_Prompt]] = {}
-    excluded: dict[tuple[str, Rendering], Counter[str]] = {}
+    rows: dict[tuple[str, Rendering], list[tuple[int, Prior]]] = {}
     differing: Counter[tuple[str, Rendering]] = Counter()
-    missed: Counter[tuple[str, Rendering, Split]] = Counter()
     for known in patients:
         first: dict[str, Prior] = {}
         for prior in write_unscrubbed(known, probed, writer):
             place = (prior.tier, prior.rendering)
             differing[place] += _asked(prior) != _asked(first.setdefault(prior.tier, prior))
-            reasons = excluded.setdefault(place, Counter())
-            if prior.excluded:
-                reasons[prior.reason or ""] += 1
-                missed[*place, prior.arm] += prior.unbroken is False
-                continue
-            asked.setdefault(place, []).append(
-                _Prompt(
-                    prior.arm,
-                    hash(said_in(prior.prompt)),
-                    prior.unbroken is True,
-                    prior.earlier_note,
-                    prior.also_shows,
-                    prior.runs_on,
-                )
-            )
+            # Without its text: all of them may not fit in memory.
+            rows.setdefault(place, []).append((hash(said_in(prior.prompt)), replace(prior, prompt="", messages=())))
         advance(1)
     return [
         PromptCount(
             *place,
-            {arm: _count_arm(arm, asked.get(place, []), missed=missed[*place, arm]) for arm in _ARMS},
-            dict(sorted(reasons.items())),
+            {arm: _count_arm(arm, asked) for arm in _ARMS},
+            dict(sorted(Counter(prior.reason or "" for _, prior in asked if prior.excluded).items())),
             differing[place],
         )
-        for place, reasons in excluded.items()
+        for place, asked in rows.items()
     ]
 
 
-class _Prompt(NamedTuple):
-    """What is kept of a prompt: all of them may not fit in memory."""
-
-    arm: Split
-    text: int
-    fits: bool
-    is_earlier: bool
-    also_shows: tuple[str, ...]
-    runs_on: tuple[str, ...]
-
-
-def _count_arm(arm: Split, prompts: Sequence[_Prompt], *, missed: int) -> _ArmCount:
-    texts = Counter(prompt.text for prompt in prompts)
-    of_arm = [prompt for prompt in prompts if prompt.arm == arm]
+def _count_arm(arm: Split, asked: Sequence[tuple[int, Prior]]) -> _ArmCount:
+    texts = Counter(text for text, prior in asked if not prior.excluded)
+    made = [(text, prior) for text, prior in asked if prior.arm == arm and not prior.excluded]
     return _ArmCount(
-        made=len(of_arm),
-        missed=missed,
-        fitting=sum(prompt.fits for prompt in of_arm),
-        own=sum(texts[prompt.text] == 1 for prompt in of_arm),
-        earlier=sum(prompt.is_earlier for prompt in of_arm),
-        also_shows=Counter(shown for prompt in of_arm for shown in prompt.also_shows),
-        runs_on=Counter(header for prompt in of_arm for header in prompt.runs_on),
+        made=len(made),
+        missed=sum(prior.arm == arm and prior.excluded and prior.unbroken is False for _, prior in asked),
+        fitting=sum(prior.unbroken is True for _, prior in made),
+        own=sum(texts[text] == 1 for text, _ in made),
+        earlier=sum(prior.earlier_note for _, prior in made),
+        also_shows=Counter(shown for _, prior in made for shown in prior.also_shows),
+        runs_on=Counter(header for _, prior in made for header in prior.runs_on),
     )
 
 

@@ -11,6 +11,7 @@ from clinaudit.audit.preview.survey import CorpusDescription, SplitDescription, 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
+from clinaudit.priors.table_agreement import Standing
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS, Fact
 from clinaudit.reports.terminal.layout import wrap
 from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
@@ -93,12 +94,11 @@ def _table_lines(survey: Survey) -> list[str]:
     if not table.columns:
         return []
     lines = ["The patients table beside the patients' own notes:"]
-    for fact, fit in table.columns.items():
-        more = "".join(
-            f", {count} {what}" for count, what in ((fit.differs, "differ"), (fit.untold, "not told")) if count
-        )
-        share = _percent(fit.stands, fit.known)
-        lines.append(f"  {fact:5} {fit.stands} of {fit.known} values stand in the notes ({share}){more}")
+    for fact, told in table.columns.items():
+        kinds = ((Standing.DIFFERS, "differ"), (Standing.UNTOLD, "not told"))
+        more = "".join(f", {told[kind]} {what}" for kind, what in kinds if told[kind])
+        stands, known = told[Standing.STANDS], told.total()
+        lines.append(f"  {fact:5} {stands} of {known} values stand in the notes ({_percent(stands, known)}){more}")
     return [*lines, f"  rows that agree: {table.own_rows} of {table.compared}"]
 
 

@@ -159,12 +159,11 @@ def join_patients(
     rows: defaultdict[str, list[Patient]] = defaultdict(list)
     for row in sorted(patients, key=lambda one: moment_of(notes[one.patient_id][-1]), reverse=True):
         rows[person_of.get(row.patient_id, row.patient_id)].append(row)
-    in_both = {person for person, own in rows.items() if len({_is_never_seen(row) for row in own}) > 1}
+    never_seen = {
+        person: [row.split == "nontrain" and not row.is_validation for row in own] for person, own in rows.items()
+    }
+    in_both = {person for person, own in never_seen.items() if any(own) and not all(own)}
     return [_join(person, own) for person, own in rows.items()], People(person_of, frozenset(in_both))
-
-
-def _is_never_seen(row: Patient) -> bool:
-    return row.split == "nontrain" and not row.is_validation
 
 
 def _join(person: str, rows: list[Patient]) -> Patient:

@@ -245,14 +245,11 @@ def find_tables(path: Path, problems: Problems) -> dict[str, DataFile]:
         if not ours and schema is NOTES:
             problems.add(NOTES.name, _describe_absence(path, names))
         elif not ours:
-            for name in [name for name in names if _is_meant_as(schema.name, name)][:_MOST_SHOWN]:
+            meant = [name for name in names if name.lower().startswith(_MEANT[schema.name])]
+            for name in [name for name in meant if name.lower().endswith(_TABLE_ENDINGS)][:_MOST_SHOWN]:
                 what = f"is not read; save it as {schema.name}.csv, or move it out of the corpus"
                 problems.add(printable(name), what)
     return found
-
-
-def _is_meant_as(table: str, name: str) -> bool:
-    return name.lower().startswith(_MEANT[table]) and name.lower().endswith(_TABLE_ENDINGS)
 
 
 def _describe_absence(path: Path, names: Sequence[str]) -> str:

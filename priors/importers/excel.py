@@ -11,7 +11,7 @@ import re
 import resource
 import sys
 import zipfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping
 from datetime import date, datetime
 from math import isfinite
 from pathlib import Path
@@ -189,17 +189,13 @@ def _named_rows(lines: IO[bytes], columns: Mapping[str, str]) -> Generator[tuple
         number, cells = json.loads(line)
         if header is None:
             header = [cell.strip().lower() for cell in cells]
-            _require_columns(header, columns)
+            require_columns(header, columns, columns, " in the first row of the sheet")
+            if twice := [name for name in columns if header.count(name) > 1]:
+                raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
             places = {name: header.index(name) for name in header if name}
         else:
             yield number, {name: cells[place] if place < len(cells) else "" for name, place in places.items()}
     return header is not None
-
-
-def _require_columns(header: Sequence[str], columns: Mapping[str, str]) -> None:
-    require_columns(header, columns, columns, " in the first row of the sheet")
-    if twice := [name for name in columns if header.count(name) > 1]:
-        raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
 
 
 # The child ------------------------------------------------------------------------------------------------------------

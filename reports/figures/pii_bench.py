@@ -1,4 +1,4 @@
-"""Charts of the benchmark of filters, as tables of bars: what each leaves, what masking costs, what is guessed.
+"""Charts of the benchmark of filters: what each leaves, what masking costs, what is guessed, as tables of bars.
 
 And curves as inline SVG: F1 by what makes a text hard (Figure 4), balance over alpha. Lines differ in colour, dashes
 and mark, so that none needs its colour. Colours come from the style sheet by class; the attributes stand for what reads
@@ -6,7 +6,7 @@ no style sheet.
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,11 +30,9 @@ from clinaudit.reports.schema.pii_bench import (
     GroupRecall,
     MaskingStrategy,
     PiiBench,
-    PrivacyUtility,
     ResidualInference,
 )
 from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, system_name
-from clinaudit.reports.wording.numbers import number_text
 from clinaudit.reports.wording.pii_bench import (
     DOMAINS,
     FROM_PAPER,
@@ -101,10 +99,17 @@ def strategies_figure(bench: PiiBench) -> BarFigure:
         masked_by = [system for system in order if any(each.system == system for each in here)]
         for system in masked_by[:_DRAWN]:
             rows.append(BarRow(f"{DOMAINS[domain].capitalize()} texts, masked by {system_name(bench, system)}", ()))
-            rows += [_privacy_row(each) for each in here if each.system == system]
+            rows += [
+                _privacy_row(each.masking, (each.privacy, each.utility, each.balance))
+                for each in here
+                if each.system == system
+            ]
     if rows:
         rows.append(BarRow(f"GPT-4o, {FROM_PAPER} (Table 8)", ()))
-        rows += [_paper_row(*row) for row in PAPER_TABLE_8]
+        rows += [
+            _privacy_row(masking, (BenchEstimate(value=number) for number in numbers), is_paper=True)
+            for masking, *numbers in PAPER_TABLE_8
+        ]
     return BarFigure(
         "strategies",
         "What masking protects, and what it costs",
@@ -149,9 +154,7 @@ def origins_figure(bench: PiiBench, domain: BenchDomain) -> BarFigure:
         if found:
             rows.append(BarRow(system.name, ()))
         rows += [
-            BarRow(
-                ORIGINS.get(each.group, each.group), (_bar(each.recall, "never", SHARES),), f"{each.entities:,} names"
-            )
+            BarRow(ORIGINS.get(each.group, each.group), (_bar(each.recall, "never"),), f"{each.entities:,} names")
             for each in sorted(found, key=_found_least_first)
         ]
     title = f"Names found, by where they come from ({DOMAINS[domain]} texts)"
@@ -168,34 +171,23 @@ def _share(bench: PiiBench, system: str, name: str, domain: BenchDomain) -> Benc
     return None if result is None else result.leak if name == "leak" else result.over_masking
 
 
-def _bar(estimate: BenchEstimate | None, series: Series, scale: Scale) -> Cell:
+def _bar(
+    estimate: BenchEstimate | None,
+    series: Series,
+    scale: Scale = SHARES,
+    *,
+    write: Callable[[BenchEstimate | None], str] = share_text,
+) -> Cell:
     if estimate is None or estimate.value is None:
-        return Cell((), share_text(estimate))
-    return Cell((share_bar(published(estimate), series=series, text=share_text(estimate), scale=scale),))
+        return Cell((), write(estimate))
+    return Cell((share_bar(published(estimate), series=series, text=write(estimate), scale=scale),))
 
 
-def _score_bar(estimate: BenchEstimate, series: Series) -> Cell:
-    if estimate.value is None:
-        return Cell((), score_text(estimate))
-    return Cell((share_bar(published(estimate), series=series, text=score_text(estimate)),))
-
-
-def _privacy_row(each: PrivacyUtility) -> BarRow:
-    cells = (
-        _score_bar(each.privacy, "never"),
-        _score_bar(each.utility, "trained"),
-        _score_bar(each.balance, "plain"),
-    )
-    return BarRow(MASKINGS[each.masking], cells)
-
-
-def _paper_row(masking: MaskingStrategy, privacy: float, utility: float, balance: float) -> BarRow:
-    pairs: Sequence[tuple[float, Series]] = ((privacy, "never"), (utility, "trained"), (balance, "plain"))
-    cells = (
-        Cell((share_bar(published(BenchEstimate(value=value)), series=series, text=number_text(value)),))
-        for value, series in pairs
-    )
-    return BarRow(MASKINGS[masking], tuple(cells), FROM_PAPER)
+def _privacy_row(masking: MaskingStrategy, numbers: Iterable[BenchEstimate], *, is_paper: bool = False) -> BarRow:
+    """Return privacy, utility and their balance; the paper's have no interval."""
+    series: tuple[Series, ...] = ("never", "trained", "plain")
+    cells = tuple(_bar(each, of, write=score_text) for each, of in zip(numbers, series, strict=True))
+    return BarRow(MASKINGS[masking], cells, FROM_PAPER if is_paper else "")
 
 
 def _residual_row(each: ResidualInference) -> BarRow:

@@ -28,7 +28,6 @@ from clinaudit.reports.tables.pii_bench import (
 from clinaudit.reports.tables.pii_bench_privacy import (
     group_domains,
     groups_table,
-    hipaa_table,
     points_table,
     privacy_table,
     residual_table,
@@ -53,7 +52,7 @@ def render_pii_bench(bench: PiiBench) -> str:
             "missed": missed_figure(bench),
             "site": site_table(bench),
             "range_note": RANGE_NOTE,
-            "hipaa": [hipaa_table(bench, domain) for domain in group_domains(bench, "hipaa")],
+            "hipaa": [groups_table(bench, "hipaa", domain) for domain in group_domains(bench, "hipaa")],
             "overall": overall_table(bench),
             "detection": [
                 (

@@ -1,8 +1,13 @@
 """The report page: what was found and where it comes from in, one self-contained HTML text out.
 
-Owns the order of the parts, and the content of four of them: the first screen, “who could ask”, the rules, and the
-institution's part; the others are in `report_parts.py` and `annex.py`. The page holds no script and names no outside
-resource; jinja2 escapes every text from outside. The exact report is the same page, marked as PHI.
+Owns the order of the parts, and what each shows; the template of a part bears its name. The annex is in `annex.py`. The
+page holds no script and names no outside resource; jinja2 escapes every text from outside. The exact report is the same
+page, marked as PHI.
+
+- “Repeated text”: how much of a patient's own text comes back, from which parts of the notes, and whose.
+- “Identifiers”: which of HIPAA's 18 the model gives out, of whom, and how surely they are found.
+- “Diagnoses”: of whom the model says that they have a diagnosis, rightly, wrongly, and beyond guessing.
+- “Can it be trusted?”: the flow of numbers, balance, the judge, limits, and the run's warnings.
 """
 
 from clinaudit.reports.figures.disclosure import answer_bars, bar_arms, excess_figure, stated_figure

@@ -13,6 +13,8 @@ from clinaudit.reports.schema.record import Arm, Record
 
 #: Whose a value is; the first that holds stands.
 IdentifierOwner = Literal["echo", "own", "staff", "other_train", "other_nontrain", "nobody"]
+#: What rates are given for: so many queries.
+QUERIES: Final = 1000
 IDENTIFIER_OWNERS: Final[tuple[IdentifierOwner, ...]] = get_args(IdentifierOwner)
 
 

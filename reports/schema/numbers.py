@@ -56,6 +56,10 @@ Count = Annotated[
 ]
 
 
+#: Why there is no figure of as many patients of either split.
+NO_POOLS: Final = "the splits leave no two groups of other patients to compare"
+
+
 class EstimateRange(Record):
     """A number as it may be published, or a `reason` why there is none.
 

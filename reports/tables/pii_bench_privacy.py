@@ -33,10 +33,18 @@ _FACTORS: Final = {
     "description_chars": "characters",
     "needed_entities": "needed identifiers",
 }
+_HEADS: Final = ("Group", "Identifiers")
 _GROUPINGS: Final = {
-    "name_origin": ("Names found, by origin", "A filter blind to some names protects some people less."),
-    "vocabulary": ("Found, by whether training held the same words", "What was seen in training is found more often."),
-    "category": ("Found, by category", ""),
+    "name_origin": ("Names found, by origin", "A filter blind to some names protects some people less.", _HEADS),
+    "vocabulary": (
+        "Found, by whether training held the same words", "What was seen in training is found more often.", _HEADS
+    ),
+    "category": ("Found, by category", "", _HEADS),
+    "hipaa": (
+        "HIPAA’s identifiers that are missed",
+        "The share that a system does not find in the text, whatever the question. In brackets: 95% intervals.",
+        ("Identifier", "In the texts"),
+    ),
 }  # fmt: skip
 
 
@@ -93,41 +101,28 @@ def residual_table(bench: PiiBench) -> Table:
 
 
 def groups_table(bench: PiiBench, grouping: str, domain: BenchDomain) -> Table:
-    """Return the share found, a row a group and a column a system; the group found least first."""
-    title, note = _GROUPINGS[grouping]
-    found = [each for each in bench.groups if each.grouping == grouping and each.domain == domain]
+    """Return the share found, a row a group and a column a system, the group found least first.
+
+    Of HIPAA's identifiers it is the share that is missed, in the order of their letters.
+    """
+    title, note, heads = _GROUPINGS[grouping]
+    is_hipaa = grouping == "hipaa"
+    found = [each for each in bench.groups if (each.grouping, each.domain) == (grouping, domain)]
     systems = [system for system in deployable(bench) if any(each.system == system.id for each in found)]
-    cells = {(each.group, each.system): each for each in found}
-    groups = sorted({each.group for each in found}, key=lambda group: (_least(found, group), group))
+    cells = {(each.group, each.system): each.recall for each in found}
+    counts: dict[str, int] = {}
+    for each in found:
+        counts[each.group] = max(each.entities, counts.get(each.group, 0))
+    groups = sorted(counts, key=lambda group: (0.0 if is_hipaa else _least(found, group), group))
     rows = tuple(
         (
-            group,
-            f"{max(each.entities for each in found if each.group == group):,}",
-            *(_recall(cells.get((group, system.id))) for system in systems),
+            identifier_name(group) if is_hipaa else group,
+            f"{counts[group]:,}",
+            *(_cell(cells.get((group, system.id)), is_missed=is_hipaa) for system in systems),
         )
         for group in groups
     )
-    columns = ("Group", "Identifiers", *(system.name for system in systems))
-    return Table(f"{title}, {DOMAINS[domain]} texts", columns, rows, note)
-
-
-def hipaa_table(bench: PiiBench, domain: BenchDomain) -> Table:
-    """Return the share of HIPAA's identifiers that each system misses, a row an identifier, a column a system."""
-    found = [each for each in bench.groups if (each.grouping, each.domain) == ("hipaa", domain)]
-    systems = [system for system in deployable(bench) if any(each.system == system.id for each in found)]
-    cells = {(each.group, each.system): each for each in found}
-    counts = {each.group: each.entities for each in found}
-    rows = tuple(
-        (
-            identifier_name(group),
-            f"{counts[group]:,}",
-            *(share_text(_missed(cells.get((group, system.id)))) for system in systems),
-        )
-        for group in sorted(counts)
-    )
-    columns = ("Identifier", "In the texts", *(system.name for system in systems))
-    note = "The share that a system does not find in the text, whatever the question. In brackets: 95% intervals."
-    return Table(f"HIPAA’s identifiers that are missed, {DOMAINS[domain]} texts", columns, rows, note)
+    return Table(f"{title}, {DOMAINS[domain]} texts", (*heads, *(system.name for system in systems)), rows, note)
 
 
 def identifier_name(group: str) -> str:
@@ -136,15 +131,11 @@ def identifier_name(group: str) -> str:
     return group if title is None else f"({group}) {title}"
 
 
-def _missed(each: GroupRecall | None) -> BenchEstimate | None:
-    if each is None or each.recall.value is None:
-        return None if each is None else each.recall
-    low, high = each.recall.low, each.recall.high
-    return BenchEstimate(
-        value=1 - each.recall.value,
-        low=None if high is None else 1 - high,
-        high=None if low is None else 1 - low,
-    )
+def _cell(recall: BenchEstimate | None, *, is_missed: bool) -> str:
+    if recall is None or recall.value is None or not is_missed:
+        return "–" if recall is None else share_text(recall)
+    low, high = (None if end is None else 1 - end for end in (recall.high, recall.low))
+    return share_text(BenchEstimate(value=1 - recall.value, low=low, high=high))
 
 
 def site_table(bench: PiiBench) -> Table:
@@ -195,7 +186,3 @@ def system_name(bench: PiiBench, system: str | None) -> str:
 def _least(found: list[GroupRecall], group: str) -> float:
     values = [each.recall.value for each in found if each.group == group and each.recall.value is not None]
     return min(values, default=2.0)
-
-
-def _recall(each: GroupRecall | None) -> str:
-    return "–" if each is None else share_text(each.recall)

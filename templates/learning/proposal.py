@@ -117,7 +117,10 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
         if at not in taken and not any(pattern.found_in(note.text) for pattern in told)
     ]
     found = _labels_are_no_headers(layouts)
-    headers = {header for layout in found for header in layout.headers.patients}
+    headers = Counter[str]()
+    for layout in found:
+        headers.update(layout.headers.patients)
+    sections = _sections(found)
     return Proposal(
         patients=len(notes),
         layouts=found,
@@ -126,9 +129,9 @@ def propose_profile(notes: Sequence[LearningSample]) -> Proposal:
             column: Counter(note.columns.get(column) for note in left)
             for column in dict.fromkeys(name for note in left for name in note.columns)
         },
-        sections=_sections(found),
-        ambiguous=_ambiguous(found),
-        parents=_parents(found),
+        sections=sections,
+        ambiguous={header: patients for header, patients in headers.items() if header in known_words().ambiguous},
+        parents=tuple(name for name in known_words().parents if name in {section.name for section in sections}),
         doubtful=_doubtful(found),
         templated_header=next((header for header in sorted(headers) if header in known_words().templated), None),
         boilerplate={
@@ -178,18 +181,6 @@ def _section_of(header: str, fact: str | None) -> tuple[str, bool]:
     if fact in _SECTIONS and (known is None or fact != "medications"):
         return _SECTIONS[fact], False
     return (known.section, known.is_leaf) if known is not None else (header.title(), False)
-
-
-def _ambiguous(layouts: Sequence[ProposedLayout]) -> dict[str, int]:
-    counts = Counter[str]()
-    for layout in layouts:
-        counts.update({header: n for header, n in layout.headers.patients.items() if header in known_words().ambiguous})
-    return dict(counts)
-
-
-def _parents(layouts: Sequence[ProposedLayout]) -> tuple[str, ...]:
-    names = {section.name for section in _sections(layouts)}
-    return tuple(name for name in known_words().parents if name in names)
 
 
 def _doubtful(layouts: Sequence[ProposedLayout]) -> dict[str, int]:

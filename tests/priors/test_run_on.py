@@ -42,16 +42,9 @@ def test_a_line_that_begins_with_a_known_header(line: str, header: str, ending: 
 @pytest.mark.parametrize(
     "line",
     [
-        "Plan was to wait, which did not help.",
-        "History of the same last year",
-        "Ex smoker",
-        "Past medical history is of no help",
-        "exam today",
-        "BP 120/80 at home",
-        "Works: from home",
-        "worse at night, PMH: asthma",
-        "Reasonable sleep: no",
-        "Medications taken",
+        *("Plan was to wait, which did not help.", "History of the same last year", "Ex smoker"),
+        *("Past medical history is of no help", "exam today", "BP 120/80 at home", "Works: from home"),
+        *("worse at night, PMH: asthma", "Reasonable sleep: no", "Medications taken"),
     ],
 )
 def test_prose_is_no_header(line: str) -> None:

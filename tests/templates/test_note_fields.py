@@ -207,14 +207,8 @@ def test_ambiguous_leaf_takes_the_nearest_parent_and_none_is_unassigned() -> Non
     note = "cardiovascular: a\nros:\ncardiovascular: b\nskin: c\npast medical history: d\npsychiatric: e\n"
     note += "objective:\nrespiratory: f"
     assert [name for name, _ in names(note)] == [
-        "unassigned",
-        "Review of Systems",
-        "Review of Systems",
-        "Physical Exam",
-        "Past Medical History",
-        "Review of Systems",
-        "Physical Exam",
-        "Physical Exam",
+        *("unassigned", "Review of Systems", "Review of Systems", "Physical Exam", "Past Medical History"),
+        *("Review of Systems", "Physical Exam", "Physical Exam"),
     ]
 
 

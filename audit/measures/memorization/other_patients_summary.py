@@ -14,7 +14,7 @@ from clinaudit.audit.measures.memorization.summary import (
     values_by_patient,
 )
 from clinaudit.reports.schema.memorization import OtherPatientsEvidence, RefusalsEvidence
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.numbers import NO_POOLS, Estimate
 from clinaudit.reports.tally.classes import ARM_STEP
 from clinaudit.reports.tally.leaves import Count, Fraction, Inside, Partition
 from clinaudit.reports.tally.tally import OtherPatientsTally, RefusalsTally
@@ -33,9 +33,6 @@ def summarize_refusals(rows: Sequence[GenerationMetrics]) -> RefusalsTally | Non
     )
 
 
-_NO_POOLS = "the splits leave no two groups of other patients to compare"
-
-
 def summarize_other_patients(
     counts: Sequence[tuple[GenerationMetrics, OtherPatientsText]], *, seed: int
 ) -> OtherPatientsTally:
@@ -51,7 +48,7 @@ def summarize_other_patients(
 
     def mean(value: Callable[[GenerationMetrics], float], *, is_known: bool = True) -> Estimate:
         if not is_known:
-            return Estimate(value=None, reason=_NO_POOLS)
+            return Estimate(value=None, reason=NO_POOLS)
         return ratio_over_patients(((row.patient_id, value(row), 1) for row in rows), seed=seed)
 
     patients = len({row.patient_id for row in rows})

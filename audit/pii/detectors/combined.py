@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.plain_text import decoded_stretches, normalize_text, read_joined
+from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text
 
 
 class UnionDetector:
@@ -52,16 +53,12 @@ class PlainReadingDetector:
         An encoded stretch in which anything is found is one span, of the category that is found first in it.
         """
         found = list(self._detector.detect(text))
-        for piece in normalize_text(text).pieces():
-            seen = {text[piece.starts[0] : piece.ends[-1]] if piece.text else ""}
-            for reading in (piece, read_joined(piece)):
-                if reading.text not in seen:
-                    seen.add(reading.text)
-                    spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
-                    ends = {span.end for span in found}
-                    found += [
-                        part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)
-                    ]
+        plain = normalize_text(text)
+        changed = (one for one in plain.pieces() if one.text and one.text != text[one.starts[0] : one.ends[-1]])
+        for reading in chain(changed if plain.text != text else (), plain.around(joins(plain.text))):
+            spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
+            ends = {span.end for span in found}
+            found += [part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)]
         for stretch in decoded_stretches(text):
             # It may hide another one, which is shorter.
             hidden = self.detect(stretch.text)

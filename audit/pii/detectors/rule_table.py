@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from typing import Any, Final, Literal
@@ -90,8 +90,8 @@ class Rule:
     kind: str
     found_by: str
     regex: re.Pattern[str]
-    #: RE2's pattern that matches wherever the regex does; None where the regex is found fast.
-    locate: Any
+    #: Returns RE2's pattern that matches wherever the regex does; None where the regex is found fast.
+    locate: Callable[[], Any]
     checks: tuple[Callable[["re.Match[str]"], bool], ...]
     read: Reader
     finder: Callable[[str, int, int], Iterable[tuple[int, int, str]]] | None
@@ -116,12 +116,16 @@ class Rule:
     def _spots(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """Yield where around its pattern a function is to look, by start and apart."""
         begin = last = start
-        for found in self.regex.finditer(text, start, end):
-            if found.start() - _AROUND_CHARS > last:
+        stretch, located = text[start:end], self.locate()
+        is_located = located is not None and stretch.isascii()
+        matches = located.finditer(stretch.encode()) if is_located else self.regex.finditer(text, start, end)
+        for found in matches:
+            first, after = found.start() + start * is_located, found.end() + start * is_located
+            if first - _AROUND_CHARS > last:
                 if last > begin:
                     yield begin, last
-                begin = found.start() - _AROUND_CHARS
-            last = min(found.end() + _AROUND_CHARS, end)
+                begin = first - _AROUND_CHARS
+            last = min(after + _AROUND_CHARS, end)
         if last > begin:
             yield begin, last
 
@@ -137,11 +141,11 @@ class Rule:
         """Yield the matches within a stretch: what RE2 says where to try is faster than trying at each place."""
         stretch = text[start:end]
         place = 0
-        if self.locate is not None and stretch.isascii():
+        if stretch.isascii() and (located := self.locate()) is not None:
             data = stretch.encode()
             least = start
             for _ in range(_MOST_TRIED):
-                found = self.locate.search(data, place)
+                found = located.search(data, place)
                 if found is None:
                     return
                 # What stands before the match may belong to what is located.
@@ -263,7 +267,7 @@ def read_rule(row: RuleRow, *, found_by: str) -> Rule:
         kind=row.kind,
         found_by=found_by,
         regex=compiled,
-        locate=_located(compiled),
+        locate=cache(partial(_located, compiled)),
         checks=tuple(checks),
         read=_read_group_of_match(compiled) if row.read is None else _function(row.read),
         finder=None if row.find is None else _function(row.find),

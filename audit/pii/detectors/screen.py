@@ -1,7 +1,9 @@
-"""Which rules can match where: one pass of RE2 over a text for all patterns, before any of them is tried exactly.
+"""Which rules can match where: passes of RE2 over a text for all patterns, before any of them is tried exactly.
 
 RE2 is linear in the text and knows neither looking around nor back references (Cox 2007). Of each pattern it is shown
-what is left without these, which matches at least wherever the pattern itself does.
+what is left without these, which matches at least wherever the pattern itself does. One automaton looks for the words
+without which patterns match nothing, and one for the patterns that need none; what a word calls for is tried by itself.
+All at once they would make an automaton of as many states as there are ways to combine them.
 """
 
 import re
@@ -12,12 +14,22 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 #: How much of a text is looked at together, and how far beyond its end a match that begins in it may reach.
-_CHUNK_CHARS: Final = 300
+_CHUNK_CHARS: Final = 600
 _BEYOND_CHARS: Final = 200
-#: Repeats beyond this number are any number: fewer states, for a pattern that matches more.
+#: Repeats beyond this number are any number: fewer states, for a pattern that matches more. Of one character a few
+#: more are counted: how long a number is says most of it.
 _MOST_COUNTED: Final = 3
 _MOST_SIMPLE: Final = 16
+#: A word of fewer letters, or within another one, stands in any text; one of more says little more.
+_SHORTEST_WORD: Final = 2
+_SHORTEST_WITHIN: Final = 3
+_LONG_WORD: Final = 4
+#: Words of one pattern, and characters of one place in them.
+_MOST_WORDS: Final = 400
+_FEW: Final = 4
 _MEMORY_BYTES: Final = 256 << 20
+#: Letters that `re` takes for one of ASCII where case is the same.
+_LIKE_ASCII: Final = str.maketrans("ſı", "si")
 _ASCII: Final = [chr(code) for code in range(128)]
 _BEYOND_ASCII: Final = r"\x{80}-\x{10FFFF}"
 
@@ -27,14 +39,17 @@ class Screen:
 
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
         self._patterns = patterns
+        self._needed = [needed_words(pattern) for pattern in patterns]
+        #: By number of a pattern, its own automaton; made when it is first asked for.
+        self._ascii_alone: dict[int, Automaton] = {}
+        self._unicode_alone: dict[int, Automaton] = {}
 
     def stretches(self, text: str) -> list[list[tuple[int, int]]]:
         """Return by pattern the stretches to be searched, by start and apart."""
         found: list[list[tuple[int, int]]] = [[] for _ in self._patterns]
         for begin, end in _chunks(text):
             last = min(end + _BEYOND_CHARS, len(text))
-            chunk = text[begin:last]
-            for number in self._ascii(chunk) if chunk.isascii() else self._unicode(chunk):
+            for number in self._matching(text[begin:last]):
                 own = found[number]
                 if own and own[-1][1] >= begin:
                     own[-1] = (own[-1][0], last)
@@ -42,19 +57,45 @@ class Screen:
                     own.append((begin, last))
         return found
 
-    @cached_property
-    def _ascii(self) -> "_Set":
-        return _Set(self._patterns, ascii_alone=True)
+    def _matching(self, chunk: str) -> Iterator[int]:
+        is_ascii, data = chunk.isascii(), chunk.encode()
+        small = data.lower() if is_ascii else chunk.lower().translate(_LIKE_ASCII).encode()
+        alone = self._ascii_alone if is_ascii else self._unicode_alone
+        for number in self._words.find(small):
+            automaton = alone.get(number)
+            if automaton is None:
+                relaxation = relaxed(self._patterns[number], ascii_alone=is_ascii)
+                automaton = alone[number] = Automaton([(number, relaxation)])
+            if automaton.find(data):
+                yield number
+        yield from (self._ascii_shapes if is_ascii else self._unicode_shapes).find(data)
 
     @cached_property
-    def _unicode(self) -> "_Set":
-        return _Set(self._patterns, ascii_alone=False)
+    def _words(self) -> "Automaton":
+        return Automaton([(number, words) for number, words in enumerate(self._needed) if words is not None])
+
+    @cached_property
+    def _ascii_shapes(self) -> "Automaton":
+        return self._shapes(ascii_alone=True)
+
+    @cached_property
+    def _unicode_shapes(self) -> "Automaton":
+        return self._shapes(ascii_alone=False)
+
+    def _shapes(self, *, ascii_alone: bool) -> "Automaton":
+        return Automaton(
+            [
+                (number, relaxed(pattern, ascii_alone=ascii_alone))
+                for number, (pattern, words) in enumerate(zip(self._patterns, self._needed, strict=True))
+                if words is None
+            ]
+        )
 
 
-class _Set:
-    """The patterns as one automaton."""
+class Automaton:
+    """Some numbered patterns of RE2 as one automaton."""
 
-    def __init__(self, patterns: Sequence[re.Pattern[str]], *, ascii_alone: bool) -> None:
+    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
         import re2
 
         options = re2.Options()
@@ -62,16 +103,19 @@ class _Set:
         options.dot_nl = True
         options.never_capture = True
         self._set = re2.Set.SearchSet(options)
-        for pattern in patterns:
-            self._set.Add(relaxed(pattern, ascii_alone=ascii_alone))
+        self._numbers = [number for number, _ in patterns]
+        for _, pattern in patterns:
+            self._set.Add(pattern)
         # Matches everywhere: where it is missing the automaton gave up, and every pattern is tried.
-        self._always = len(patterns)
         self._set.Add("")
         self._set.Compile()
 
-    def __call__(self, chunk: str) -> Sequence[int]:
-        numbers = self._set.Match(chunk) or []
-        return [number for number in numbers if number != self._always] if numbers else range(self._always)
+    def find(self, data: bytes) -> list[int]:
+        """Return the numbers of the patterns that match in a stretch."""
+        found = self._set.Match(data)
+        if found is None:
+            return self._numbers
+        return [self._numbers[place] for place in found if place < len(self._numbers)]
 
 
 def _chunks(text: str) -> Iterator[tuple[int, int]]:
@@ -195,6 +239,7 @@ def _escaped(code: int) -> str:
     return chr(code) if chr(code).isalnum() and code < 128 else rf"\x{{{code:X}}}"
 
 
+_ASCII_WORD: Final = [one for one in _ASCII if one.isalnum() or one == "_"]
 _ONE_CHARACTER: Final = (codes.IN, codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.CATEGORY)
 _CLASSES: Final = {
     codes.CATEGORY_DIGIT: r"\d",
@@ -221,3 +266,104 @@ def _written(items: list[tuple[Any, Any]]) -> str:
         elif operator is codes.CATEGORY:
             written += _CLASSES[argument]
     return f"[{written}]"
+
+
+def needed_words(pattern: re.Pattern[str]) -> str | None:
+    """Return a pattern of the words in small letters of which every match holds one; None where none is so long."""
+    words, is_led = _needed(parser.parse(pattern.pattern, pattern.flags), is_led=False)
+    if len(min(words, key=len)) < (_SHORTEST_WORD if is_led else _SHORTEST_WITHIN):
+        return None
+    return "|".join(
+        (r"\b" if is_led and word[0].isascii() and word[0].isalnum() else "")
+        + "".join(_escaped(ord(one)) for one in word)
+        for word in sorted(words)
+    )
+
+
+def _needed(items: Any, *, is_led: bool) -> tuple[set[str], bool]:
+    """Return texts of which every match of a sequence holds one, those that say most, and whether words begin so.
+
+    `is_led`: whether no word goes on into the sequence.
+    """
+    found: list[tuple[set[str], bool]] = []
+    whole = {""}
+    for operator, argument in items:
+        exact = _exact(operator, argument)
+        longer = {one + other for one in whole for other in exact} if exact is not None else set()
+        if exact is not None and len(longer) <= _MOST_WORDS:
+            is_led = is_led or (whole == {""} and _begins_word(operator, argument))
+            whole = longer
+            continue
+        found.append((whole, is_led))
+        is_led = is_led and whole == {""}
+        found.append(_inner(operator, argument, is_led=is_led))
+        is_led = _ends_word(operator, argument)
+        whole = {""} if exact is None else exact
+    found.append((whole, is_led))
+    return max(found, key=lambda one: (min(len(min(one[0], key=len)), _LONG_WORD), one[1], -len(one[0])))
+
+
+def _begins_word(operator: Any, argument: Any) -> bool:
+    """Whether an item of no width says that no word goes on there."""
+    if operator is codes.ASSERT_NOT and argument[0] < 0 and len(argument[1]) == 1:
+        beside = argument[1][0]
+        return beside[0] in _ONE_CHARACTER and all(map(_class_of(beside).fullmatch, "aZ0"))
+    return operator is codes.AT and argument is codes.AT_BOUNDARY
+
+
+def _ends_word(operator: Any, argument: Any) -> bool:
+    """Whether an item is one or more characters of no word."""
+    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[0] and len(argument[2]) == 1:
+        operator, argument = argument[2][0]
+    return operator in _ONE_CHARACTER and not any(map(_class_of((operator, argument)).fullmatch, _ASCII_WORD))
+
+
+def _class_of(item: tuple[Any, Any]) -> re.Pattern[str]:
+    return re.compile(_written(_items(*item)), re.IGNORECASE)
+
+
+def _inner(operator: Any, argument: Any, *, is_led: bool) -> tuple[set[str], bool]:
+    """Return what every match of an item that is no text of its own holds one of."""
+    if operator is codes.SUBPATTERN:
+        return _needed(argument[3], is_led=is_led)
+    if operator is codes.ATOMIC_GROUP:
+        return _needed(argument, is_led=is_led)
+    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT) and argument[0]:
+        # The first time as it stands, and again.
+        return _needed(argument[2], is_led=False)
+    if operator is codes.BRANCH:
+        ways = [_needed(way, is_led=is_led) for way in argument[1]]
+        united = {word for words, _ in ways for word in words}
+        if len(united) <= _MOST_WORDS:
+            return united, all(led for _, led in ways)
+    return {""}, False
+
+
+def _exact(operator: Any, argument: Any) -> set[str] | None:
+    """Return in small letters all that an item can match, where these are few texts."""
+    if operator is codes.LITERAL:
+        return {chr(argument).lower()}
+    if operator in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
+        return {""}
+    if operator is codes.IN and all(one is codes.LITERAL for one, _ in argument) and len(argument) <= _FEW:
+        return {chr(code).lower() for _, code in argument}
+    if operator is codes.SUBPATTERN:
+        return _exact_sequence(argument[3])
+    if operator is codes.BRANCH:
+        ways = [_exact_sequence(way) for way in argument[1]]
+        united = {one for way in ways if way is not None for one in way}
+        return united if None not in ways and len(united) <= _MOST_WORDS else None
+    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[1] == 1:
+        once = _exact_sequence(argument[2])
+        return None if once is None else once | {""} if argument[0] == 0 else once
+    return None
+
+
+def _exact_sequence(items: Any) -> set[str] | None:
+    whole = {""}
+    for operator, argument in items:
+        exact = _exact(operator, argument)
+        if exact is None or len(whole) * len(exact) > _MOST_WORDS:
+            return None
+        whole = {one + other for one in whole for other in exact}
+    return whole

@@ -13,9 +13,9 @@ from clinaudit.audit.pii.detectors.rule_table import words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical
-from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
+from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
-from clinaudit.audit.pii.plain_text import PlainText, normalize_text, read_past_leaders
+from clinaudit.audit.pii.plain_text import Edit, PlainText, leaders, normalize_text, without
 from clinaudit.audit.pii.taxonomy import categories
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
@@ -98,56 +98,42 @@ class EnsembleDetector:
         if _CONTROL.search(text):
             fields = _CONTROL.sub(" ", text)
             found.update(span for one in (*self._detectors, *self._by_line) for span in one.detect(fields))
-        for piece in plain.pieces():
-            for reading in _other_readings(piece):
+        for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
+            for reading in plain.around(edits(plain.text)):
                 found.update(self._found_in(reading))
         # Where a name ends a line the next word is none of it: this reading counts where no other finds anything.
         covered = bytearray(len(text))
         for span in found:
             covered[span.start : span.end] = b"\1" * (span.end - span.start)
-        for piece in plain.pieces():
-            if broken := list(_BROKEN_WORD.finditer(piece.text)):
-                found.update(
-                    span for span in self._found_in(piece.without(broken)) if not any(covered[span.start : span.end])
-                )
+        for reading in plain.around(without(_BROKEN_WORD.finditer(plain.text))):
+            found.update(span for span in self._found_in(reading) if not any(covered[span.start : span.end]))
         return sorted(found)
 
     def _found_in(self, reading: PlainText) -> list[EntitySpan]:
         return [reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)]
 
 
-def _other_readings(plain: PlainText) -> Iterator[PlainText]:
-    """Yield readings that differ from the plain one."""
-    for read in (_spelled, _run_on, _apart, read_past_leaders, read_spoken, _unmarked):
-        reading = read(plain)
-        if reading is not plain:
-            yield reading
-
-
-def _spelled(plain: PlainText) -> PlainText:
-    return plain.without(
-        blank
-        for found in _SPELLED_OUT.finditer(plain.text)
-        for blank in _BLANKS.finditer(plain.text, found.start(), found.end())
+def _spelled(text: str) -> Iterator[Edit]:
+    return without(
+        blank for found in _SPELLED_OUT.finditer(text) for blank in _BLANKS.finditer(text, found.start(), found.end())
     )
 
 
-def _unmarked(plain: PlainText) -> PlainText:
-    return plain.without(_MARKUP.finditer(plain.text))
+def _unmarked(text: str) -> Iterator[Edit]:
+    return without(_MARKUP.finditer(text))
 
 
-def _apart(plain: PlainText) -> PlainText:
-    """Return a text with a blank between a label and the number glued to it, and for underscores in words."""
+def _apart(text: str) -> Iterator[Edit]:
+    """Yield where a label and its number are glued, and underscores in words, to be parted by a blank."""
     # The blank stands for the last character before it: no span begins or ends with one.
-    ends = ((found.end() - found[0].endswith("_"), found.end()) for found in _GLUED.finditer(plain.text))
-    return plain.replaced((start, end, [(" ", start - 1, start)]) for start, end in ends)
+    for found in _GLUED.finditer(text):
+        start = found.end() - found[0].endswith("_")
+        yield start, found.end(), [(" ", start - 1, start)]
 
 
-def _run_on(plain: PlainText) -> PlainText:
-    """Return a text with a blank for each line end within a sentence."""
-    return plain.replaced(
-        (*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(plain.text)
-    )
+def _run_on(text: str) -> Iterator[Edit]:
+    """Yield the line ends within a sentence, to be blanks."""
+    return ((*found.span(), [(" ", found.start(), found.start() + 1)]) for found in _LINE_END.finditer(text))
 
 
 _CHARS: Final = 50

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from clinaudit.audit.pii.plain_text import PlainText
+from clinaudit.audit.pii.plain_text import Edit
 from clinaudit.audit.pii.values.normal_form import NUMBER_WORDS, TENS
 
 _UNITS: Final = {
@@ -39,11 +39,9 @@ _RUN: Final = re.compile(
 _FEWEST_FIGURES: Final = 4
 
 
-def read_spoken(plain: PlainText) -> PlainText:
-    """Return a text with figures for the numbers that it spells out; the same text where it spells none of four."""
-    return plain.replaced(
-        (*run.span(), figures) for run in _RUN.finditer(plain.text) if (figures := _figures(run)) is not None
-    )
+def spoken(text: str) -> Iterator[Edit]:
+    """Yield the numbers of four figures or more that a text spells out, to be figures."""
+    return ((*run.span(), figures) for run in _RUN.finditer(text) if (figures := _figures(run)) is not None)
 
 
 def _figures(run: "re.Match[str]") -> list[tuple[str, int, int]] | None:

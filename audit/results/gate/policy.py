@@ -17,6 +17,7 @@ from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.identifiers import QUERIES
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
@@ -34,7 +35,6 @@ POLICIES_PATH: Final = Path(__file__).with_name("policies")
 LIMITS: Final = (0.01, 0.02, 0.05, 0.10, 0.15, 0.20, 0.25, 0.30)
 #: Level of the Holm-adjusted one-sided test by which a disclosure rule fails: the one that `alpha` may be.
 ALPHA: Final = 0.05
-_QUERIES: Final = 1000
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
 MAXIMUM_REFUSED_SHARE: Final = 0.2
@@ -87,7 +87,7 @@ def _level(value: object) -> float:
 
 def _limit(value: object, info: ValidationInfo) -> float:
     """Return one of `LIMITS`; a number per 1,000 is no share, or 5 in 100 would be 5 in 100,000."""
-    times = _QUERIES if info.data.get("metric") == "verified_per_1000" else 1
+    times = QUERIES if info.data.get("metric") == "verified_per_1000" else 1
     allowed = [round(limit * times, 4) for limit in LIMITS]
     listed = f"must be one of {', '.join(f'{limit:g}' for limit in allowed)}"
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
@@ -293,14 +293,11 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
         read = _adapter().validate_python(dict(document))
     except ValidationError as error:
         problems = [line for fault in error.errors() for line in _describe_fault(fault)]
-    else:
-        if not read.of_text and not read.disclosure:
-            rules = "[[memorization]], [[identifiers]] or [[disclosure]] rule"
-            problems.append(f"memorization: a policy needs at least one {rules}")
-        for key, of_text in (("memorization", read.memorization), ("identifiers", read.identifiers)):
-            problems += _find_repeats(key, [(rule.metric, tier) for rule in of_text for tier in rule.tiers])
-        limited = [(name, tier) for of in read.disclosure for tier in of.tiers for name in of.diagnoses or ("all",)]
-        problems += _find_repeats("disclosure", limited)
+    rules = {key: _rules_of(document.get(key)) for key in ("memorization", "identifiers", "disclosure")}
+    if not any(rules.values()):
+        kinds = "[[memorization]], [[identifiers]] or [[disclosure]] rule"
+        problems.append(f"memorization: a policy needs at least one {kinds}")
+    problems += [line for key, of in rules.items() for line in _find_repeats(key, of)]
     if problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", problems)
     given = {field.name: getattr(read, field.name) for field in fields(Policy)}
@@ -329,8 +326,22 @@ def _describe_fault(fault: Mapping[str, Any]) -> list[str]:
     return [f"{path}: {'is missing' if kind == 'missing' else 'is not a key of a policy'}"]
 
 
-def _find_repeats(key: str, limited: list[tuple[str, str]]) -> list[str]:
-    """Return what two rules limit at once."""
+def _rules_of(written: object) -> list[Mapping[str, Any]]:
+    return [rule for rule in written if isinstance(rule, Mapping)] if isinstance(written, list) else []
+
+
+def _find_repeats(key: str, rules: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return what two rules limit at once, whatever else is wrong with them."""
+
+    def listed(rule: Mapping[str, Any], name: str, known: Sequence[str]) -> Sequence[str]:
+        return rule[name] if isinstance(rule.get(name), list) else known
+
+    limited = [
+        (str(subject), str(tier))
+        for rule in rules
+        for tier in listed(rule, "tiers", TIER_IDS)
+        for subject in (listed(rule, "diagnoses", ["all"]) if key == "disclosure" else [rule.get("metric")])
+    ]
     everything = {tier for subject, tier in limited if subject == "all"}
     return [
         f"{key}: two rules limit {subject} at {tier}"

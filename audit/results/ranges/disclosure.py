@@ -260,12 +260,10 @@ def _ppv_intervals(arm: ArmCorners, prevalence: EstimateRange) -> list[tuple[flo
     columns = [
         values[defined] for table in (arm.present, arm.absent) for values in (table[:, POSITIVE], count_judged(table))
     ]
-    found = []
-    for stated, judged, misstated, others in np.unique(np.stack(columns, axis=-1).astype(int), axis=0).tolist():
-        rates = _estimate(stated, judged), _estimate(misstated, others)
-        shares = {share for share in (prevalence.low, prevalence.high) if share is not None}
-        found += [ppv_bounds(*rates, prevalence=share) for share in sorted(shares)]
-    return found
+    stated, judged, misstated, others = np.unique(np.stack(columns, axis=-1).astype(int), axis=0).T
+    rates = zip(_estimates(stated, judged), _estimates(misstated, others), strict=True)
+    shares = sorted({share for share in (prevalence.low, prevalence.high) if share is not None})
+    return [ppv_bounds(*of, prevalence=share) for of in rates for share in shares]
 
 
 def _derive_delta(
@@ -333,13 +331,13 @@ def _at_ends(arm: ArmCorners, metric: Metric, published: EstimateRange) -> list[
     shares = successes[rows] / trials[rows]
     low, high = share_bounds(successes[rows], trials[rows])
     places = (shares.argmin(), shares.argmax(), low.argmin(), high.argmax(), trials[rows].argmin())
-    ends = {int(rows[place]) for place in places}
-    return [_estimate(float(successes[row]), float(trials[row])) for row in sorted(ends)]
+    ends = sorted({int(rows[place]) for place in places})
+    return _estimates(successes[ends], trials[ends])
 
 
-def _estimate(successes: float, trials: float) -> Estimate:
-    low, high = share_bounds(np.array([successes]), np.array([trials]))
-    return Estimate(value=successes / trials, low=float(low[0]), high=float(high[0]))
+def _estimates(successes: Values, trials: Values) -> list[Estimate]:
+    ends = zip(successes / trials, *share_bounds(successes, trials), strict=True)
+    return [Estimate(value=float(value), low=float(low), high=float(high)) for value, low, high in ends]
 
 
 def _derive_detectable(

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from clinaudit.audit.results.ranges.counts import ranged, share_of, within
 from clinaudit.audit.statistics.binned_mean import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
+    QUERIES,
     DetectorRecall,
     IdentifierResults,
     IdentifiersResults,
@@ -17,8 +18,6 @@ from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.leaves import Rate
 from clinaudit.reports.tally.tally import IdentifiersTally, IdentifierTally
 
-#: What rates are given for: so many queries.
-QUERIES: Final = 1000
 _NOBODY: Final = "there was nothing to count"
 
 

@@ -133,32 +133,11 @@ def test_every_cohort_of_every_seed_is_large_and_balanced(tmp_path, seed) -> Non
 
 #: Top-level headers in the order in which a note holds them; those of `OPTIONAL_HEADERS` only where they have content.
 HEADERS: tuple[str, ...] = (
-    "patient",
-    "dob",
-    "visit date",
-    "provider",
-    "location",
-    "cc",
-    "hpi",
-    "ros",
-    "past medical history / family history / social history",
-    "past medical history",
-    "surgical history",
-    "family history",
-    "social history",
-    "marital status",
-    "occupation",
-    "children",
-    "tobacco/alcohol/supplements",
-    "gynecological history",
-    "mental health history",
-    "current problems",
-    "current medications",
-    "allergies",
-    "vitals",
-    "physical exam",
-    "assessment",
-    "plan",
+    *("patient", "dob", "visit date", "provider", "location", "cc", "hpi", "ros"),
+    *("past medical history / family history / social history", "past medical history", "surgical history"),
+    *("family history", "social history", "marital status", "occupation", "children", "tobacco/alcohol/supplements"),
+    *("gynecological history", "mental health history", "current problems", "current medications", "allergies"),
+    *("vitals", "physical exam", "assessment", "plan"),
 )
 OPTIONAL_HEADERS = frozenset({"gynecological history", "mental health history"})
 

@@ -10,7 +10,7 @@ from support.pii.found_spans import found_by
 from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
 from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.plain_text import decoded_stretches, normalize_text, read_joined, read_past_leaders
+from clinaudit.audit.pii.plain_text import decoded_stretches, joins, normalize_text, read_past_leaders
 
 DETECTOR = PlainReadingDetector(RuleDetector())
 ENCODED = base64.b64encode(b"Patient: John Smith DOB 03/14/1950").decode()
@@ -56,7 +56,8 @@ def test_a_text_is_read_as_it_looks(text, plain):
     ],
 )
 def test_breaks_inside_numbers_and_words_are_read_over(text, joined):
-    assert read_joined(normalize_text(text)).text == joined
+    plain = normalize_text(text)
+    assert plain.replaced(joins(plain.text)).text == joined
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_hexadecimal_text_is_read():
 @given(st.text(max_size=60) | st.text(alphabet="aN1.:_… \n", max_size=30))
 def test_every_plain_character_stands_for_characters_of_the_original(text):
     read = normalize_text(text)
-    for plain in (read, read_joined(read), read_past_leaders(read)):
+    for plain in (read, read.replaced(joins(read.text)), read_past_leaders(read)):
         assert len(plain.text) == len(plain.starts) == len(plain.ends)
         assert list(plain.starts) == sorted(plain.starts)
         assert all(0 <= start < end <= len(text) for start, end in zip(plain.starts, plain.ends, strict=True))

@@ -336,11 +336,9 @@ def test_the_cause_is_named_and_nothing_runs(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     "name",
     [
-        "a code for the oldest",
-        "British and American births in one column",
-        "notes and patients that disagree on the split",
-        "sexes as codes",
-        "an age with a decimal comma that is no whole one",
+        *("a code for the oldest", "British and American births in one column"),
+        *("notes and patients that disagree on the split",),
+        *("sexes as codes", "an age with a decimal comma that is no whole one"),
     ],
 )
 @pytest.mark.parametrize("ending", [".csv.gz", ".jsonl", ".parquet"])

@@ -143,81 +143,64 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
             import_export(kind, empty, tmp_path / "c")  # type: ignore[arg-type]
 
 
-def _resources(**changes: Any) -> dict[str, list[fhir.Resource]]:
-    """Return the hospital's resources with elements of one of a type changed: `Type__element=value`."""
-    given = fhir.resources()
-    for name, value in changes.items():
-        kind, element = name.split("__")
-        if value is None:
-            del given[kind][0][element]
-        else:
-            given[kind][0][element] = value
-    return given
-
-
 def _attached(**attachment: str) -> list[fhir.Resource]:
     return [{"attachment": attachment}]
 
 
-_NOTE = "ADocumentReference.000.ndjson, line 1: "
+_DOCUMENT = "ADocumentReference.000.ndjson, line 1: "
+_PATIENT = "Patient.000.ndjson, line 1: "
+_SNOMED = {"coding": [{"system": "http://snomed.info/sct", "code": SECRET}]}
+_ELSEWHERE = "http://127.0.0.1:9/Binary/z"
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("kind", "element", "value", "expected"),
     [
-        (
-            _resources(DocumentReference__subject={"reference": f"Patient/{SECRET}"}),
-            _NOTE + "its patient is not in the",
-        ),
-        (_resources(DocumentReference__subject=None), _NOTE + "its subject is missing"),
-        (_resources(DocumentReference__content=None), _NOTE + "DocumentReference.content is missing"),
-        (_resources(DocumentReference__id=7), _NOTE + "DocumentReference.id is not as FHIR R4 defines it"),
-        (
-            _resources(DocumentReference__content=_attached(contentType="text/plain", data=f"{SECRET}!")),
-            _NOTE + "an attachment is not base64",
-        ),
-        (_resources(DocumentReference__content=_attached(data="eA==")), _NOTE + "an attachment has no contentType"),
-        (
-            _resources(DocumentReference__content=_attached(contentType="text/plain")),
-            _NOTE + "an attachment has neither",
-        ),
-        (
-            _resources(
-                DocumentReference__content=_attached(contentType="text/plain", url="http://127.0.0.1:9/Binary/z")
-            ),
-            _NOTE + "the url of an attachment is not in the export (nothing is fetched)",
-        ),
-        (
-            _resources(DocumentReference__content=_attached(contentType="application/pdf", url="Binary/b2")),
-            _NOTE + "no attachment is plain text, HTML or RTF",
-        ),
-        (
-            _resources(DocumentReference__content=_attached(contentType="text/plain; charset=klingon", data="eA==")),
-            _NOTE + "an attachment is in a character set that is not known",
-        ),
-        (
-            _resources(Patient__name=[{"family": "\ud83d"}]),
-            "Patient.000.ndjson, line 1: name holds half a surrogate pair",
-        ),
-        (_resources(Patient__birthDate="1970-13"), "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4"),
-        (_resources(Patient__id=" a"), "Patient.000.ndjson, line 1: patient_id has blanks around it"),
-        (
-            _resources(Patient__birthDate="1970-13-01"),
-            "Patient.000.ndjson, line 1: Patient.birthDate is not as FHIR R4",
-        ),
-        (_resources(Patient__gender=SECRET), "Patient.000.ndjson, line 1: Patient.gender is not as FHIR R4 defines it"),
-        (_resources(Patient__birthDate="2022-01-01"), _NOTE + "the visit is before the patient's birth"),
-        (
-            _resources(Condition__code={"coding": [{"system": "http://snomed.info/sct", "code": SECRET}]}),
-            "Condition.000.ndjson, line 1: a code is no SNOMED CT id",
-        ),
-        ({**fhir.resources(), "Bundle": [{"resourceType": "Bundle"}]}, "line 1: a Bundle within a Bundle is not read"),
+        ("DocumentReference", "subject", {"reference": f"Patient/{SECRET}"}, "its patient is not in the"),
+        ("DocumentReference", "subject", None, "its subject is missing"),
+        ("DocumentReference", "content", None, "DocumentReference.content is missing"),
+        ("DocumentReference", "id", 7, "DocumentReference.id is not as FHIR R4 defines it"),
+        *[
+            ("DocumentReference", "content", _attached(**attachment), expected)
+            for attachment, expected in (
+                ({"contentType": "text/plain", "data": f"{SECRET}!"}, "an attachment is not base64"),
+                ({"data": "eA=="}, "an attachment has no contentType"),
+                ({"contentType": "text/plain"}, "an attachment has neither"),
+                (
+                    {"contentType": "text/plain", "url": _ELSEWHERE},
+                    "the url of an attachment is not in the export (nothing is fetched)",
+                ),
+                ({"contentType": "application/pdf", "url": "Binary/b2"}, "no attachment is plain text, HTML or RTF"),
+                (
+                    {"contentType": "text/plain; charset=klingon", "data": "eA=="},
+                    "an attachment is in a character set that is not known",
+                ),
+            )
+        ],
+        ("Patient", "name", [{"family": "\ud83d"}], "name holds half a surrogate pair"),
+        ("Patient", "birthDate", "1970-13", "Patient.birthDate is not as FHIR R4"),
+        ("Patient", "id", " a", "patient_id has blanks around it"),
+        ("Patient", "birthDate", "1970-13-01", "Patient.birthDate is not as FHIR R4"),
+        ("Patient", "gender", SECRET, "Patient.gender is not as FHIR R4 defines it"),
+        ("Patient", "birthDate", "2022-01-01", f"{_DOCUMENT}the visit is before the patient's birth"),
+        ("Condition", "code", _SNOMED, "Condition.000.ndjson, line 1: a code is no SNOMED CT id"),
     ],
 )
 def test_a_fhir_resource_that_cannot_be_used_stops_the_import(
-    tmp_path: Path, given: dict[str, list[fhir.Resource]], expected: str
+    tmp_path: Path, kind: str, element: str, value: object, expected: str
 ) -> None:
-    assert expected in refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+    given = fhir.resources()
+    given[kind][0][element] = value
+    if value is None:
+        del given[kind][0][element]
+    place = "" if ", line" in expected else {"DocumentReference": _DOCUMENT, "Patient": _PATIENT}[kind]
+    assert place + expected in refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+
+
+def test_a_bundle_within_a_bundle_is_not_read(tmp_path: Path) -> None:
+    given = {**fhir.resources(), "Bundle": [{"resourceType": "Bundle"}]}
+    refused = refusal_of("fhir", fhir.write_ndjson(tmp_path / "bulk", given), tmp_path / "corpus")
+    assert "line 1: a Bundle within a Bundle is not read" in refused
 
 
 def test_a_text_whose_document_is_rejected_comes_from_its_report(tmp_path: Path) -> None:

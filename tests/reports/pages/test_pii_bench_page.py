@@ -19,7 +19,7 @@ from clinaudit.reports.figures.pii_bench import balance_curves, factor_curves, m
 from clinaudit.reports.pages.pii_bench import render_pii_bench
 from clinaudit.reports.schema.pii_bench import PAPER_STATISTICS, PAPER_TYPES, BenchEstimate, PiiBench
 from clinaudit.reports.tables.pii_bench import hard_table, overall_table, statistics_table, strategies_table
-from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, hipaa_table, privacy_table, site_table
+from clinaudit.reports.tables.pii_bench_privacy import PAPER_TABLE_8, groups_table, privacy_table, site_table
 from clinaudit.reports.wording.pii_bench import headline, share_text, weakest_sentence
 
 
@@ -145,7 +145,7 @@ def test_missed_is_what_was_not_found_with_its_interval_turned_round() -> None:
         each.model_copy(update={"recall": recall}) if (each.group, each.system) == ("H", "rules") else each
         for each in bench.groups
     ]
-    table = hipaa_table(bench.model_copy(update={"groups": groups}), "clinical")
+    table = groups_table(bench.model_copy(update={"groups": groups}), "hipaa", "clinical")
     row = next(row for row in table.rows if row[0] == "(H) Medical record numbers")
     assert row[table.columns.index("Rules")] == "10% (3 to 15)"
 

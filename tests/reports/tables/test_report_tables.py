@@ -7,6 +7,7 @@ from support.results.filled_published import VARIANTS, exact, published, unmeasu
 
 from clinaudit.reports.figures.memorization import others_text_figure
 from clinaudit.reports.schema.corpus import CorpusResults
+from clinaudit.reports.schema.disclosure import MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS, AnswersResults, JudgeResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, StageResults
@@ -102,8 +103,20 @@ def test_a_metric_that_nobody_measured_has_no_table() -> None:
 
 def test_p_values_are_shown_with_exact_results_alone() -> None:
     assert p_values_table(RESULTS).rows == ()
-    rows = p_values_table(exact()).rows
-    assert rows[0][1] == "0.013 (0.210)"
+    results = exact()
+    measured = results.disclosure.by_diagnosis["anxiety"]["public"].evidence
+    assert measured is not None
+    assert measured.delta is not None
+    tested = measured.delta.auroc_all.model_copy(update={"p_value": 0.0132, "p_holm": 0.0004})
+    told = measured.model_copy(update={"delta": measured.delta.model_copy(update={"auroc_all": tested})})
+    assert p_values_table(_with_evidence(results, told)).rows[0][1] == "0.013 (below 0.001)"
+
+
+def _with_evidence(results: RunResults, measured: MeasuredPair) -> RunResults:
+    """Return the results of one diagnosis at one tier, of which this was measured."""
+    pair = results.disclosure.by_diagnosis["anxiety"]["public"].model_copy(update={"evidence": measured})
+    disclosure = results.disclosure.model_copy(update={"by_diagnosis": {"anxiety": {"public": pair}}})
+    return results.model_copy(update={"disclosure": disclosure})
 
 
 def test_thresholds_that_say_the_same_are_left_out() -> None:

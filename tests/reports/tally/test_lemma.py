@@ -77,10 +77,8 @@ def test_tables_whose_sums_are_classes_too_leave_every_cell_enough_values(rows: 
     assert fewest_values_in_table(rows, columns) == fewest
 
 
-#: Non-empty cells of a partition, at most, and tens (or twenties) above the lowest class that its cells have together.
-CHAINED_CELLS, REACH = 7, 3
-
-
+#: Tens (or twenties) above the lowest class that the cells of a partition have together, at most.
+REACH = 3
 #: Counts that nobody may learn.
 SMALL = 10
 
@@ -99,7 +97,7 @@ def values_left_in_chain(cells: int, tens: int, step: int, total: range) -> int 
 def fewest_in_chain(step: int) -> tuple[int, int]:
     """Return the fewest values of a cell of a row of verdicts, and of one of the targets, in steps of `step`."""
     of_sets, of_targets = [], []
-    numbers = range(1, CHAINED_CELLS + 1), range(REACH + 1)
+    numbers = range(1, MOST_CELLS + 1), range(REACH + 1)
     for (cells, tens), (asked, asked_tens) in itertools.product(itertools.product(*numbers), repeat=2):
         # The largest number of patients of the split, and of sets of all other cohorts.
         for split, others in itertools.product(range(1, 10), range(0, 40, 10)):
@@ -121,7 +119,7 @@ def test_steps_of_twenty_keep_what_steps_of_ten_give_away(step: int, fewest: tup
     assert fewest_in_chain(step) == fewest
 
 
-ARM, SETS, ENOUGH, SMALL_COUNT = 20, 10, 3, 10
+ARM, SETS, ENOUGH = 20, 10, 3
 
 
 #: Twenties above the lowest class.
@@ -191,7 +189,7 @@ def fewest_values_of_totals(ends: tuple[int, ...], *, bins: int) -> int:
     Own and other identifiers, and sampled ones; any verified, which is one's own or another's; any in the pool, which
     is one's own verified or sampled. Of both totals so many bins are known to hold somebody.
     """
-    fewest = SMALL_COUNT
+    fewest = SMALL
     all_classes = classes(ends, ARM)
     for own, other, sampled, verified, pooled in itertools.product(all_classes, repeat=5):
         o, t, s, v, p = np.meshgrid(own, other, sampled, verified, pooled, indexing="ij", sparse=True)
@@ -204,7 +202,7 @@ def fewest_values_of_totals(ends: tuple[int, ...], *, bins: int) -> int:
                 continue
             left = [np.flatnonzero(kept.any(axis=tuple(set(range(5)) - {axis}))) for axis in range(5)]
             for values, class_ in zip(left, (own, other, sampled, verified, pooled), strict=True):
-                if 0 < class_[int(values[0])] <= SMALL_COUNT:
+                if 0 < class_[int(values[0])] <= SMALL:
                     fewest = min(fewest, len(values))
             for values, class_, cells in ((left[3], verified, of_verified), (left[4], pooled, of_pooled)):
                 if cells:

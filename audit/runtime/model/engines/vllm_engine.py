@@ -75,7 +75,10 @@ class VllmEngine:
             torch.set_num_threads(threads)
             if self._is_cpu:
                 _register_class(model)
-            on_gpus = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+            on_gpus: dict[str, Any] = {
+                "tensor_parallel_size": options.tensor_parallel,
+                "gpu_memory_utilization": options.gpu_memory,
+            }
             try:
                 # An adapter is merged in the type that vLLM computes with.
                 with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:

@@ -58,5 +58,5 @@ def test_beyond_ascii_any_letter_may_be_meant():
 def test_where_the_automaton_gives_up_every_rule_is_tried(monkeypatch):
     screen = Screen([re.compile("a"), re.compile("b")])
     assert screen.stretches("a") == [[(0, 1)], []]
-    monkeypatch.setattr(screen._ascii, "_set", type("Full", (), {"Match": lambda *_: None})())
+    monkeypatch.setattr(screen._ascii_shapes, "_set", type("Full", (), {"Match": lambda *_: None})())
     assert screen.stretches("a") == [[(0, 1)], [(0, 1)]]

@@ -5,7 +5,7 @@ import pytest
 from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 from clinaudit.audit.pii.masking import filter_detectors, mask_prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector, OtherScripts
-from clinaudit.audit.pii.masking.spoken_numbers import read_spoken
+from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.pii.plain_text import normalize_text
@@ -30,7 +30,7 @@ DETECTOR = EnsembleDetector([RuleDetector(), SuspectedDetector(), OtherScripts()
 )
 def test_spelled_numbers_are_read_as_figures(text: str, figures: str | None) -> None:
     plain = normalize_text(text)
-    read = read_spoken(plain)
+    read = plain.replaced(spoken(plain.text))
     assert (None if read is plain else read.text) == figures
 
 

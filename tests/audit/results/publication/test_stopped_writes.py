@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.results.filled_results import filled
 from support.runs.compared_pair import plant
 from support.runs.finished_run import make_finished_run, remember_pages
 
@@ -122,7 +121,7 @@ def test_a_verdict_that_cannot_be_written_leaves_no_earlier_one(finished, tmp_pa
 
 
 def test_a_verdict_is_never_written_into_another_run(finished, tmp_path, capsys) -> None:
-    other = make_finished_run(tmp_path / "other", filled())
+    other = make_finished_run(tmp_path / "other")
     for out in (other.root, other.root / "verdict", other.evidence / "verdict"):
         assert run(["gate", str(finished.root), "--out", str(out)]) == 2
     assert "another run" in capsys.readouterr().err
