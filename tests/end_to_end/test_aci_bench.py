@@ -15,16 +15,11 @@ pytestmark = [
 ]
 
 
-def test_audit_completes_says_what_is_missing_and_never_passes(tmp_path, capsys) -> None:
-    from clinaudit.audit.demo.fitting import TrainingPlan
-    from clinaudit.audit.demo.training import train_demo_model
-    from clinaudit.audit.runtime.console.progress import Progress
-
-    plan = TrainingPlan(vocabulary=800, layers=2, width=64, heads=2, hidden=128, epochs=2, validation_notes=2)
-    train_demo_model(ACI_BENCH, tmp_path / "model", seed=0, progress=Progress(quiet=True), plan=plan)
+def test_audit_completes_says_what_is_missing_and_never_passes(tiny_demo, tmp_path, capsys) -> None:
+    """What the model knows is none of it: that of the demo will do."""
     out = tmp_path / "run"
-    arguments = ["audit", str(tmp_path / "model"), str(ACI_BENCH), "--out", str(out), "--quiet"]
-    status = run([*arguments, "--engine", "transformers", "--max-new-tokens", "120"])
+    arguments = ["audit", str(tiny_demo.model), str(ACI_BENCH), "--out", str(out), "--quiet"]
+    status = run([*arguments, "--engine", "transformers", "--max-new-tokens", "60"])
     assert status in (1, 8)
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert results["decision"]["status"] == ("fail" if status == 1 else "inconclusive")

@@ -1,4 +1,4 @@
-"""What `show` prints, and that colour and quiet are as people expect, in real processes."""
+"""`clinaudit show`, `verify` and `report`: what they print and render, that colour and quiet are as people expect."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from support.runs.finished_run import make_finished_run
 from support.runs.site_keys import write_site_keys
 
@@ -22,6 +23,7 @@ from clinaudit.audit.results.publication.published_files import read_published
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.manifest import write_manifest
 from clinaudit.audit.runtime.settings import AuditSettings
+from clinaudit.reports.exports.paper import FILE_NAMES, FOLDER
 from clinaudit.reports.schema.identity import identity_problem
 
 PROGRAM = str(Path(sys.executable).with_name("clinaudit"))
@@ -191,3 +193,79 @@ def test_what_was_changed_is_not_signed(root: Path, tmp_path: Path) -> None:
     (root / "results.json").write_text("[]")
     assert verify(root, "--sign", write_site_keys(tmp_path).private) == 7
     assert not (root / "manifest.sig").exists()
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> RunDirectory:
+    return make_finished_run(tmp_path / "run")
+
+
+def report(run: RunDirectory, *options: str) -> int:
+    return run_command(["report", str(run.root), *options])
+
+
+def identity_of(run: RunDirectory) -> dict[str, str | None]:
+    return json.loads((run.root / "run.json").read_text())["identity"]
+
+
+def test_the_identity_is_kept_and_the_last_given_wins(fresh: RunDirectory) -> None:
+    assert report(fresh, "--model-name", "Scribe 3", "--date", "2026-11-22") == 0
+    assert identity_of(fresh) == {"model_name": "Scribe 3", "institution": None, "date": "2026-11-22"}
+    assert report(fresh, "--model-name", "Scribe 4", "--institution", "St. Anne") == 0
+    expected = {"model_name": "Scribe 4", "institution": "St. Anne", "date": "2026-11-22"}
+    assert identity_of(fresh) == expected
+    assert report(fresh) == 0
+    assert identity_of(fresh) == expected
+    for page in (fresh.root / "report.html", fresh.evidence / "report.html"):
+        assert "Scribe 4" in page.read_text()
+        assert "Scribe 3" not in page.read_text()
+    assert run_command(["verify", str(fresh.root)]) == 0
+
+
+def test_a_model_card_made_before_takes_the_new_name_too(fresh: RunDirectory, capsys) -> None:
+    card = fresh.root / "model-card.yaml"
+    assert report(fresh, "--model-card") == 0
+    assert f"report: {card}" in capsys.readouterr().out
+    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] is None
+    assert report(fresh, "--model-name", "Scribe 3") == 0
+    assert yaml.safe_load(card.read_text())["AppliedModelCard"]["BasicInfo"]["ModelName"] == "Scribe 3"
+    assert run_command(["verify", str(fresh.root)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--model-name", ""), ("--institution", "two\nlines"), ("--date", "2026-13-01"), ("--date", "today")],
+)
+def test_a_value_that_no_field_takes_changes_nothing(fresh: RunDirectory, capsys, option: str, value: str) -> None:
+    before = (fresh.root / "run.json").read_bytes()
+    assert report(fresh, option, value) == 2
+    assert capsys.readouterr().err.startswith("error[USAGE]: ")
+    assert (fresh.root / "run.json").read_bytes() == before
+
+
+def test_the_exact_report_is_asked_for_where_there_is_evidence(fresh: RunDirectory, capsys) -> None:
+    assert report(fresh, "--exact") == 0
+    assert f"exact report (PHI): {fresh.evidence / 'report.html'}" in capsys.readouterr().out
+    assert run_command(["purge", str(fresh.root), "--yes"]) == 0
+    capsys.readouterr()
+    assert report(fresh, "--exact") == 3
+    assert "it was purged" in capsys.readouterr().err
+    assert report(fresh, "--model-name", "Scribe 3") == 0
+    assert not fresh.evidence.exists()
+    assert run_command(["verify", str(fresh.root)]) == 0
+
+
+def test_the_paper_s_tables_are_written_again_also_where_a_run_never_had_them(fresh: RunDirectory) -> None:
+    before = {path: path.read_bytes() for path in fresh.root.rglob("paper/*.csv")}
+    assert len(before) == 2 * len(FILE_NAMES)
+    for folder in (fresh.root / FOLDER, fresh.evidence / FOLDER):
+        shutil.rmtree(folder)
+    write_manifest(fresh)
+    assert report(fresh) == 0
+    assert {path: path.read_bytes() for path in fresh.root.rglob("paper/*.csv")} == before
+    (fresh.root / FILE_NAMES[0]).write_text("arm\nedited\n")
+    assert run_command(["verify", str(fresh.root)]) == 7
+    assert report(fresh) == 0
+    assert run_command(["verify", str(fresh.root)]) == 0
+    assert {path.stat().st_mode & 0o777 for path in before} == {0o600}
+    assert (fresh.root / FOLDER).stat().st_mode & 0o777 == 0o700

@@ -18,21 +18,32 @@ ENGINE_CONTEXT, BUDGET = 384, 200
 SITE_BUDGET = 60
 
 
-def save_llama(directory: Path, *, tied: bool = False, seed: int = 0, **saving: Any) -> Any:
+def save_llama(
+    directory: Path,
+    *,
+    wide: int = 32,
+    heads: int = 2,
+    head_dim: int = 32,
+    context: int = CONTEXT,
+    vocabulary: int = 400,
+    tied: bool = False,
+    seed: int = 0,
+    **saving: Any,
+) -> Any:
     """Save a Llama model with seeded random weights and a byte-level tokenizer; return it."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     save_byte_level_tokenizer(directory)
     config = LlamaConfig(
-        vocab_size=400,
-        hidden_size=32,
-        intermediate_size=64,
+        vocab_size=vocabulary,
+        hidden_size=wide,
+        intermediate_size=2 * wide,
         num_hidden_layers=2,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        head_dim=32,
-        max_position_embeddings=CONTEXT,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        head_dim=head_dim,
+        max_position_embeddings=context,
         initializer_range=0.1,
         eos_token_id=0,
         bos_token_id=None,
@@ -82,42 +93,9 @@ def peft_merged(base: Path, adapter: Path, *, dtype: Any) -> Any:
     return PeftModel.from_pretrained(model, adapter).merge_and_unload()
 
 
-def make_model(directory: Path, *, wide: int = 64, heads: int = 2, layers: int = 2, spread: float = 0.1) -> ModelFiles:
-    """Save a Llama model with seeded random weights and its byte-level BPE tokenizer.
-
-    `spread` (of the weights) decides how generations end: at 0.1 some stop, some repeat, some use up their budget.
-    """
-    import torch
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    sentences = ["The patient is a woman of 41 years.", "Chief complaint: cough since Monday.", "No medication."]
-    bytes_first = pre_tokenizers.ByteLevel.alphabet()
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    bpe.train_from_iterator(
-        sentences,
-        trainers.BpeTrainer(
-            vocab_size=400, special_tokens=["<|end|>"], initial_alphabet=bytes_first, show_progress=False
-        ),
-    )
-    PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>").save_pretrained(directory)
-    config = LlamaConfig(
-        vocab_size=bpe.get_vocab_size(),
-        hidden_size=wide,
-        intermediate_size=2 * wide,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        num_key_value_heads=heads,
-        max_position_embeddings=ENGINE_CONTEXT,
-        initializer_range=spread,
-        eos_token_id=0,
-        bos_token_id=None,
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(0)
-        LlamaForCausalLM(config).save_pretrained(directory)
+def make_model(directory: Path, *, heads: int = 2) -> ModelFiles:
+    """Save a Llama model some of whose generations stop, some repeat, and some use up their budget."""
+    save_llama(directory, wide=64, heads=heads, head_dim=64 // heads, context=ENGINE_CONTEXT, vocabulary=300)
     return inspect_model(directory)
 
 

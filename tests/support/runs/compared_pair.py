@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.results.filled_results import filled
+from support.runs.finished_run import make_finished_run
 
 from clinaudit.audit.measures.judge.verdict import SPAN_FIELDS
-from clinaudit.audit.results.publication.published_files import RESULTS, RUN_RECORD, publish_run
+from clinaudit.audit.results.publication.published_files import RESULTS, RUN_RECORD
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -159,14 +159,9 @@ def _write(
 
 @cache
 def _results() -> tuple[str, str]:
-    """Return both results files of invented figures, as a finished run has them.
-
-    They are published once: the report takes its time to draw, and is left out.
-    """
+    """Return both results files of invented figures, as a finished run has them; without the report, long to draw."""
     with tempfile.TemporaryDirectory() as made:
-        run = RunDirectory(Path(made))
-        run.create()
-        publish_run(run, filled(cell=30), {"clinaudit": "test", "settings": SETTINGS})
+        run = make_finished_run(Path(made, "run"))
         return tuple((folder / RESULTS).read_text(encoding="utf-8") for folder in (run.evidence, run.root))  # type: ignore[return-value]
 
 
