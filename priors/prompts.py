@@ -162,8 +162,9 @@ class PromptWriter:
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        opening, rest, unbroken = BACKGROUND_ENDING, None, facts.are_own(tier.facts)
+        unbroken: bool | None = facts.are_own(tier.facts)
         also_shows: tuple[str, ...] = ()
+        opening, rest = BACKGROUND_ENDING, None
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):

@@ -41,8 +41,8 @@ MERGED: dict[str, dict[str, tuple[Write, int]]] = {
             "spaced": (spaced_note, 40),
             "enclosed": (partial(enclosed_note, marks=marks), 60),
         }
-        for table in TABLES
-        for marks in MARKS
+        # Tables and marks are of different layouts: each stands in some corpus.
+        for table, marks in zip(["cells", "columns", "cells"], MARKS, strict=True)
     },
     "dots": {"leader": (leader_note, 50), "letter": (letter_note, 50), "column": (column_note, 50)},
     "dots alone": {
