@@ -17,7 +17,7 @@ from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import Compression, DataFile, Format, printable
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
+from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.excel import EXCEL_ERRORS, MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Place, RecordError
@@ -306,11 +306,8 @@ class OwnTable(Export):
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
         first, second = (now, before) if later else (before, now)
-        facts = ("sex", "dob", "age", "name", "race", "marital_status", "occupation", "children")
-        known = {
-            name: getattr(first, name) if getattr(first, name) is not None else getattr(second, name) for name in facts
-        }
-        return replace(first, **known)
+        blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
+        return replace(first, **{name: getattr(second, name) for name in blank})
 
 
 def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:
