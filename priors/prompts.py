@@ -6,7 +6,7 @@ Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/meth
 import copy
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
@@ -120,7 +120,7 @@ class PromptWriter:
         """
         asked = _Asked(facts.at(tier), tier, rendering, facts.at(tier) is not facts)
         if not any(asked.facts.known(fact) for fact in tier.distinguishing):
-            return [replace(self._excluded(asked, diagnoses, "", "no distinguishing fact"), unbroken=_misfit(asked))]
+            return [_excluded(asked, diagnoses, "", "no distinguishing fact", unbroken=_misfit(asked))]
         by_prompt: dict[str, list[str]] = {}
         drafts: dict[str, Draft] = {}
         rows: list[Prior] = []
@@ -129,13 +129,13 @@ class PromptWriter:
             named = (diagnosis.id,) if diagnosis else ()
             draft = self._draft(asked, diagnosis)
             if isinstance(draft, str):
-                rows.append(replace(self._excluded(asked, named, "", draft), unbroken=_misfit(asked)))
+                rows.append(_excluded(asked, named, "", draft, unbroken=_misfit(asked)))
                 continue
             drafts[draft.prompt] = draft
             served = by_prompt.setdefault(draft.prompt, [])
             reason = self._reference_reason(asked.facts, tier, diagnosis, draft.prompt) if diagnosis else None
             if reason is not None:
-                rows.append(self._excluded(asked, named, draft.prompt, reason))
+                rows.append(_excluded(asked, named, draft.prompt, reason))
             else:
                 served.extend(named)
         for prompt, served in by_prompt.items():
@@ -162,9 +162,9 @@ class PromptWriter:
         lines = self._lines(facts, tier, diagnosis)
         if lines is None:
             return _NO_MEDICATION
-        opening, rest = BACKGROUND_ENDING, None
         unbroken: bool | None = facts.are_own(tier.facts)
         also_shows: tuple[str, ...] = ()
+        opening, rest = BACKGROUND_ENDING, None
         if tier.is_fragment:
             fragment = begin_note(facts, tier, self._labels)
             if isinstance(fragment, str):
@@ -200,11 +200,11 @@ class PromptWriter:
         if draft.rest is not None:
             budget = min(budget, self._count_note_tokens(draft.rest) if draft.rest.strip() else 0)
         if budget == 0:
-            return self._excluded(asked, served, draft.prompt, "nothing follows the last field")
+            return _excluded(asked, served, draft.prompt, "nothing follows the last field")
         # A template writes the special tokens itself.
         count = self._count_note_tokens if asked.rendering == "chat" else self._count_prompt_tokens
         if count(draft.prompt) + budget > self._context_length:
-            return self._excluded(asked, served, draft.prompt, "exceeds the model's context")
+            return _excluded(asked, served, draft.prompt, "exceeds the model's context")
         return Prior(
             asked.facts.patient_id,
             asked.facts.arm,
@@ -245,10 +245,12 @@ class PromptWriter:
             return "the judge finds the diagnosis in the history of present illness"
         return None
 
-    @staticmethod
-    def _excluded(asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str) -> Prior:
-        patient, arm, tier = asked.facts.patient_id, asked.facts.arm, asked.tier.id
-        return Prior(patient, arm, tier, asked.rendering, tuple(diagnoses), prompt, 0, excluded=True, reason=reason)
+
+def _excluded(
+    asked: _Asked, diagnoses: Sequence[str], prompt: str, reason: str, *, unbroken: bool | None = None
+) -> Prior:
+    who, tier, form = (asked.facts.patient_id, asked.facts.arm), asked.tier.id, asked.rendering
+    return Prior(*who, tier, form, tuple(diagnoses), prompt, 0, excluded=True, reason=reason, unbroken=unbroken)
 
 
 def _misfit(asked: _Asked) -> bool | None:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clinaudit.errors import BadInputError
-from clinaudit.templates.names import FACTS, bare
-from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.names import FACTS, Pattern, bare
 from clinaudit.templates.profile_problems import (
     FieldTable,
     LayoutTable,

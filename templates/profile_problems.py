@@ -12,8 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order
 from clinaudit.templates.header_styles import DEFAULT_STYLES, STYLES
-from clinaudit.templates.names import FACTS, NO_LAYOUT, PREAMBLE, UNASSIGNED, bare
-from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.names import FACTS, NO_LAYOUT, PREAMBLE, UNASSIGNED, Pattern, bare
 from clinaudit.templates.text_file import EntryPath, Listed, Problem, TomlTable, Word, read_table
 
 _STYLES = ", ".join(STYLES)

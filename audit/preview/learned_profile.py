@@ -142,7 +142,7 @@ def _preview(
     )
     for tier in _FRAGMENTS:
         openings = [quote_opening(known, tier) for known in facts.values()]
-        unbroken = sum(not isinstance(opening, str) and bool(opening.unbroken) for opening in openings)
+        unbroken = sum(not isinstance(opening, str) and opening.unbroken is True for opening in openings)
         lines.append(f"  {tier.id:17} {unbroken} of {len(facts)}")
     lines.append("\nTo look at (all findings: clinaudit check with this profile):")
     return [*lines, *(f"  {line}" for line in _to_look_at(proposal, profile, fit) or ["nothing"])]

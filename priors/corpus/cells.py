@@ -114,14 +114,11 @@ def parse_flag(text: str) -> bool:
 
 def parse_split(text: str) -> TableSplit:
     """Return one of the three splits, in letters of either case; a guess could put a patient in the wrong arm."""
-    match text.strip().lower():
-        case "train":
-            return "train"
-        case "nontrain":
-            return "nontrain"
-        case "validation":
-            return "validation"
-    raise CellError("is none of train, nontrain (held out of training) and validation")
+    splits: dict[str, TableSplit] = {"train": "train", "nontrain": "nontrain", "validation": "validation"}
+    split = splits.get(text.strip().lower())
+    if split is None:
+        raise CellError("is none of train, nontrain (held out of training) and validation")
+    return split
 
 
 def parse_sex(text: str) -> str | None:
@@ -202,17 +199,14 @@ def age_on(birth: date, day: date) -> int:
     return day.year - birth.year - ((day.month, day.day) < (birth.month, birth.day))
 
 
-def completed_years(birth: date, on: date) -> int:
-    """Return the age in completed years on a day; raises `CellError` where that is no human age."""
-    return _human(age_on(birth, on), is_after=birth > on)
+def completed_years(birth: date | int, on: date) -> int:
+    """Return the age in completed years on a day, of a year of birth alone the least it can be.
 
-
-def require_possible_year(birth_year: int, on: date) -> None:
-    """Raise `CellError` where somebody born in a year cannot have been seen on a day."""
-    _human(on.year - birth_year - 1, is_after=birth_year > on.year)
-
-
-def _human(age: int, *, is_after: bool) -> int:
+    Raises `CellError` where that is no human age.
+    """
+    age, is_after = (
+        (age_on(birth, on), birth > on) if isinstance(birth, date) else (on.year - birth - 1, birth > on.year)
+    )
     if is_after:
         raise CellError("is after the patient's latest visit")
     if age > MAX_AGE_YEARS:

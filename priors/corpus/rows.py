@@ -23,7 +23,6 @@ from clinaudit.priors.corpus.cells import (
     parse_flag,
     parse_sex,
     parse_split,
-    require_possible_year,
 )
 from clinaudit.priors.corpus.note_texts import TextStore
 from clinaudit.priors.corpus.patient import Note, Patient, Split, TableSplit, moment_of
@@ -200,12 +199,11 @@ def _age_at_latest_visit(cells: _CellReader, row: Row, birth: date | int, notes:
     if latest is None:
         return None
     try:
-        if isinstance(birth, date):
-            return Age(completed_years(birth, latest))
-        require_possible_year(birth, latest)
+        age = completed_years(birth, latest)
     except CellError as error:
         cells.wrong(row, "dob", str(error))
-    return None
+        return None
+    return Age(age) if isinstance(birth, date) else None
 
 
 def _read_split(cells: _CellReader, row: Row) -> TableSplit | None:

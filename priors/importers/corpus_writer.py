@@ -13,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from pathlib import Path
 
@@ -98,9 +98,7 @@ def _flush(path: Path) -> None:
 
 
 NOTES_NAME, PATIENTS_NAME, DIAGNOSES_NAME = "notes.csv.zst", "patients.csv", "diagnoses.csv"
-_NOTE_COLUMNS = ("patient_id", "note_id", "text", "visit_date", "provider", "practice", "note_type")
 _KINDS = {name: column.kind for schema in (PATIENTS, NOTES) for name, column in schema.columns.items()}
-_PATIENT_COLUMNS = ("age", "sex", "name", "dob", "race", "marital_status", "occupation", "children")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +134,13 @@ class PatientRecord:
     children: str | None = None
 
 
+_NOTE_COLUMNS = tuple(field.name for field in fields(NotesRow))
+#: Facts that a patients table has.
+PATIENT_COLUMNS = tuple(
+    field.name for field in fields(PatientRecord) if field.name not in ("patient_id", "age_in_year")
+)
+
+
 class CorpusWriter:
     """Writes the tables of a corpus into a directory."""
 
@@ -166,7 +171,7 @@ class CorpusWriter:
     def set_patient(self, patient: PatientRecord) -> None:
         """Put what is known of a patient in place of what was; raises `RecordError` for what a corpus cannot hold."""
         _require_id(patient.patient_id, "patient_id")
-        for column in ("patient_id", *_PATIENT_COLUMNS):
+        for column in ("patient_id", *PATIENT_COLUMNS):
             value = getattr(patient, column)
             if isinstance(value, str):
                 _require_text(value, column)
@@ -197,13 +202,13 @@ class CorpusWriter:
     def finish(self, *, train: Collection[str] | None, labels: Iterable[tuple[str, str, bool]] | None) -> None:
         """Write the patients who have notes, with their split where `train` names it, and the labels given."""
         self._notes_file.close()
-        head = ("patient_id", *(() if train is None else ("split",)), *_PATIENT_COLUMNS)
+        head = ("patient_id", *(() if train is None else ("split",)), *PATIENT_COLUMNS)
         rows = (
             (
                 patient_id,
                 *(() if train is None else ("train" if patient_id in train else "nontrain",)),
                 self._age(self.patients[patient_id]),
-                *(getattr(self.patients[patient_id], name) for name in _PATIENT_COLUMNS[1:]),
+                *(getattr(self.patients[patient_id], name) for name in PATIENT_COLUMNS[1:]),
             )
             for patient_id in sorted(self.latest_visit)
         )

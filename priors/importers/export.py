@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
@@ -18,7 +18,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.importers import Kind, System
 from clinaudit.priors.importers.corpus_writer import CorpusWriter, made_whole
 from clinaudit.priors.importers.ledger import REJECTED_NAME, ImportLedger, RecordError, TableCount
-from clinaudit.priors.importers.tables import Layout, Reader, Row
+from clinaudit.priors.importers.tables import Columns, Reader, Row
 from clinaudit.priors.importers.values import CodeBook, Labels
 from clinaudit.templates.text_file import read_text_file
 
@@ -168,16 +168,6 @@ class Export(ABC):
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
-class Columns(NamedTuple):
-    """The columns of a table that are read, between blanks."""
-
-    required: str
-    optional: str = ""
-    #: The column whose cells keep the blanks around them: the text of a note.
-    exact: str = ""
-    layout: Layout = Layout()
-
-
 class TableExport(Export):
     """An export of named tables, CSV or Parquet, in one folder."""
 
@@ -187,16 +177,7 @@ class TableExport(Export):
     def each(self, table: str, read: Callable[[Row], bool | None]) -> None:
         """Give `read` each row of a table, where the export has it; it returns False where a row was not needed."""
         if table in self.files:
-            required, optional, exact, layout = self.columns[table]
-            rows = self.reader.rows(
-                table,
-                self.files[table],
-                required=required.split(),
-                optional=optional.split(),
-                exact=exact.split(),
-                layout=layout,
-            )
-            for place, row in rows:
+            for place, row in self.reader.rows(table, self.files[table], self.columns[table]):
                 self.reader.ledger.take(table, place, row, read)
 
 

@@ -11,9 +11,9 @@ from typing import ClassVar
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
-from clinaudit.priors.importers.export import Columns, ImportRequest, TableExport
+from clinaudit.priors.importers.export import ImportRequest, TableExport
 from clinaudit.priors.importers.ledger import RecordError
-from clinaudit.priors.importers.tables import Row, find_tables, required
+from clinaudit.priors.importers.tables import Columns, Row, find_tables, required
 from clinaudit.priors.importers.values import require_sex
 
 _NOTE_TABLES = ("discharge", "radiology")
@@ -29,10 +29,10 @@ class MimicExport(TableExport):
 
     patient_table, code_table = "patients", "diagnoses_icd"
     columns: ClassVar = {
-        "admissions": Columns("subject_id admittime race marital_status"),
-        "patients": Columns("subject_id gender anchor_age anchor_year"),
-        **dict.fromkeys(_NOTE_TABLES, Columns("note_id subject_id note_type charttime text", exact="text")),
-        "diagnoses_icd": Columns("subject_id icd_code icd_version"),
+        "admissions": Columns.of("subject_id admittime race marital_status"),
+        "patients": Columns.of("subject_id gender anchor_age anchor_year"),
+        **dict.fromkeys(_NOTE_TABLES, Columns.of("note_id subject_id note_type charttime text", exact="text")),
+        "diagnoses_icd": Columns.of("subject_id icd_code icd_version"),
     }
 
     def __init__(self, request: ImportRequest) -> None:

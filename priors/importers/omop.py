@@ -15,9 +15,9 @@ from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import DataFile
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
-from clinaudit.priors.importers.export import Columns, ImportRequest, TableExport
+from clinaudit.priors.importers.export import ImportRequest, TableExport
 from clinaudit.priors.importers.ledger import ImportLedger, RecordError
-from clinaudit.priors.importers.tables import Layout, Reader, Row, find_tables, required
+from clinaudit.priors.importers.tables import Columns, Layout, Reader, Row, find_tables, required
 
 #: Standard concepts of the domains Gender and Race (athena.ohdsi.org); 0 and what is not here is unknown.
 _SEXES = {"8507": "male", "8532": "female", "8521": "other"}
@@ -38,18 +38,20 @@ class OmopExport(TableExport):
 
     patient_table, code_table = "person", "condition_occurrence"
     columns: ClassVar = {
-        "provider": Columns("provider_id", "provider_name"),
-        "care_site": Columns("care_site_id", "care_site_name"),
-        "visit_occurrence": Columns("visit_occurrence_id", "care_site_id provider_id"),
-        "person": Columns("person_id gender_concept_id year_of_birth", "month_of_birth day_of_birth race_concept_id"),
-        "note": Columns(
+        "provider": Columns.of("provider_id", "provider_name"),
+        "care_site": Columns.of("care_site_id", "care_site_name"),
+        "visit_occurrence": Columns.of("visit_occurrence_id", "care_site_id provider_id"),
+        "person": Columns.of(
+            "person_id gender_concept_id year_of_birth", "month_of_birth day_of_birth race_concept_id"
+        ),
+        "note": Columns.of(
             "note_id person_id note_date note_text",
             "note_datetime note_title provider_id visit_occurrence_id",
             exact="note_text",
         ),
-        "concept": Columns("concept_id vocabulary_id concept_code", layout=_VOCABULARY_LAYOUT),
-        "concept_ancestor": Columns("ancestor_concept_id descendant_concept_id", layout=_VOCABULARY_LAYOUT),
-        "condition_occurrence": Columns(
+        "concept": Columns.of("concept_id vocabulary_id concept_code", layout=_VOCABULARY_LAYOUT),
+        "concept_ancestor": Columns.of("ancestor_concept_id descendant_concept_id", layout=_VOCABULARY_LAYOUT),
+        "condition_occurrence": Columns.of(
             "person_id condition_concept_id", "condition_source_value condition_source_concept_id"
         ),
     }
@@ -95,7 +97,7 @@ class OmopExport(TableExport):
         # This first time nothing is counted.
         with closing(ImportLedger(Path(os.devnull))) as ledger:
             scan = Reader(ledger, lambda _bytes: None)
-            rows = scan.rows("note", self.files["note"], required=(), optional=("visit_occurrence_id",))
+            rows = scan.rows("note", self.files["note"], Columns.of("", "visit_occurrence_id"))
             return {visit for _, row in rows if (visit := row["visit_occurrence_id"])}
 
     def _add_visit(self, row: Row, wanted: set[str]) -> bool:

@@ -17,11 +17,11 @@ from clinaudit.priors.corpus.cells import CellError, parse_split
 from clinaudit.priors.corpus.files import Compression, DataFile, Format, printable
 from clinaudit.priors.importers import System
 from clinaudit.priors.importers.attachments import plain_text_of
-from clinaudit.priors.importers.corpus_writer import NotesRow, PatientRecord
+from clinaudit.priors.importers.corpus_writer import PATIENT_COLUMNS, NotesRow, PatientRecord
 from clinaudit.priors.importers.excel import EXCEL_ERRORS, MAX_CELL_CHARS, iter_sheet
 from clinaudit.priors.importers.export import Export, ImportRequest
 from clinaudit.priors.importers.ledger import Place, RecordError
-from clinaudit.priors.importers.tables import TABLE_ENDINGS, Layout, Row, cells_of, data_file, located
+from clinaudit.priors.importers.tables import TABLE_ENDINGS, Columns, Layout, Row, cells_of, data_file, located
 from clinaudit.priors.importers.values import is_day_or_year, iso_day, require_age, require_birth, require_sex
 from clinaudit.templates.text_file import SAID, Listed, TomlTable, read_table, read_toml_file
 
@@ -192,7 +192,7 @@ class OwnTable(Export):
                     ledger.take(_TABLE, place, (number, cells), self._add_sheet_row)
         else:
             layout = Layout(delimiter=self._map.delimiter, encoding=self._map.encoding, keys=keys)
-            for place, record in self.reader.rows(_TABLE, self._file, required=keys, exact=(text,), layout=layout):
+            for place, record in self.reader.rows(_TABLE, self._file, Columns(keys, exact=(text,), layout=layout)):
                 ledger.take(_TABLE, place, (place.number, record), self._add_row)
         if "split" in self._columns:
             self.train = frozenset(patient for patient, split in self._splits.items() if split == "train")
@@ -306,11 +306,8 @@ class OwnTable(Export):
                 raise RecordError(f"{name} differs from an earlier row of the same patient")
         later = day >= self._as_of[now.patient_id]
         first, second = (now, before) if later else (before, now)
-        facts = ("sex", "dob", "age", "name", "race", "marital_status", "occupation", "children")
-        known = {
-            name: getattr(first, name) if getattr(first, name) is not None else getattr(second, name) for name in facts
-        }
-        return replace(first, **known)
+        blank = [name for name in PATIENT_COLUMNS if getattr(first, name) is None]
+        return replace(first, **{name: getattr(second, name) for name in blank})
 
 
 def _read_patient(patient_id: str, values: dict[str, str | None]) -> PatientRecord:

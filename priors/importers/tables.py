@@ -52,6 +52,27 @@ class Layout:
     keys: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table that are read, and how the table is written."""
+
+    required: Collection[str]
+    optional: Collection[str] = ()
+    #: Columns whose cells keep the blanks around them: the text of a note.
+    exact: Collection[str] = ()
+    layout: Layout = Layout()
+
+    @classmethod
+    def of(cls, required: str, optional: str = "", *, exact: str = "", layout: Layout | None = None) -> "Columns":
+        """Return the columns that are named between blanks."""
+        return cls(required.split(), optional.split(), exact.split(), layout or Layout())
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.required, *self.optional)
+
+
 Row = Mapping[str, str | None]
 
 
@@ -62,32 +83,18 @@ class Reader:
         self.ledger = ledger
         self._advance = advance
 
-    def rows(
-        self,
-        table: str,
-        file: DataFile,
-        *,
-        required: Collection[str],
-        optional: Collection[str] = (),
-        exact: Collection[str] = (),
-        layout: Layout | None = None,
-    ) -> Iterator[tuple[Place, Row]]:
+    def rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[Place, Row]]:
         """Yield each row with the named columns, None where a cell is blank or an optional column is not there.
 
-        The ledger must be told what becomes of each. Names of columns are compared without regard to case. Cells of
-        the columns `exact` keep the blanks around them. Rows that cannot be read are rejected. Raises `BadInputError`,
-        with file and row, on what cannot be read on.
+        The ledger must be told what becomes of each. Names of columns are compared without regard to case. Rows that
+        cannot be read are rejected. Raises `BadInputError`, with file and row, on what cannot be read on.
         """
         self.ledger.expect(table)
-        wanted, layout = (*required, *optional), layout or Layout()
-        with located(file, has_map=bool(layout.keys)):
-            source = (
-                self._parquet_rows(table, file, required, wanted, layout)
-                if file.format == "parquet"
-                else self._csv_rows(table, file, required, wanted, layout)
-            )
-            for number, row in source:
-                yield Place(file.name, "row", number), cells_of(self.ledger, table, row, wanted, exact=exact)
+        read = self._parquet_rows if file.format == "parquet" else self._csv_rows
+        with located(file, has_map=bool(columns.layout.keys)):
+            for number, row in read(table, file, columns):
+                cells = cells_of(self.ledger, table, row, columns.wanted, exact=columns.exact)
+                yield Place(file.name, "row", number), cells
 
     def tracker(self) -> Callable[[int], None]:
         """Return what is told at which byte of a file its reader stands, and passes on how far it came."""
@@ -101,9 +108,8 @@ class Reader:
 
         return at
 
-    def _csv_rows(
-        self, table: str, file: DataFile, required: Collection[str], wanted: Collection[str], layout: Layout
-    ) -> Iterator[tuple[int, Mapping[str, str]]]:
+    def _csv_rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[int, Mapping[str, str]]]:
+        layout = columns.layout
         lines = (line.decode(layout.encoding, errors="surrogateescape") for line in iter_lines(file, at=self.tracker()))
         first = next(lines, "")
         delimiter = layout.delimiter or ("\t" if "\t" in first else ",")
@@ -117,7 +123,7 @@ class Reader:
         try:
             names = [name.strip() for name in next_cells(rows) or []]
             header = [name.lower() for name in names]
-            places = _column_places(header, required, wanted, delimiter, layout.keys)
+            places = _column_places(header, columns, delimiter)
             if layout.keys:
                 self.ledger.columns_not_read = tuple(name for name in names if name and name.lower() not in places)
             while (cells := next_cells(rows)) is not None:
@@ -141,13 +147,12 @@ class Reader:
                 f"row {number + 1}: is malformed CSV from here on (a quote not closed, or text after one)"
             ) from None
 
-    def _parquet_rows(
-        self, table: str, file: DataFile, required: Collection[str], wanted: Collection[str], layout: Layout
-    ) -> Iterator[tuple[int, Mapping[str, str]]]:
-        header = Header(wanted)
+    def _parquet_rows(self, table: str, file: DataFile, columns: Columns) -> Iterator[tuple[int, Mapping[str, str]]]:
+        layout = columns.layout
+        header = Header(columns.wanted)
         for number, row in iter_parquet(file, header):
             if number == 1:
-                require_columns(row, required, layout.keys, "")
+                require_columns(row, columns.required, layout.keys, "")
                 if layout.keys:
                     self.ledger.columns_not_read = tuple(header.unread)
             if row:
@@ -192,15 +197,14 @@ def located(file: DataFile, *, has_map: bool = False) -> Iterator[None]:
         raise BadInputError(f"{place}{error.message}; nothing was written: correct {faulty} and try again") from None
 
 
-def _column_places(
-    header: Sequence[str], required: Collection[str], wanted: Collection[str], delimiter: str, keys: Mapping[str, str]
-) -> dict[str, int]:
+def _column_places(header: Sequence[str], columns: Columns, delimiter: str) -> dict[str, int]:
+    wanted, keys = columns.wanted, columns.layout.keys
     if twice := sorted(name for name in wanted if header.count(name.lower()) > 1):
         raise BadInputError(f"column {', '.join(twice)}: stands in the header more than once")
     places = {name: header.index(name.lower()) for name in wanted if name.lower() in header}
     sign = {"\t": "tabs", ",": "commas"}.get(delimiter, delimiter)
     remedy = "; if it is not, set `delimiter` in the column map" if keys else ""
-    require_columns(places, required, keys, f" (the header was read as separated by {sign}{remedy})")
+    require_columns(places, columns.required, keys, f" (the header was read as separated by {sign}{remedy})")
     return places
 
 

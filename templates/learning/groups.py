@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from clinaudit.templates.learning import LearningSample, enough
 from clinaudit.templates.learning.labels import TITLE
-from clinaudit.templates.names import LABEL_END
-from clinaudit.templates.patterns import MAX_LENGTH, Pattern, literal
+from clinaudit.templates.names import LABEL_END, MAX_LENGTH, Pattern, literal
 
 #: Two banners are laid out alike where they share this part of their labels (Jaccard).
 _ALIKE = 0.4

@@ -29,8 +29,7 @@ from clinaudit.templates.learning.labels import (
     same,
     shape_of,
 )
-from clinaudit.templates.names import LABEL_END
-from clinaudit.templates.patterns import MAX_LENGTH, literal
+from clinaudit.templates.names import LABEL_END, MAX_LENGTH, literal
 from clinaudit.templates.spans import Span
 
 _CAPITALIZED = r"[^\W\d_a-zß-öø-ÿ][\w'’.-]*"

@@ -12,8 +12,7 @@ from clinaudit.templates.learning.header_candidates import ChosenHeaders, Header
 from clinaudit.templates.learning.known_words import fact_of_header, known_words
 from clinaudit.templates.learning.labels import LabelledValue, LabelUse, assign_facts, choose_formats, find_labels
 from clinaudit.templates.learning.line_shapes import LinePattern, first_kinds, learn_line_patterns
-from clinaudit.templates.names import FACTS
-from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.names import FACTS, Pattern
 
 _DATES = ("dob", "visit_date")
 #: Words that head other things too: they place a fact where no other header does.

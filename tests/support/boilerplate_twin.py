@@ -26,20 +26,9 @@ TERMS = (
 )
 CUES = ("positive", "diagnosed", "history of")
 NEGATIONS = {
-    "no",
-    "not",
-    "never",
-    "neither",
-    "nor",
-    "none",
-    "non",
-    "denies",
-    "denied",
-    "denying",
-    "negative",
-    "without",
+    *("no", "not", "never", "neither", "nor", "none", "non", "denies", "denied", "denying", "negative", "without"),
+    "absent",
 }
-NEGATIONS |= {"absent"}
 TITLES = {"dr", "mr", "mrs", "ms", "miss", "prof"}
 
 

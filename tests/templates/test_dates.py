@@ -6,7 +6,7 @@ import pytest
 
 from clinaudit.templates.dates import NAMED_FORMATS, format_problem, other_order, read_birth_date, read_date
 from clinaudit.templates.markup import find_styles, is_tag
-from clinaudit.templates.patterns import Pattern
+from clinaudit.templates.names import Pattern
 
 
 @pytest.mark.parametrize("form", [form for forms in NAMED_FORMATS.values() for form in forms])

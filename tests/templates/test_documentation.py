@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from clinaudit.templates.header_styles import STYLES, HeaderFinder
-from clinaudit.templates.names import FACTS
+from clinaudit.templates.names import FACTS, Pattern
 from clinaudit.templates.note import NoteReader
-from clinaudit.templates.patterns import Pattern
 from clinaudit.templates.profile import SHIPPED, load_profile
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "note-templates.md").read_text(encoding="utf-8")

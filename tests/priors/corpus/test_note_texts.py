@@ -28,7 +28,6 @@ from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.note_texts import TextStore, pack_notes, release_pages
 from clinaudit.priors.corpus.parquet import iter_parquet
 from clinaudit.reports.schema.record import ARMS
-from clinaudit.templates.note import normalize_newlines
 
 SECRET = "Zebulon"
 AWKWARD = ["", " ", "\r", "\r\n", "\n", "a\r", "\ra", "é\r\n漢\r😀", "\u2028", "plain", "\0", "\ufeffx"]
@@ -318,11 +317,6 @@ def test_the_file_has_no_name_and_a_killed_process_leaves_nothing(tmp_path: Path
             child.send_signal(signal.SIGKILL)
     assert child.returncode == -signal.SIGKILL
     assert list(tmp_path.iterdir()) == []
-
-
-def test_normalizing_before_or_after_encoding_is_the_same() -> None:
-    for text in AWKWARD:
-        assert stored([text], None).packed([[0]]).note(0) == normalize_newlines(text)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")

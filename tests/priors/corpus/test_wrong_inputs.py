@@ -71,10 +71,6 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         patients("a;train;46,5", "b;train;47,0", columns="patient_id;split;age"),
         [f"patients.csv, row 1, column age: {NO_AGE}"],
     ),
-    "a note with a line break and no quotes": (
-        notes("patient_id,note_id,text\na,1,Zebulon one\nsecond line\n"),
-        ["notes.csv, row 2: has not as many fields as the header, which has 3, separated by commas" + FIELDS],
-    ),
     "carriage returns alone": (
         notes(NOTES.replace("\n", "\r")),
         ["notes.csv: ends its lines in carriage returns alone; save it with the line ends of today"],
@@ -100,10 +96,6 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
         ["notes.csv: is gz data; let its name end in .gz"],
     ),
     "UTF-16": (notes(NOTES.encode("utf-16"), "notes.tsv"), ["notes.tsv: is UTF-16; save it as UTF-8"]),
-    "Windows-1252": (
-        notes("patient_id,note_id,text\na,1,Zebulon é\nb,2,Zebulon ü\nc,3,Zebulon\n".encode("cp1252")),
-        ["notes.csv, column text, in 2 rows (1, 2): is not UTF-8; save the file as UTF-8"],
-    ),
     "a list of JSON": (
         notes('[\n{"patient_id": "a", "note_id": "1", "text": "Zebulon"},\n{"patient_id": "b"}\n]\n', "notes.jsonl"),
         [
@@ -127,14 +119,6 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
             "'clinic export.xlsx' corpus/ --columns columns.toml (docs/importing.md)"
         ],
     ),
-    "a workbook that is named as the notes": (
-        {"notes.xlsx": b"x"},
-        [
-            "notes: there is no notes table: notes.parquet, notes.csv or notes.jsonl (.csv.gz, .jsonl.zst, ...); "
-            "found: notes.xlsx; a workbook is read by clinaudit import excel notes.xlsx corpus/ "
-            "--columns columns.toml (docs/importing.md)"
-        ],
-    ),
     "a folder with a table a patient": (
         {f"Zebulon {n}.csv": NOTES for n in range(6)},
         [
@@ -145,13 +129,6 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     "a file of text that is no table": (
         notes("Zebulon, " * 30_000),
         ["notes.csv: its first line must name the columns (patient_id, note_id, text, ...), and names none of them"],
-    ),
-    "identifiers with a fraction": (
-        notes('{"patient_id": 7.0, "note_id": 1, "text": "Zebulon"}', "notes.jsonl"),
-        [
-            "notes.jsonl, row 1, column patient_id: is a number with a fraction, as 7.0; save identifiers as text or "
-            "as whole numbers"
-        ],
     ),
     "patients in a workbook": (
         {"notes.csv": NOTES, "Patients.xlsx": b"x"},
@@ -291,10 +268,6 @@ WRONG: dict[str, tuple[Mapping[str, str | bytes], list[str]]] = {
     ),
     "labels that are probabilities": (
         diagnoses("a,hiv,0.8", "b,hiv,0.1"),
-        [f"diagnoses.csv, column present, in 2 rows (1, 2): {NO_FLAG}"],
-    ),
-    "labels in other words": (
-        diagnoses("a,hiv,positive", "b,hiv,unknown"),
         [f"diagnoses.csv, column present, in 2 rows (1, 2): {NO_FLAG}"],
     ),
     "a diagnosis in two spellings that disagree": (

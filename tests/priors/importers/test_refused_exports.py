@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,45 +16,31 @@ from clinaudit.priors.importers.ledger import REJECTED_NAME
 Rows = dict[str, list[list[Any]]]
 
 
-def _set(table: str, row: int, column: int, value: object) -> Callable[[Rows], None]:
-    def change(rows: Rows) -> None:
-        rows[table][row][column] = value
-
-    return change
-
-
 @pytest.mark.parametrize(
-    ("change", "expected"),
+    ("table", "row", "column", "value", "expected"),
     [
-        (_set("note/discharge", 1, 7, "  "), "discharge.csv.gz, row 2: the text is blank"),
-        (_set("note/discharge", 1, 7, f"{SECRET}\0"), "discharge.csv.gz, row 2: text holds a NUL character"),
-        (
-            _set("note/discharge", 0, 0, "10002-DS-503"),
-            "discharge.csv.gz, row 2: the note id stood in the table already",
-        ),
-        (_set("note/discharge", 0, 1, SECRET), "discharge.csv.gz, row 1: its patient is not in the export"),
-        (_set("note/radiology", 0, 1, ""), "radiology.csv.gz, row 1: subject_id is blank"),
-        (_set("note/radiology", 0, 5, SECRET), "radiology.csv.gz, row 1: the visit date is not a date as ISO 8601"),
-        (
-            _set("hosp/patients", 1, 2, SECRET),
-            "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number",
-        ),
-        (_set("hosp/patients", 1, 2, "²"), "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
-        (_set("hosp/patients", 0, 1, SECRET), "patients.csv.gz, row 1: sex is no word for a sex that is read"),
-        (_set("hosp/patients", 1, 3, "9000"), "row 2: the visit is before the patient's birth"),
-        (_set("hosp/patients", 2, 0, "10001"), "patients.csv.gz, row 3: the patient stood in the table already"),
-        (_set("hosp/diagnoses_icd", 0, 0, "9"), "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
-        (_set("hosp/diagnoses_icd", 0, 3, SECRET), "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
-        (_set("hosp/diagnoses_icd", 0, 4, 11), "diagnoses_icd.csv.gz, row 1: icd_version is neither 9 nor 10"),
+        ("note/discharge", 1, 7, "  ", "discharge.csv.gz, row 2: the text is blank"),
+        ("note/discharge", 1, 7, f"{SECRET}\0", "discharge.csv.gz, row 2: text holds a NUL character"),
+        ("note/discharge", 0, 0, "10002-DS-503", "discharge.csv.gz, row 2: the note id stood in the table already"),
+        ("note/discharge", 0, 1, SECRET, "discharge.csv.gz, row 1: its patient is not in the export"),
+        ("note/radiology", 0, 1, "", "radiology.csv.gz, row 1: subject_id is blank"),
+        ("note/radiology", 0, 5, SECRET, "radiology.csv.gz, row 1: the visit date is not a date as ISO 8601"),
+        ("hosp/patients", 1, 2, SECRET, "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
+        ("hosp/patients", 1, 2, "²", "patients.csv.gz, row 2: anchor_age or anchor_year is not a whole number"),
+        ("hosp/patients", 0, 1, SECRET, "patients.csv.gz, row 1: sex is no word for a sex that is read"),
+        ("hosp/patients", 1, 3, "9000", "row 2: the visit is before the patient's birth"),
+        ("hosp/patients", 2, 0, "10001", "patients.csv.gz, row 3: the patient stood in the table already"),
+        ("hosp/diagnoses_icd", 0, 0, "9", "diagnoses_icd.csv.gz, row 1: its patient is not in the export"),
+        ("hosp/diagnoses_icd", 0, 3, SECRET, "diagnoses_icd.csv.gz, row 1: a code is no ICD-10 code"),
+        ("hosp/diagnoses_icd", 0, 4, 11, "diagnoses_icd.csv.gz, row 1: icd_version is neither 9 nor 10"),
     ],
 )
 def test_a_record_that_cannot_be_used_stops_the_import(
-    tmp_path: Path, change: Callable[[Rows], None], expected: str
+    tmp_path: Path, table: str, row: int, column: int, value: object, expected: str
 ) -> None:
     rows: Rows = tables.mimic_rows()
-    change(rows)
-    source = tables.write_mimic(tmp_path / "physionet", rows)
-    refused = refusal_of("mimic-iv-note", source, tmp_path / "corpus")
+    rows[table][row][column] = value
+    refused = refusal_of("mimic-iv-note", tables.write_mimic(tmp_path / "physionet", rows), tmp_path / "corpus")
     assert expected in refused
     assert "--allow-rejected" in refused
 

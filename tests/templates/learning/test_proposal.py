@@ -93,20 +93,6 @@ def test_headers_in_the_middle_of_dictated_text(tmp_path: Path) -> None:
     assert fields["hpi"].value == "since 3 days."
 
 
-def test_three_layouts_are_three_and_each_note_has_its_own(tmp_path: Path) -> None:
-    of_layout = [banner_notes(40), labelled_notes(30), shorthand_notes(20)]
-    texts = [note.text for notes in zip(*of_layout, strict=False) for note in notes]
-    texts += [note.text for notes in of_layout for note in notes[20:]]
-    proposal = propose(texts)
-    assert sorted(layout.patients for layout in proposal.layouts) == [20, 30, 40]
-    assert proposal.strays == 0
-    reader = NoteReader(load(profile_text(proposal), tmp_path))
-    for notes in of_layout:
-        names = {reader.read(normalize_newlines(note.text)).layout_name for note in notes}
-        assert len(names) == 1
-        assert names != {"no layout"}
-
-
 def test_notes_of_no_layout_are_counted_and_fit_none(tmp_path: Path) -> None:
     strays = [f"Dear colleague, thank you for seeing number {at}.\nYours" for at in range(6)]
     texts = [note.text for note in [*banner_notes(30), *labelled_notes(30)]] + strays
