@@ -1,4 +1,4 @@
-"""Files of samples and predictions, read; each planted fault of a sample found; and what samples hold, counted by hand."""
+"""Files of samples and predictions, read; planted faults of samples, found; and what samples hold, counted by hand."""
 
 import gzip
 import json
