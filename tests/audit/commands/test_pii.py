@@ -166,7 +166,7 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
         ([SAMPLE], [RIGHT | {"Sample": "Ann"}], "p.jsonl, row 1, column sample: is given more than once"),
         ([SAMPLE], ["Ann"], "p.jsonl, row 1: is not a JSON object"),
         ([SAMPLE], [], "p.jsonl: is empty"),
-        # What else is wrong with samples: `test_sample_file` and `test_validation`.
+        # What else is wrong with samples: `test_sample_file`.
         ([{"id": "q1", "subjects": []}], [RIGHT], "s.jsonl, row 1, column query_related: is missing"),
         ([{name: SAMPLE[name] for name in SAMPLE if name != "description"}], [RIGHT], "column description: is missing"),
         ([SAMPLE | {"query": "And at 41?"}], [RIGHT], "s.jsonl, row 1: needed entity 0: the question names it"),

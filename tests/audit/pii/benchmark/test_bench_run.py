@@ -1,17 +1,26 @@
-"""`clinaudit pii bench` from end to end: its files, that it goes on, what it refuses; no model is trained here."""
+"""`clinaudit pii bench` from end to end: its files, that it goes on, what it refuses; no model is trained here.
+
+What it keeps of a finished system is read back, or refused as damaged; never guessed at, never quoted.
+"""
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.pii import identifier_server
+from support.pii.plain_samples import prediction_of, sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
+from clinaudit.audit.pii.benchmark.files import BenchFiles
 from clinaudit.audit.pii.benchmark.sample import Sample
+from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
 
 FEW = (
@@ -107,7 +116,6 @@ def test_a_killed_run_goes_on_with_what_it_has_not_done(tmp_path, monkeypatch) -
     assert bench(tmp_path / "out") == 0
     assert (kept / "rules.parquet").stat().st_mtime_ns == stamp
     assert (tmp_path / "out" / "bench.json").is_file()
-    # What else can be damaged: `test_kept_answers`.
     (kept / "rules.parquet").write_bytes(b"nothing")
     assert bench(tmp_path / "out") == 7
 
@@ -218,3 +226,66 @@ def test_a_server_that_fails_leaves_what_it_answered_for_the_next_run(tmp_path) 
         assert served(tmp_path / "out", server.url, "--strategy", "naive") == 0
         # Entities and what is needed, less the four answered; three prompts and a rating.
         assert len(server.seen) - before == 6 * 2 - 4 + 6 * 4
+
+
+SAMPLES = [sample_of("Ann Lee, 41.", {"Ann Lee": "full_name", "41": "age"}, sample=f"q{at}") for at in range(2)]
+PREDICTIONS = [prediction_of([("Ann Lee", "PER")], sample=sample.id, masked=["Ann Lee"]) for sample in SAMPLES]
+NOTED = {"settings": {"epochs": 4}, "seconds": 1.0, "train_seconds": None}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> BenchFiles:
+    directory = RunDirectory(tmp_path / "bench")
+    directory.create()
+    files = BenchFiles(directory)
+    files.settle({"seed": 0})
+    files.keep("rules", [SampleAnswers(prediction) for prediction in PREDICTIONS], strategy=None, noted=NOTED)
+    return files
+
+
+def changed(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Path], object]:
+    return lambda path: change(pl.read_parquet(path)).write_parquet(path)
+
+
+def test_a_finished_system_is_read_back(files: BenchFiles) -> None:
+    assert files.find("rules", {"epochs": 4}, SAMPLES) == (PREDICTIONS, NOTED)
+    assert files.find("gold", {}, SAMPLES) is None
+    with pytest.raises(UsageError, match="other settings"):
+        files.find("rules", {"epochs": 5}, SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("rules.json", lambda path: path.write_text("")),
+        ("rules.json", lambda path: path.write_text("Ann")),
+        ("rules.json", lambda path: path.write_text("[]")),
+        ("rules.json", lambda path: path.write_text("{}")),
+        ("rules.json", lambda path: path.write_text(json.dumps({"settings": {"epochs": 4}}))),
+        ("rules.json", lambda path: path.write_bytes(b"\xff\xfe")),
+        ("rules.parquet", lambda path: path.write_bytes(b"PAR1 Ann")),
+        ("rules.parquet", lambda path: path.unlink()),
+        ("rules.parquet", changed(lambda rows: rows.rename({"task": "Ann"}))),
+        ("rules.parquet", changed(lambda rows: rows.with_columns(parsed=pl.lit("Ann")))),
+        ("rules.parquet", changed(lambda rows: rows.with_columns(parsed=pl.lit("[3]")))),
+        ("rules.parquet", changed(lambda rows: rows.with_columns(sample=pl.lit("other")))),
+        ("rules.parquet", changed(lambda rows: rows.with_columns(sample=pl.lit(None, dtype=pl.String)))),
+        ("rules.parquet", changed(lambda rows: rows.head(3))),
+        ("rules.parquet", changed(lambda rows: rows.head(1))),
+    ],
+)
+def test_what_was_kept_and_is_damaged_is_said(
+    files: BenchFiles, tmp_path: Path, name: str, damage: Callable[[Path], object]
+) -> None:
+    damage(tmp_path / "bench" / "evidence" / "work" / "answers" / name)
+    with pytest.raises(IntegrityError, match="the kept answers of rules are damaged") as error:
+        files.find("rules", {"epochs": 4}, SAMPLES)
+    assert "Ann" not in error.value.render()
+
+
+@pytest.mark.parametrize("content", ["", "Ann", "[3]", "7", "null", '"Ann"'])
+def test_damaged_settings_are_said(files: BenchFiles, tmp_path: Path, content: str) -> None:
+    (tmp_path / "bench" / "evidence" / "work" / "settings.json").write_text(content)
+    with pytest.raises(IntegrityError, match="the kept settings") as error:
+        files.settle({"seed": 0})
+    assert "Ann" not in error.value.render()
