@@ -2,9 +2,10 @@
 
 A patient's statistic is its largest rank over all figures; of equal ones the next largest decides, and so on. Ranks are
 within the pool of k named and N never-seen patients alike, and N at most: the k largest of a figure are equals, so that
-named patients who all leak do not hide each other. Where the named are like the never-seen, every order of the pool is
-equally likely; so the largest statistic of the named is above all but A of the never-seen, or fewer, with a probability
-of 1 - C(N + k - A - 1, k) / C(N + k, k). The named are decided together by that.
+named patients who all leak do not hide each other; where all of these are equal, ranks without that end decide. Where
+the named are like the never-seen, every order of the pool is equally likely; so the largest statistic of the named is
+above all but A of the never-seen, or fewer, with a probability of 1 - C(N + k - A - 1, k) / C(N + k, k). The named are
+decided together by that.
 """
 
 from bisect import bisect_left
@@ -90,8 +91,8 @@ class JointTest:
 def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collection[str]) -> JointTest:
     """Test the named patients against the never-seen ones, over all figures of both."""
     pool = [*sorted(never_seen), *named]
-    places, ranks = _places(figures, pool), _ranks(figures, pool).clip(max=len(pool) - len(named))
-    order = _order(ranks)
+    places, ranks = _places(figures, pool), _ranks(figures, pool)
+    order = _order(ranks, most=len(pool) - len(named))
     others, own = order[: len(pool) - len(named)], order[len(pool) - len(named) :]
     as_large = {patient: int((others >= at).sum()) for patient, at in zip(named, own, strict=True)}
     rows = ranks[len(others) :]
@@ -104,14 +105,16 @@ def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collectio
 
 def _never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
     """Return how many never-seen patients stand out among the others; a function of them alone, whoever is named."""
-    order = _order(_ranks(figures, sorted(never_seen)))
-    others = max(0, len(order) - 1)
+    others = max(0, len(never_seen) - 1)
+    order = _order(_ranks(figures, sorted(never_seen)), most=others)
     return sum(joint_p_value(int((order >= at).sum()) - 1, named=1, never_seen=others) <= ALPHA for at in order)
 
 
-def _order(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each patient's statistic: by its largest rank, then by the next largest."""
-    _, order = np.unique(-np.sort(-ranks, axis=1), axis=0, return_inverse=True)
+def _order(ranks: NDArray[np.int64], *, most: int) -> NDArray[np.int64]:
+    """Return the place of each patient's statistic: by its largest rank, of `most` at most, then by the next largest."""
+    statistics = np.hstack([-np.sort(-ranks.clip(max=most), axis=1), -np.sort(-ranks, axis=1)])
+    # Distinct rows come in ascending order, compared as words are.
+    _, order = np.unique(statistics, axis=0, return_inverse=True)
     return order.reshape(-1)
 
 

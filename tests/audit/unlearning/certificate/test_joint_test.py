@@ -92,10 +92,13 @@ def twin(figures: Figures, named: list[str], never_seen: list[str]) -> dict[str,
     def rank(patient: str, place: tuple[str, str]) -> int:
         own = figures[patient].get(place)
         others = (figures[one].get(place) for one in everybody)
-        below = 0 if own is None else sum(value is not None and value < own for value in others)
-        return min(below, len(never_seen))
+        return 0 if own is None else sum(value is not None and value < own for value in others)
 
-    lists = {patient: sorted((rank(patient, place) for place in FIGURES), reverse=True) for patient in everybody}
+    def statistic(patient: str) -> list[int]:
+        ranks = sorted((rank(patient, place) for place in FIGURES), reverse=True)
+        return [*(min(one, len(never_seen)) for one in ranks), *ranks]
+
+    lists = {patient: statistic(patient) for patient in everybody}
     return {one: sum(lists[other] >= lists[one] for other in never_seen) for one in named}
 
 
