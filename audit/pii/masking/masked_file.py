@@ -70,6 +70,8 @@ class MaskOptions:
     ner: bool = False
     #: Key of the question, which some row must have; None: `query`, if a row has it.
     query_field: str | None = None
+    #: The question about a prompt that is one text; rows have their own.
+    query: str | None = None
     #: Whether the question is written too, masked as the text is.
     with_query: bool = False
     #: Whether a row's id is its line in the prompts, rather than its own as it stands.
@@ -119,6 +121,7 @@ def check_prompts(options: MaskOptions) -> CheckedRows:
         query_field=options.query_key,
         null_text=False,
         needs_query_field=options.query_field is not None,
+        query=options.query,
     )
     require_same_kind(rows, options.out)
     return rows
@@ -143,6 +146,7 @@ def mask_file(
         **identity,
         "prompts": digest_file(rows.file),
         "--query-field": options.query_key,
+        "--query": "" if options.query is None else hashlib.sha256(options.query.encode()).hexdigest(),
         "--with-query": "yes" if options.with_query else "no",
         "--new-ids": "yes" if options.new_ids else "no",
     }
