@@ -6,7 +6,7 @@ from functools import cache
 from clinaudit.audit.pii.detectors.rule_table import Level, RuleGroup, rule_groups
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders
+from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
 from clinaudit.audit.pii.taxonomy import categories
 
 
@@ -25,7 +25,7 @@ class RuleDetector:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        plain = read_past_leaders(PlainText(text, range(len(text)), range(1, len(text) + 1)))
+        plain = read_past_leaders(as_given(text))
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
         spans = resolve_overlaps(map(plain.original_span, self._rows.find(plain.text)))
         return [span for span in spans if span.category in self.kinds]

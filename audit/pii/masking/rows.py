@@ -63,6 +63,8 @@ class CheckedRows:
 
     file: DataFile
     count: int
+    #: Characters of the texts.
+    chars: int
     #: Rows that ask something, and rows that lack the key of the question.
     asking: int
     lacking: int
@@ -101,12 +103,13 @@ def check_rows(
     problems = Problems()
     header = _header(query_field)
     digests, places = array("Q"), array("Q")
-    asking = lacking = 0
+    asking = lacking = chars = 0
     for row, record in _iter_rows(file, header, problems, query_field, query):
         read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
         digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
         places.append(row)
         asking += read.asks
+        chars += len(read.text or "")
         lacking += not read.has_query_field
     if not places and not len(problems):
         problems.add(name, "has no rows")
@@ -118,7 +121,7 @@ def check_rows(
             name, "is in no row, and was named as the key of the question; name the key that has it", column=key
         )
     problems.raise_any(role)
-    return CheckedRows(file, len(places), asking, lacking, tuple(header.unread), query)
+    return CheckedRows(file, len(places), chars, asking, lacking, tuple(header.unread), query)
 
 
 def require_same_kind(rows: CheckedRows, out: Path) -> None:
