@@ -233,7 +233,7 @@ def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tupl
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 
-    detectors: list[Detector] = [RuleDetector(), SuspectedDetector(), OtherScripts()]
+    detectors: list[Detector] = [RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), OtherScripts()]
     if site is not None:
         detectors.append(site)
     if ner:
