@@ -43,6 +43,9 @@ _WITHHELD = 1
     help="Key that holds a row's question about its text; at least one row must have it.  [default: query, "
     "if a row has it]",
 )
+@click.option(
+    "--query", callback=not_empty, metavar="QUESTION", help="The question about PROMPTS, if it is a .txt file."
+)
 @click.option("--with-query", is_flag=True, help="Also write the question, masked as the text is.")
 @click.option("--new-ids", is_flag=True, help="Use each row's line number as its id, instead of its own id.")
 @click.option(
@@ -59,8 +62,9 @@ def mask(quiet: bool, **options: Any) -> int:
     """Mask identifiers in PROMPTS, except those that their questions need.
 
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
-    stands. FILE has one row per prompt: id, text with tags such as <PATIENT_1> or <DATE_2+14d> (14 days after the first
-    date), and how many tags there are; for a .txt file it is the masked text alone. The id is copied unchanged: if it
+    stands; its question is --query. FILE has one row per prompt: id, text with tags such as <PATIENT_1> or
+    <DATE_2+14d> (14 days after the first date), and how many tags there are; for a .txt file it is the masked text
+    alone. The id is copied unchanged: if it
     reveals more than a count does, such as the order of admissions, give --new-ids. Names, dates, numbers and addresses
     are masked wherever they are found; some are missed (docs/mask.md says how many). An age or an occupation stays
     where the query needs it. Clinical content is not looked for: it stays unless it reads as a name or a number of
@@ -75,7 +79,7 @@ def mask(quiet: bool, **options: Any) -> int:
 
     \b
     Example:
-      clinaudit mask prompt.txt --out masked.txt
+      clinaudit mask prompt.txt --out masked.txt --query "Which inhaler suits her at her age?"
       clinaudit unmask answer.txt --map masked.txt.evidence/map.sqlite --out answer-read.txt
       clinaudit mask prompts.jsonl --out masked.jsonl
       clinaudit mask prompts.jsonl --out masked.jsonl --corpus corpus/

@@ -65,6 +65,8 @@ def has_name_before(match: "re.Match[str]") -> bool:
 def is_about_somebody(match: "re.Match[str]") -> bool:
     """Whether a number after a verb is somebody's age; above 89, whether it may be."""
     before = _sentence(match.string, match.start())
+    if _says_measure(" ".join(_WORDS.findall(before)[-1:])):
+        return False
     return _is_about_somebody(before) or (is_old(match) and _may_be_about_somebody(before))
 
 

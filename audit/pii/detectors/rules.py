@@ -2,11 +2,12 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
+from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import Level, RuleGroup, rule_groups
+from clinaudit.audit.pii.detectors.rule_table import RuleGroup, rule_groups
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.plain_text import PlainText, read_past_leaders
+from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
 from clinaudit.audit.pii.taxonomy import categories
 
 
@@ -21,23 +22,26 @@ class RuleDetector:
         unknown = self.kinds - set(categories())
         if unknown:
             raise ValueError(f"the taxonomy has no category {min(unknown)!r}")
-        self._rows = _rows_of("certain", self.kinds)
+        self._rows = _certain_rows(self.kinds)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        plain = read_past_leaders(PlainText(text, range(len(text)), range(1, len(text) + 1)))
+        plain = read_past_leaders(as_given(text))
         # A span of a category that is not asked for still stands before the shorter ones that it holds.
         spans = resolve_overlaps(map(plain.original_span, self._rows.find(plain.text)))
         return [span for span in spans if span.category in self.kinds]
 
 
+#: Names by where they stand alone are no part of what else is found there: the longer of two does not hide the other.
+_NAMES_ALONE: Final = "places of names"
+
+
 class SuspectedDetector:
-    """Finds what the rows of level `suspected` do: rather too much."""
+    """Finds what the rows of level `suspected` do, rather too much: of names by where they stand, or all the others."""
 
-    name = "strict rules"
-
-    def __init__(self) -> None:
-        self._rows = _rows_of("suspected", frozenset(categories()))
+    def __init__(self, *, of_names: bool = False) -> None:
+        self.name = _NAMES_ALONE if of_names else "strict rules"
+        self._rows = _suspected_rows(of_names=of_names)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start; they may overlap."""
@@ -66,7 +70,13 @@ class RuleRows:
 
 
 @cache
-def _rows_of(level: Level, kinds: frozenset[str]) -> RuleRows:
+def _certain_rows(kinds: frozenset[str]) -> RuleRows:
     return RuleRows(
-        [group for group in rule_groups() if group.level == level and not group.categories.isdisjoint(kinds)]
+        [group for group in rule_groups() if group.level == "certain" and not group.categories.isdisjoint(kinds)]
     )
+
+
+@cache
+def _suspected_rows(*, of_names: bool) -> RuleRows:
+    suspected = [group for group in rule_groups() if group.level == "suspected"]
+    return RuleRows([group for group in suspected if (group.name == _NAMES_ALONE) is of_names])

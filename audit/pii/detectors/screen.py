@@ -1,9 +1,7 @@
-"""Which rules can match where: passes of RE2 over a text for all patterns, before any of them is tried exactly.
+"""Which rules can match where: one pass of RE2 over a text for all patterns, before any of them is tried exactly.
 
 RE2 is linear in the text and knows neither looking around nor back references (Cox 2007). Of each pattern it is shown
-what is left without these, which matches at least wherever the pattern itself does. One automaton looks for the words
-without which patterns match nothing, and one for the patterns that need none; what a word calls for is tried by itself.
-All at once they would make an automaton of as many states as there are ways to combine them.
+what is left without these, which matches at least wherever the pattern itself does. Some patterns make one automaton.
 """
 
 import re
@@ -14,22 +12,15 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 #: How much of a text is looked at together, and how far beyond its end a match that begins in it may reach.
-_CHUNK_CHARS: Final = 600
+_CHUNK_CHARS: Final = 800
 _BEYOND_CHARS: Final = 200
-#: Repeats beyond this number are any number: fewer states, for a pattern that matches more. Of one character a few
-#: more are counted: how long a number is says most of it.
+#: Repeats beyond this number are any number: fewer states, for a pattern that matches more.
 _MOST_COUNTED: Final = 3
+#: Of one character more are counted: how long a number is says most of it.
 _MOST_SIMPLE: Final = 16
-#: A word of fewer letters, or within another one, stands in any text; one of more says little more.
-_SHORTEST_WORD: Final = 2
-_SHORTEST_WITHIN: Final = 3
-_LONG_WORD: Final = 4
-#: Words of one pattern, and characters of one place in them.
-_MOST_WORDS: Final = 400
-_FEW: Final = 4
-_MEMORY_BYTES: Final = 256 << 20
-#: Letters that `re` takes for one of ASCII where case is the same.
-_LIKE_ASCII: Final = str.maketrans("ſı", "si")
+#: Patterns of one automaton. Its states are combinations of theirs: all in one would spend their time in making them.
+_PATTERNS_TOGETHER: Final = 25
+_MEMORY_BYTES: Final = 32 << 20
 _ASCII: Final = [chr(code) for code in range(128)]
 _BEYOND_ASCII: Final = r"\x{80}-\x{10FFFF}"
 
@@ -39,60 +30,41 @@ class Screen:
 
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
         self._patterns = patterns
-        self._needed = [needed_words(pattern) for pattern in patterns]
-        #: By number of a pattern, its own automaton; made when it is first asked for.
-        self._ascii_alone: dict[int, Automaton] = {}
-        self._unicode_alone: dict[int, Automaton] = {}
 
     def stretches(self, text: str) -> list[list[tuple[int, int]]]:
         """Return by pattern the stretches to be searched, by start and apart."""
         found: list[list[tuple[int, int]]] = [[] for _ in self._patterns]
         for begin, end in _chunks(text):
             last = min(end + _BEYOND_CHARS, len(text))
-            for number in self._matching(text[begin:last]):
-                own = found[number]
-                if own and own[-1][1] >= begin:
-                    own[-1] = (own[-1][0], last)
-                else:
-                    own.append((begin, last))
+            chunk = text[begin:last]
+            # Half a character, which an escape may stand for, is no letter of any pattern.
+            data = chunk.encode(errors="replace")
+            for automaton in self._ascii if chunk.isascii() else self._unicode:
+                for number in automaton.find(data):
+                    own = found[number]
+                    if own and own[-1][1] >= begin:
+                        own[-1] = (own[-1][0], last)
+                    else:
+                        own.append((begin, last))
         return found
 
-    def _matching(self, chunk: str) -> Iterator[int]:
-        is_ascii, data = chunk.isascii(), chunk.encode()
-        small = data.lower() if is_ascii else chunk.lower().translate(_LIKE_ASCII).encode()
-        alone = self._ascii_alone if is_ascii else self._unicode_alone
-        for number in self._words.find(small):
-            automaton = alone.get(number)
-            if automaton is None:
-                relaxation = relaxed(self._patterns[number], ascii_alone=is_ascii)
-                automaton = alone[number] = Automaton([(number, relaxation)])
-            if automaton.find(data):
-                yield number
-        yield from (self._ascii_shapes if is_ascii else self._unicode_shapes).find(data)
+    @cached_property
+    def _ascii(self) -> "list[_Automaton]":
+        return self._automata(ascii_alone=True)
 
     @cached_property
-    def _words(self) -> "Automaton":
-        return Automaton([(number, words) for number, words in enumerate(self._needed) if words is not None])
+    def _unicode(self) -> "list[_Automaton]":
+        return self._automata(ascii_alone=False)
 
-    @cached_property
-    def _ascii_shapes(self) -> "Automaton":
-        return self._shapes(ascii_alone=True)
-
-    @cached_property
-    def _unicode_shapes(self) -> "Automaton":
-        return self._shapes(ascii_alone=False)
-
-    def _shapes(self, *, ascii_alone: bool) -> "Automaton":
-        return Automaton(
-            [
-                (number, relaxed(pattern, ascii_alone=ascii_alone))
-                for number, (pattern, words) in enumerate(zip(self._patterns, self._needed, strict=True))
-                if words is None
-            ]
-        )
+    def _automata(self, *, ascii_alone: bool) -> "list[_Automaton]":
+        numbered = list(enumerate(relaxed(pattern, ascii_alone=ascii_alone) for pattern in self._patterns))
+        return [
+            _Automaton(numbered[first : first + _PATTERNS_TOGETHER])
+            for first in range(0, len(numbered), _PATTERNS_TOGETHER)
+        ]
 
 
-class Automaton:
+class _Automaton:
     """Some numbered patterns of RE2 as one automaton."""
 
     def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
@@ -239,7 +211,6 @@ def _escaped(code: int) -> str:
     return chr(code) if chr(code).isalnum() and code < 128 else rf"\x{{{code:X}}}"
 
 
-_ASCII_WORD: Final = [one for one in _ASCII if one.isalnum() or one == "_"]
 _ONE_CHARACTER: Final = (codes.IN, codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.CATEGORY)
 _CLASSES: Final = {
     codes.CATEGORY_DIGIT: r"\d",
@@ -266,104 +237,3 @@ def _written(items: list[tuple[Any, Any]]) -> str:
         elif operator is codes.CATEGORY:
             written += _CLASSES[argument]
     return f"[{written}]"
-
-
-def needed_words(pattern: re.Pattern[str]) -> str | None:
-    """Return a pattern of the words in small letters of which every match holds one; None where none is so long."""
-    words, is_led = _needed(parser.parse(pattern.pattern, pattern.flags), is_led=False)
-    if len(min(words, key=len)) < (_SHORTEST_WORD if is_led else _SHORTEST_WITHIN):
-        return None
-    return "|".join(
-        (r"\b" if is_led and word[0].isascii() and word[0].isalnum() else "")
-        + "".join(_escaped(ord(one)) for one in word)
-        for word in sorted(words)
-    )
-
-
-def _needed(items: Any, *, is_led: bool) -> tuple[set[str], bool]:
-    """Return texts of which every match of a sequence holds one, those that say most, and whether words begin so.
-
-    `is_led`: whether no word goes on into the sequence.
-    """
-    found: list[tuple[set[str], bool]] = []
-    whole = {""}
-    for operator, argument in items:
-        exact = _exact(operator, argument)
-        longer = {one + other for one in whole for other in exact} if exact is not None else set()
-        if exact is not None and len(longer) <= _MOST_WORDS:
-            is_led = is_led or (whole == {""} and _begins_word(operator, argument))
-            whole = longer
-            continue
-        found.append((whole, is_led))
-        is_led = is_led and whole == {""}
-        found.append(_inner(operator, argument, is_led=is_led))
-        is_led = _ends_word(operator, argument)
-        whole = {""} if exact is None else exact
-    found.append((whole, is_led))
-    return max(found, key=lambda one: (min(len(min(one[0], key=len)), _LONG_WORD), one[1], -len(one[0])))
-
-
-def _begins_word(operator: Any, argument: Any) -> bool:
-    """Whether an item of no width says that no word goes on there."""
-    if operator is codes.ASSERT_NOT and argument[0] < 0 and len(argument[1]) == 1:
-        beside = argument[1][0]
-        return beside[0] in _ONE_CHARACTER and all(map(_class_of(beside).fullmatch, "aZ0"))
-    return operator is codes.AT and argument is codes.AT_BOUNDARY
-
-
-def _ends_word(operator: Any, argument: Any) -> bool:
-    """Whether an item is one or more characters of no word."""
-    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[0] and len(argument[2]) == 1:
-        operator, argument = argument[2][0]
-    return operator in _ONE_CHARACTER and not any(map(_class_of((operator, argument)).fullmatch, _ASCII_WORD))
-
-
-def _class_of(item: tuple[Any, Any]) -> re.Pattern[str]:
-    return re.compile(_written(_items(*item)), re.IGNORECASE)
-
-
-def _inner(operator: Any, argument: Any, *, is_led: bool) -> tuple[set[str], bool]:
-    """Return what every match of an item that is no text of its own holds one of."""
-    if operator is codes.SUBPATTERN:
-        return _needed(argument[3], is_led=is_led)
-    if operator is codes.ATOMIC_GROUP:
-        return _needed(argument, is_led=is_led)
-    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT) and argument[0]:
-        # The first time as it stands, and again.
-        return _needed(argument[2], is_led=False)
-    if operator is codes.BRANCH:
-        ways = [_needed(way, is_led=is_led) for way in argument[1]]
-        united = {word for words, _ in ways for word in words}
-        if len(united) <= _MOST_WORDS:
-            return united, all(led for _, led in ways)
-    return {""}, False
-
-
-def _exact(operator: Any, argument: Any) -> set[str] | None:
-    """Return in small letters all that an item can match, where these are few texts."""
-    if operator is codes.LITERAL:
-        return {chr(argument).lower()}
-    if operator in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
-        return {""}
-    if operator is codes.IN and all(one is codes.LITERAL for one, _ in argument) and len(argument) <= _FEW:
-        return {chr(code).lower() for _, code in argument}
-    if operator is codes.SUBPATTERN:
-        return _exact_sequence(argument[3])
-    if operator is codes.BRANCH:
-        ways = [_exact_sequence(way) for way in argument[1]]
-        united = {one for way in ways if way is not None for one in way}
-        return united if None not in ways and len(united) <= _MOST_WORDS else None
-    if operator in (codes.MAX_REPEAT, codes.MIN_REPEAT) and argument[1] == 1:
-        once = _exact_sequence(argument[2])
-        return None if once is None else once | {""} if argument[0] == 0 else once
-    return None
-
-
-def _exact_sequence(items: Any) -> set[str] | None:
-    whole = {""}
-    for operator, argument in items:
-        exact = _exact(operator, argument)
-        if exact is None or len(whole) * len(exact) > _MOST_WORDS:
-            return None
-        whole = {one + other for one in whole for other in exact}
-    return whole

@@ -53,7 +53,7 @@ _DOSE: Final = re.compile(
 @cache
 def allowed_terms() -> frozenset[str]:
     """Return the terms, folded: in lower case, without accents and apostrophes."""
-    return frozenset(map(fold_words, (*read_lines("allowed_terms"), *drug_words())))
+    return frozenset(map(fold_words, (*read_lines("allowed_terms"), *read_words("organisms"), *drug_words())))
 
 
 @lru_cache(maxsize=100_000)
@@ -69,6 +69,17 @@ def is_allowed(text: str) -> bool:
     if folded in allowed_terms() or alone in allowed_terms():
         return True
     return folded not in _NAMES_TOO and any(map(_FINDING.fullmatch, (folded, alone)))
+
+
+def is_clinical_term(word: str) -> bool:
+    """Whether a word is of medicine and the name of nobody: shorthand, an organism, a drug, a finding; no eponym."""
+    folded = fold_words(word)
+    return (
+        word in read_words("clinical_shorthand")
+        or folded in read_words("organisms")
+        or folded in drug_words()
+        or (folded not in _NAMES_TOO and _FINDING.fullmatch(folded) is not None)
+    )
 
 
 def is_dosed_drug(text: str, start: int, end: int) -> bool:

@@ -15,7 +15,15 @@ from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.not_masked import is_clinical
 from clinaudit.audit.pii.masking.spoken_numbers import spoken
 from clinaudit.audit.pii.masking.structured_text import StructuredText
-from clinaudit.audit.pii.plain_text import Edit, PlainText, leaders, normalize_text, without
+from clinaudit.audit.pii.plain_text import (
+    Edit,
+    PlainText,
+    as_given,
+    leaders,
+    normalize_text,
+    overlapping_pieces,
+    without,
+)
 from clinaudit.audit.pii.taxonomy import categories
 
 #: Letters beyond Latin: Greek to Georgian and on, the scripts of East Asia, Braille, and those of the higher planes.
@@ -79,6 +87,11 @@ _MARKUP: Final = re.compile(
 )
 
 
+#: How much of a text is looked through at once, and how much of it two neighbours share at least.
+_PART_CHARS: Final = 50_000
+_SHARED_CHARS: Final = 1_000
+
+
 class EnsembleDetector:
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
@@ -88,16 +101,29 @@ class EnsembleDetector:
         self._by_line = tuple(by_line)
         self.name = " + ".join(detector.name for detector in (*self._detectors, *self._by_line))
 
-    def detect(self, text: str) -> list[EntitySpan]:
-        """Return the spans of a text by start."""
+    def detect(self, text: str, advance: Callable[[int], None] = lambda _: None) -> list[EntitySpan]:
+        """Return the spans of a text by start; calls `advance` with the characters of each part that is looked through.
+
+        A long text is looked through in parts, but for what goes by its lines.
+        """
+        found: set[EntitySpan] = set()
+        for reading in (as_given(text), as_given(_CONTROL.sub(" ", text)), normalize_text(text)):
+            found.update(reading.original_span(span) for one in self._by_line for span in one.detect(reading.text))
+        done = 0
+        for begin, end in overlapping_pieces(text, chars=_PART_CHARS, shared=_SHARED_CHARS):
+            found.update(
+                EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by)
+                for span in self._detect_in_part(text[begin:end])
+            )
+            advance(end - done)
+            done = end
+        return sorted(found)
+
+    def _detect_in_part(self, text: str) -> set[EntitySpan]:
         plain = normalize_text(text)
         found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
-        for detector in self._by_line:
-            found.update(detector.detect(text))
-            found.update(plain.original_span(span) for span in detector.detect(plain.text))
         if _CONTROL.search(text):
-            fields = _CONTROL.sub(" ", text)
-            found.update(span for one in (*self._detectors, *self._by_line) for span in one.detect(fields))
+            found.update(self._found_in(as_given(_CONTROL.sub(" ", text))))
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
             for reading in plain.around(edits(plain.text)):
                 found.update(self._found_in(reading))
@@ -107,7 +133,7 @@ class EnsembleDetector:
             covered[span.start : span.end] = b"\1" * (span.end - span.start)
         for reading in plain.around(without(_BROKEN_WORD.finditer(plain.text))):
             found.update(span for span in self._found_in(reading) if not any(covered[span.start : span.end]))
-        return sorted(found)
+        return found
 
     def _found_in(self, reading: PlainText) -> list[EntitySpan]:
         return [reading.original_span(span) for one in self._detectors for span in one.detect(reading.text)]
@@ -207,7 +233,7 @@ def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tupl
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 
-    detectors: list[Detector] = [RuleDetector(), SuspectedDetector(), OtherScripts()]
+    detectors: list[Detector] = [RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), OtherScripts()]
     if site is not None:
         detectors.append(site)
     if ner:

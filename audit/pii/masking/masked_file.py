@@ -8,27 +8,18 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import (
-    DETECTOR_FAILED,
-    DetectionError,
-    FoundPrompt,
-    MaskedPrompt,
-    PromptMasker,
-    withheld_prompt,
-)
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker, mask_prompts
 from clinaudit.audit.pii.masking.repeated import fold_value
 from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
-from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import name_parts
 from clinaudit.audit.runtime.choices import MaskingPolicy
@@ -54,8 +45,6 @@ _QUERY_KEY: Final = "query"
 #: Shorter ones stand in an id by chance.
 _LEAST_IN_ID: Final = 4
 _BLOCK_BYTES: Final = 1 << 20
-#: What the questions of a batch need of it, prompt by prompt; None: that cannot be decided.
-BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +59,8 @@ class MaskOptions:
     ner: bool = False
     #: Key of the question, which some row must have; None: `query`, if a row has it.
     query_field: str | None = None
+    #: The question about a prompt that is one text; rows have their own.
+    query: str | None = None
     #: Whether the question is written too, masked as the text is.
     with_query: bool = False
     #: Whether a row's id is its line in the prompts, rather than its own as it stands.
@@ -119,6 +110,7 @@ def check_prompts(options: MaskOptions) -> CheckedRows:
         query_field=options.query_key,
         null_text=False,
         needs_query_field=options.query_field is not None,
+        query=options.query,
     )
     require_same_kind(rows, options.out)
     return rows
@@ -143,6 +135,7 @@ def mask_file(
         **identity,
         "prompts": digest_file(rows.file),
         "--query-field": options.query_key,
+        "--query": "" if options.query is None else hashlib.sha256(options.query.encode()).hexdigest(),
         "--with-query": "yes" if options.with_query else "no",
         "--new-ids": "yes" if options.new_ids else "no",
     }
@@ -164,31 +157,6 @@ def mask_file(
             remove_sqlite(options.map_path)
             partial_of(options.out).unlink(missing_ok=True)
         raise
-
-
-def mask_prompts(
-    prompts: Sequence[tuple[str, str | None]], masker: PromptMasker, relevance: BatchRelevance
-) -> list[MaskedPrompt]:
-    """Mask (text, question) pairs together; where a detector fails on one, that one is withheld."""
-    found: list[FoundPrompt | None] = []
-    for text, query in prompts:
-        try:
-            found.append(masker.find(text, query))
-        except DetectionError:
-            found.append(None)
-    asked = iter(relevance([one for one in found if one is not None]))
-    masked: list[MaskedPrompt] = []
-    for one in found:
-        try:
-            masked.append(withheld_prompt(DETECTOR_FAILED) if one is None else masker.mask(one, next(asked)))
-        except DetectionError:
-            masked.append(withheld_prompt(DETECTOR_FAILED))
-    return masked
-
-
-def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-    """Return what the questions need of their prompts by the rules alone."""
-    return [needed_spans(one.text, one.spans, one.query) for one in found]
 
 
 class _Output:
@@ -313,7 +281,8 @@ def _mask_rows(
     progress: Progress,
 ) -> None:
     done = tag_map.count().records
-    waiting = islice(iter_rows(rows, query_field=options.query_key), done, None)
+    waiting = iter_rows(rows, query_field=options.query_key)
+    chars = sum(len(row.text or "") for row in islice(waiting, done))
     ready: list[MappedRecord] = []
     kept_at = time.monotonic()
 
@@ -325,10 +294,10 @@ def _mask_rows(
         ready.clear()
         kept_at = time.monotonic()
 
-    with progress.stage("masking", total=rows.count, unit="prompts", done=done) as advance:
+    with progress.stage("masking", total=rows.chars, unit="characters", done=chars) as advance:
         while batch := list(islice(waiting, _BATCH_ROWS)):
             pairs = [(row.text or "", row.query) for row in batch]
-            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance), strict=True):
+            for given, masked in zip(batch, mask_prompts(pairs, masker, relevance, advance), strict=True):
                 row = replace(given, id=given.row) if options.new_ids else given
                 if rows.is_one_text:
                     # Of a text that is withheld nothing is written; an id is not passed on.
@@ -339,7 +308,6 @@ def _mask_rows(
                     output.write(_line(row, masked, with_query=options.with_query))
                 terms = count_clinical_terms(masked.forms)
                 ready.append(MappedRecord(row.key, masked.tags, masked.withheld, terms, masked.forms))
-                advance(1)
             if time.monotonic() - kept_at >= _KEEP_EVERY_S:
                 keep()
         keep()

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from clinaudit.audit.pii.detectors.rule_table import regex, words
-from clinaudit.audit.pii.detectors.word_lists import is_eponym, is_known_name, read_lines, read_words
+from clinaudit.audit.pii.detectors.word_lists import is_clinical_term, is_eponym, is_known_name, read_lines, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.masking.written_tags import Forms
 from clinaudit.audit.pii.taxonomy import categories
@@ -92,7 +92,15 @@ _WORD: Final = re.compile(r"[^\s,;:()]+")
 def count_clinical_terms(forms: Forms) -> int:
     """Return how many clinical terms stand in what the tags of a record stand for."""
     written = {form for found in forms.values() for form in found}
-    return sum(len(set(_terms()(form))) for form in written)
+    return sum(map(_count_terms, written))
+
+
+def _count_terms(form: str) -> int:
+    """Return how many terms of the panel, and other clinical words, stand in a text."""
+    terms = list(_terms()(form))
+    covered = {place for term in terms for place in range(term.start, term.end)}
+    others = (word for word in _WORD.finditer(form) if word.start() not in covered)
+    return len(set(terms)) + sum(not is_known_name(word[0]) and is_clinical_term(word[0].strip(".")) for word in others)
 
 
 def names_nobody(text: str, start: int, end: int) -> bool:
@@ -118,7 +126,7 @@ def is_clinical(word: str) -> bool:
     bare = word.strip(".")
     if is_known_name(bare):
         return False
-    if bare in read_words("clinical_shorthand") or _NO_LONGER.fullmatch(bare):
+    if is_clinical_term(bare) or _NO_LONGER.fullmatch(bare):
         return True
     return any(span.end - span.start == len(bare) for span in _terms()(bare))
 

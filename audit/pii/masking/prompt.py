@@ -15,6 +15,7 @@ from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE, find_in_banners
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
+from clinaudit.audit.pii.masking.detection import EnsembleDetector
 from clinaudit.audit.pii.masking.not_masked import (
     names_nobody,
     tells_of_a_life,
@@ -42,6 +43,14 @@ _NEXT_FIELD: Final = re.compile(r"\n\s*[A-Z]")
 #: A key of digits or letters is none of a person by itself; a site's own numbers are found by its corpus as such.
 _WHAT_KEYS_ARE: Final = frozenset({"other_code", "tax_id", "password_hash"})
 _MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
+#: Called with how many more characters were looked through.
+Advance = Callable[[int], None]
+
+
+def _unwatched(_: int) -> None:
+    """Be told of no progress."""
+
+
 #: (text, everything found, question) -> what the question needs of it.
 Relevance = Callable[[str, Sequence[EntitySpan], str | None], Collection[EntitySpan]]
 
@@ -78,6 +87,10 @@ class FoundPrompt:
         return [span for span in self.spans if not _is_direct(span) and not _overlaps_any(direct, span.start, span.end)]
 
 
+#: What the questions of a batch need of it, prompt by prompt; None: that cannot be decided.
+BatchRelevance = Callable[[Sequence[FoundPrompt]], Sequence[Collection[EntitySpan]]]
+
+
 class PromptMasker:
     """Masks prompts with one detector, and looks over what is left with it and a second one."""
 
@@ -89,16 +102,19 @@ class PromptMasker:
         self._second = second
         self._policy = policy
 
-    def find(self, text: str, query: str | None) -> FoundPrompt:
-        """Return what is found in a prompt."""
-        return FoundPrompt(text, query, self._detect(text), self._detect(query) if query is not None else ())
+    def find(self, text: str, query: str | None, advance: Advance = _unwatched) -> FoundPrompt:
+        """Return what is found in a prompt; calls `advance` with the characters that were looked through."""
+        return FoundPrompt(text, query, self._detect(text, advance), self._detect(query) if query is not None else ())
 
     def keepable(self, found: FoundPrompt) -> list[EntitySpan]:
         """Return what may stay in the text if the question needs it, by start."""
         return self._keepable(found.quasi_identifiers())
 
-    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan]) -> MaskedPrompt:
-        """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question."""
+    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan], advance: Advance = _unwatched) -> MaskedPrompt:
+        """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question.
+
+        Calls `advance` as `find` does, for each time that the text is looked over.
+        """
         kept = {span for span in self.keepable(found) if span in needed}
         texts = [_Masking(found.text, found.spans, kept)]
         if found.query is not None:
@@ -106,7 +122,7 @@ class PromptMasker:
             stays = {span.category for span in kept}
             query_kept = {span for span in self._keepable(found.query_spans) if span.category in stays}
             texts.append(_Masking(found.query, found.query_spans, query_kept))
-        written = self._write(texts)
+        written = self._write(texts, advance)
         if written is None:
             return withheld_prompt(RESIDUAL)
         book, tagged = written
@@ -132,7 +148,9 @@ class PromptMasker:
             return True
         return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
 
-    def _write(self, texts: Sequence["_Masking"]) -> tuple[TagBook, list[TaggedText]] | None:
+    def _write(
+        self, texts: Sequence["_Masking"], advance: Advance = _unwatched
+    ) -> tuple[TagBook, list[TaggedText]] | None:
         """Mask until the rescan finds nothing more, and write the tags; None where something is still found."""
         for _ in range(_ROUNDS):
             for one in texts:
@@ -140,7 +158,7 @@ class PromptMasker:
             book = TagBook([(one.text, one.hidden) for one in texts])
             written = [book.write(one.text, one.hidden) for one in texts]
             left = [
-                self._left_in(tagged, one, self._detector) + one.repeated(texts)
+                self._left_in(tagged, one, self._detector, advance) + one.repeated(texts)
                 for tagged, one in zip(written, texts, strict=True)
             ]
             if not any(left):
@@ -155,8 +173,8 @@ class PromptMasker:
             return None
         return book, written
 
-    def _detect(self, text: str) -> tuple[EntitySpan, ...]:
-        found = [_pooled(text, span) for span in _found_by(self._detector, text)]
+    def _detect(self, text: str, advance: Advance = _unwatched) -> tuple[EntitySpan, ...]:
+        found = [_pooled(text, span) for span in _found_by(self._detector, text, advance)]
         return tuple(sorted({*found, *find_in_banners(text, found)}))
 
     def _keepable(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
@@ -168,11 +186,13 @@ class PromptMasker:
             if not _is_direct(span) and not (is_listed and table[span.category].hipaa is not None)
         ]
 
-    def _left_in(self, tagged: TaggedText, masking: "_Masking", detector: Detector) -> list[Hidden]:
+    def _left_in(
+        self, tagged: TaggedText, masking: "_Masking", detector: Detector, advance: Advance = _unwatched
+    ) -> list[Hidden]:
         """Return what a detector still finds between the tags of a masked text, where it stands in the text itself."""
         return [
             Hidden(start, end, span.category)
-            for span in _found_by(detector, tagged.text)
+            for span in _found_by(detector, tagged.text, advance)
             for start, end in _between_tags(span, tagged.kept)
             if not masking.keeps(start, end, span.category) and any(map(str.isalnum, masking.text[start:end]))
         ]
@@ -234,17 +254,73 @@ def withheld_prompt(reason: str) -> MaskedPrompt:
     return MaskedPrompt(None, None, 0, {}, reason)
 
 
+def mask_prompts(
+    prompts: Sequence[tuple[str, str | None]],
+    masker: PromptMasker,
+    relevance: BatchRelevance,
+    advance: Advance = _unwatched,
+) -> list[MaskedPrompt]:
+    """Mask (text, question) pairs together; where a detector fails on one, that one is withheld.
+
+    Calls `advance` with the characters of each text, as it is looked through for the first time and then over.
+    """
+    found: list[FoundPrompt | None] = []
+    shares = [_Share(len(text), advance) for text, _ in prompts]
+    for (text, query), share in zip(prompts, shares, strict=True):
+        try:
+            found.append(masker.find(text, query, share.of_first))
+        except DetectionError:
+            found.append(None)
+    asked = iter(relevance([one for one in found if one is not None]))
+    masked: list[MaskedPrompt] = []
+    for one, share in zip(found, shares, strict=True):
+        try:
+            done = withheld_prompt(DETECTOR_FAILED) if one is None else masker.mask(one, next(asked), share.of_second)
+        except DetectionError:
+            done = withheld_prompt(DETECTOR_FAILED)
+        masked.append(done)
+        share.finish()
+    return masked
+
+
+class _Share:
+    """What of one text is done: half once it was looked through, most of the rest once it was looked over."""
+
+    def __init__(self, chars: int, advance: Callable[[int], None]) -> None:
+        self._left = chars
+        self._advance = advance
+
+    def of_first(self, chars: int) -> None:
+        self._go_on(chars // 2)
+
+    def of_second(self, chars: int) -> None:
+        self._go_on(chars // 3)
+
+    def finish(self) -> None:
+        self._go_on(self._left)
+
+    def _go_on(self, chars: int) -> None:
+        chars = min(chars, self._left)
+        self._left -= chars
+        self._advance(chars)
+
+
+def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
+    """Return what the questions need of their prompts by the rules alone."""
+    return [needed_spans(one.text, one.spans, one.query) for one in found]
+
+
 class DetectionError(Exception):
     """A detector failed on a text; holds nothing of it."""
 
 
-def _found_by(detector: Detector, text: str) -> list[EntitySpan]:
+def _found_by(detector: Detector, text: str, advance: Advance = _unwatched) -> list[EntitySpan]:
     """Return what a detector finds, of places what is smaller than a state; no clinical content.
 
     Raises `DetectionError` where it fails.
     """
     try:
-        found = detector.detect(text)
+        found = detector.detect(text, advance) if isinstance(detector, EnsembleDetector) else detector.detect(text)
     except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
         raise DetectionError(detector.name) from None
     places = (without_larger_places(text, span) for span in without_facilities(text, found))

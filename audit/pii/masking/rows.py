@@ -63,11 +63,15 @@ class CheckedRows:
 
     file: DataFile
     count: int
+    #: Characters of the texts.
+    chars: int
     #: Rows that ask something, and rows that lack the key of the question.
     asking: int
     lacking: int
     #: Keys that no row is read by, in the order they came.
     other_keys: tuple[str, ...]
+    #: The question about a file that is one text; None: there is none, or the rows have their own.
+    query: str | None = field(repr=False, default=None)
 
     @property
     def is_one_text(self) -> bool:
@@ -76,24 +80,36 @@ class CheckedRows:
 
 
 def check_rows(
-    path: Path, *, role: str, query_field: str | None, null_text: bool, needs_query_field: bool = False
+    path: Path,
+    *,
+    role: str,
+    query_field: str | None,
+    null_text: bool,
+    needs_query_field: bool = False,
+    query: str | None = None,
 ) -> CheckedRows:
     """Read all rows, and return what they are; `role` names the file.
 
     Raises `BadInputError` that lists every problem by row and column, without content. `null_text`: a text may be null.
-    `needs_query_field`: some row must have that key, be it null.
+    `needs_query_field`: some row must have that key, be it null. `query` is the question about a file that is one text;
+    raises `UsageError` where rows have their own.
     """
     file = find_given_file(path, role, _ENDINGS)
+    if query is not None and file.format != "txt":
+        raise UsageError(
+            f"--query is the question about one text; the rows of {file.name} have their own: --query-field"
+        )
     name = file.name
     problems = Problems()
     header = _header(query_field)
     digests, places = array("Q"), array("Q")
-    asking = lacking = 0
-    for row, record in _iter_rows(file, header, problems):
+    asking = lacking = chars = 0
+    for row, record in _iter_rows(file, header, problems, query_field, query):
         read = _read(row, record, name, problems, query_field=query_field, null_text=null_text)
         digests.frombytes(hashlib.blake2b(read.key.encode(), digest_size=_DIGEST_BYTES).digest())
         places.append(row)
         asking += read.asks
+        chars += len(read.text or "")
         lacking += not read.has_query_field
     if not places and not len(problems):
         problems.add(name, "has no rows")
@@ -105,7 +121,7 @@ def check_rows(
             name, "is in no row, and was named as the key of the question; name the key that has it", column=key
         )
     problems.raise_any(role)
-    return CheckedRows(file, len(places), asking, lacking, tuple(header.unread))
+    return CheckedRows(file, len(places), chars, asking, lacking, tuple(header.unread), query)
 
 
 def require_same_kind(rows: CheckedRows, out: Path) -> None:
@@ -123,18 +139,21 @@ def require_same_kind(rows: CheckedRows, out: Path) -> None:
 def iter_rows(rows: CheckedRows, *, query_field: str | None) -> Iterator[TextRow]:
     """Yield the rows of a file that was checked, in its order."""
     problems = Problems()
-    for row, record in _iter_rows(rows.file, _header(query_field), problems):
+    for row, record in _iter_rows(rows.file, _header(query_field), problems, query_field, rows.query):
         yield _read(row, record, rows.file.name, problems, query_field=query_field, null_text=True)
     problems.raise_any("what was read before")
 
 
-def _iter_rows(file: DataFile, header: Header, problems: Problems) -> Iterator[tuple[int, Record]]:
+def _iter_rows(
+    file: DataFile, header: Header, problems: Problems, query_field: str | None, query: str | None
+) -> Iterator[tuple[int, Record]]:
     if file.format != "txt":
         yield from iter_records(file, header=header, problems=problems)
         return
     try:
         written = b"".join(iter_lines(file))
-        yield 1, {"id": _WHOLE_ID, "text": written.decode()}
+        asked = {} if query is None or query_field is None else {query_field: query}
+        yield 1, {"id": _WHOLE_ID, "text": written.decode(), **asked}
     except BadInputError as error:
         problems.add(file.name, error.message)
     except UnicodeDecodeError:

@@ -12,14 +12,12 @@ from pathlib import Path
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.detection import filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
-    BatchRelevance,
     MaskedFile,
     MaskOptions,
     check_prompts,
     mask_file,
-    rules_for_all,
 )
-from clinaudit.audit.pii.masking.prompt import DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
 from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text

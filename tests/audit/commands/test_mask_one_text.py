@@ -28,6 +28,22 @@ def test_a_text_file_is_one_prompt(tmp_path: Path, capsys: pytest.CaptureFixture
     assert (tmp_path / "back.txt").read_bytes() == ONE.encode()
 
 
+def test_the_question_about_a_text_file_is_an_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prompt, out = tmp_path / "prompt.txt", tmp_path / "masked.txt"
+    prompt.write_text("Ada Lund, 58, has asthma.")
+    asked = ["mask", str(prompt), "--out", str(out), "--quiet", "--query"]
+    assert run([*asked, "How old is she?"]) == 0
+    assert out.read_text() == "<PERSON_1>, 58, has asthma."
+    assert "asks nothing" not in capsys.readouterr().out
+    # Another question is another masking.
+    assert run([*asked, "Where does she live?"]) == 2
+    assert "begun with other settings (--query)" in capsys.readouterr().err
+    rows = tmp_path / "prompts.jsonl"
+    rows.write_text('{"id": 1, "text": "asthma"}\n')
+    assert run(["mask", str(rows), "--out", str(tmp_path / "a.jsonl"), "--query", "How old is she?"]) == 2
+    assert "have their own: --query-field" in capsys.readouterr().err
+
+
 def test_of_a_text_file_that_is_withheld_nothing_is_given_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -293,6 +293,12 @@ KEPT = (
     # Values and words of a note are neither numbers nor names.
     "Plan: 325 mg aspirin. BP 120/80, HR 90.",
     "on 2-4 L NC, pain 3/10, take 1/2 tablet",
+    "CrCl 45 mL/min. Patient CrCl is 30. No LOC. MRI DWI negative. Hx: DWI x2, LOC. Per Dispo, home today.",
+    "Abd: soft, nontender. Dispo: home. BI-RADS 4 lesion. CTA Abd/Pelvis",
+    "Growth of Staph aureus. Klebsiella was treated. Her Klebsiella is resistant. Strep Viridans was seen.",
+    "Candida Glabrata is sensitive. Proteus Mirabilis and Serratia Marcescens. Staph Epidermidis",
+    "Boston collar placed. Discharged in Boston collar, Miami J collar and Philadelphia collar.",
+    "Pain went from 8/10 to 3/10 after morphine, strength from 4/5 to 5/5.",
     "Ferritin 150-1000, platelets 150-4000, TSH (ref 0.4-4.0), GFR 60",
     "vancomycin 12 IV 2000 mg; T2N0M0; ANA 1:40",
     "E.D. is crowded. I.V. was placed. E.D. was full.",

@@ -8,6 +8,7 @@ from support.pii.hostile_formats import planted_texts
 from support.pii.masked_cases import KEPT, MASKED
 
 from clinaudit.audit.pii.detectors.rule_table import rule_groups
+from clinaudit.audit.pii.detectors.rules import SuspectedDetector
 from clinaudit.audit.pii.detectors.screen import Screen, relaxed
 
 RULES = [rule for group in rule_groups() for rule in group.rules if rule.finder is None]
@@ -55,8 +56,12 @@ def test_beyond_ascii_any_letter_may_be_meant():
     assert not searched.search("finance Élodie")
 
 
+def test_half_a_character_hides_nothing():
+    assert [span.category for span in SuspectedDetector().detect("\ud83d SSN 412-55-6789")] != []
+
+
 def test_where_the_automaton_gives_up_every_rule_is_tried(monkeypatch):
     screen = Screen([re.compile("a"), re.compile("b")])
     assert screen.stretches("a") == [[(0, 1)], []]
-    monkeypatch.setattr(screen._ascii_shapes, "_set", type("Full", (), {"Match": lambda *_: None})())
+    monkeypatch.setattr(screen._ascii[0], "_set", type("Full", (), {"Match": lambda *_: None})())
     assert screen.stretches("a") == [[(0, 1)], [(0, 1)]]

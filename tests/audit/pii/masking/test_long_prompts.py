@@ -14,8 +14,9 @@ from clinaudit.audit.pii import plain_text
 from clinaudit.audit.pii.detectors import presidio
 from clinaudit.audit.pii.detectors.presidio import PresidioDetector
 from clinaudit.audit.pii.entity_span import EntitySpan
-from clinaudit.audit.pii.masking import mask_prompt
+from clinaudit.audit.pii.masking import PromptMasker, detection, mask_prompt
 from clinaudit.audit.pii.masking.detection import EnsembleDetector
+from clinaudit.audit.pii.masking.prompt import mask_prompts, rules_for_all
 from clinaudit.audit.pii.masking.structured_text import StructuredText
 from clinaudit.audit.pii.plain_text import overlapping_pieces
 
@@ -99,3 +100,16 @@ def test_cells_are_parted_by_no_mark_within_quotes() -> None:
     text = 'name,note,mrn\n"Quex, Zora","seen, well",4711\nZora,"",12\n'
     found = {(span.category, text[span.start : span.end]) for span in StructuredText().detect(text)}
     assert found == {("patient_name", "Quex, Zora"), ("mrn", "4711"), ("patient_name", "Zora"), ("mrn", "12")}
+
+
+def test_a_long_prompt_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "_PART_CHARS", 2_000)
+    monkeypatch.setattr(detection, "_SHARED_CHARS", 200)
+    text = _FILLER * 400 + "Zora Quex left."
+    seen: list[int] = []
+    masker = PromptMasker(EnsembleDetector([Counting()], by_line=[StructuredText()]))
+    (masked,) = mask_prompts([(text, None)], masker, rules_for_all, seen.append)
+    assert masked.text == _FILLER * 400 + "<PERSON_1> left."
+    assert sum(seen) == len(text)
+    assert len(seen) > 2 * len(text) / 2_000
+    assert max(seen) < len(text) / 3

@@ -48,6 +48,12 @@ def test_an_occupation_beside_an_age_is_masked() -> None:
             "How old is the patient?",
             "<PERSON_1> | <GENDER_1> | 58\n\n58-year-old with cough.",
         ),
+        (
+            "Ada Lund, 58, an African American nurse.",
+            "Does her ethnic background or her ancestry matter?",
+            "<PERSON_1>, 58, an African American nurse.",
+        ),
+        ("Mr. Lund is 84.", "Is he elderly?", "Mr. <PERSON_1> is 84."),
     ],
 )
 def test_what_a_question_needs_stays(text: str, query: str, expected: str) -> None:
@@ -103,6 +109,9 @@ def test_a_term_of_the_panel_a_drug_and_shorthand_are_clinical_and_a_first_name_
     # "Heather" and "Camila" are pills as well.
     assert not any(map(is_clinical, ("Heather", "Camila", "Lund", "Lindqvist")))
     assert count_clinical_terms({"PERSON_1": ("Ada sertraline",), "PERSON_2": ("Ada Lund",)}) == 1
+    # Of each kind one; "Foley" may be somebody.
+    lost = ("Klebsiella Oxytoca", "CrCl", "Diverticulosis", "metoprolol 5", "depression", "Foley")
+    assert count_clinical_terms({"PERSON_1": lost}) == 6
 
 
 def masked_with_a_model(text: str) -> str | None:
