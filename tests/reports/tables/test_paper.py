@@ -14,8 +14,6 @@ from clinaudit.reports.tables.paper import composition_tables, copy_forward_tabl
 from clinaudit.reports.tally.leaves import SharesOfText
 
 RESULTS = filled()
-
-
 EXACT = derive(RESULTS)
 
 

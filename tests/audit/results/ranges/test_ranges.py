@@ -33,12 +33,8 @@ from clinaudit.reports.tally.tally import PopulationTally, Tally, publishable
 
 #: In world 28 many sets are left out of whom most were judged all the same.
 SEEDS = (*range(10), 28)
-
-
 #: Of these one has one diagnosis; in the others few patients stand behind means over diagnoses.
 RESAMPLED = ((0, 1), (4, 2), (28, 2))
-
-
 #: Decimals to which ends are rounded outwards.
 PLACES = 4
 
