@@ -23,7 +23,7 @@ from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.reports.pages.pii_review import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review
+from clinaudit.reports.pages.pii_bench import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review
 from clinaudit.reports.schema.record import Record
 
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}

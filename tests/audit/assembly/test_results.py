@@ -25,8 +25,6 @@ FULL = (
     "patient: Ada Lund\ndob: 02/03/1960\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\nlocation: Elm\n"
     "cc: cough\nhpi: dry\nplan: x\n"
 )
-
-
 TABLE = "patient_id,split,name\na,train,Ada Lund\nb,train,Ada Lund\nc,train,Ian Roth\nd,nontrain,Ada Lund\n"
 
 

@@ -14,8 +14,6 @@ from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.wording.verdict import asker_counts_text, rule_counts_text
 
 SCHEMA = etree.XMLSchema(etree.parse(Path(__file__).parents[2] / "schemas" / "junit-10.xsd"))
-
-
 RANGE = EstimateRange(low=0.41, high=0.58, confidence_low=0.3, confidence_high=0.7)
 
 

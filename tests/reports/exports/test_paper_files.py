@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.results.filled_results import all_null, empty, filled, published_of
+from support.results.filled_results import all_null, empty, exact_of, filled, published_of
 
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.exports.csv_table import CsvTable, count_cells, csv_text, estimate_cells
 from clinaudit.reports.exports.paper import FILE_NAMES, MENTION_RATE, PREVALENCE, paper_files
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
@@ -34,7 +33,7 @@ def published_tables(tally: Tally) -> dict[str, Rows]:
 
 
 def exact_tables(tally: Tally) -> dict[str, Rows]:
-    return tables_of(ReportContent(derive(tally), {}, is_exact=True))
+    return tables_of(ReportContent(exact_of(tally), {}, is_exact=True))
 
 
 def numbers_of(node: Any) -> Iterator[float]:
@@ -97,7 +96,7 @@ def test_the_average_mention_rate_is_the_mean_over_the_tiers() -> None:
     rows = exact_tables(results)["table1_disclosure"]
     (rate,) = [float(r["rate"]) for r in rows if (r["arm"], r["row"], r["diagnosis"]) == ("train", MENTION_RATE, "hiv")]
     by_tier = [
-        pair.train["mention_rate"].value or 0 for pair in derive(results).disclosure.by_diagnosis["hiv"].values()
+        pair.train["mention_rate"].value or 0 for pair in exact_of(results).disclosure.by_diagnosis["hiv"].values()
     ]
     assert rate == pytest.approx(sum(by_tier) / 6, abs=1e-6)
     shown_rate = published_of(results).cohorts["hiv"].mention_rate["train"]

@@ -32,11 +32,7 @@ from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, StageResults
 
 RANGE = EstimateRange(low=0.4, high=0.6, confidence_low=0.3, confidence_high=0.75)
-
-
 EXACT = EstimateRange(value=0.5, low=0.5, high=0.5)
-
-
 ABSENT = EstimateRange(reason="nobody to count")
 
 
@@ -101,8 +97,6 @@ def test_a_scale_of_differences_grows_to_both_sides() -> None:
 
 
 RESULTS = published()
-
-
 FIGURES = (own_text_figure, sections_figure, groups_figure, stated_figure, excess_figure)
 
 

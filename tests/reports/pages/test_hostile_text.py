@@ -105,11 +105,7 @@ def test_verdict_files_and_terminal_are_those_of_a_harmless_twin(
 
 
 HARMLESS = " ".join(["harmless text"] * 10)
-
-
 Documents = tuple[Document, Document]
-
-
 MadeOf = Callable[[str], tuple[Comparison, Certificate]]
 
 

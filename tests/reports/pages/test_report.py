@@ -16,11 +16,7 @@ from clinaudit.reports.schema.decision import Limit
 from clinaudit.reports.schema.results import ReportContent
 
 PARTS = ["verdict", "who-could-ask", "repeated-text", "diagnoses", "rules", "institution", "signoff", "trust", "annex"]
-
-
 PHI = "Contains PHI: exact figures; stays inside the institution"
-
-
 #: Limits of form: words and stops of the tab key while everything is folded.
 MOST_WORDS, MOST_STOPS = 2500, 25
 
@@ -281,8 +277,6 @@ def test_hostile_names_stay_text() -> None:
 
 
 TEMPLATES = ("repeated-text", "diagnoses", "trust", "annex")
-
-
 #: Words of the field, and what stands for a number of patients that is not said.
 FIELD_WORDS = re.compile(r"\b(tiers?|arms?|cohorts?|K|stitched|propensity|AUROC|nontrain)\b")
 

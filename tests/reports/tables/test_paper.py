@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from support.results.filled_published import VARIANTS, published
-from support.results.filled_results import empty, filled, published_of
+from support.results.filled_results import empty, exact_of, filled, published_of
 
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import power_table
@@ -14,9 +13,7 @@ from clinaudit.reports.tables.paper import composition_tables, copy_forward_tabl
 from clinaudit.reports.tally.leaves import SharesOfText
 
 RESULTS = filled()
-
-
-EXACT = derive(RESULTS)
+EXACT = exact_of(RESULTS)
 
 
 def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:

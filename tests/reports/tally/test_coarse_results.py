@@ -114,8 +114,6 @@ def test_tokens_of_a_recitation_are_a_figure_of_text(behind: int, shown: float |
 
 
 FOUND: dict[HipaaIdentifier, int] = {"A": 196, "C": 189, "D": 175}
-
-
 RECALL = tuple(
     DetectorRecall(identifier=name, planted=200, found=found, recall=exact_estimate(wilson(found, 200)))
     for name, found in FOUND.items()

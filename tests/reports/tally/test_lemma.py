@@ -120,12 +120,8 @@ def test_steps_of_twenty_keep_what_steps_of_ten_give_away(step: int, fewest: tup
 
 
 ARM, SETS, ENOUGH = 20, 10, 3
-
-
 #: Twenties above the lowest class.
 LONE_REACH = 2
-
-
 #: Lower ends within a class: of counts that stand alone, and of a draft of them in fives.
 HALVES, FIVES = (1, 6), (1, 6, 11, 16)
 
@@ -216,8 +212,6 @@ def test_counts_that_bound_each_other_leave_each_other_and_their_bins_three_valu
 
 
 _UNIT = 0.01
-
-
 _EDGES = (Interval(0.0, 0.0), Interval(0.0, 0.01), Interval(0.01, 0.1), Interval(0.1, 0.5))
 
 

@@ -222,8 +222,6 @@ def test_what_cannot_be_told_of_those_who_know_less_must_not_read_as_safe() -> N
 
 
 NOBODY_KNOWS = EstimateRange(reason="not measured")
-
-
 HERE = CountRange(low=121, high=140)
 
 

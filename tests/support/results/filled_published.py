@@ -8,13 +8,12 @@ from collections.abc import Callable
 from functools import cache
 from typing import Final
 
-from support.results.filled_results import filled
+from support.results.filled_results import exact_of, filled
 from support.results.planted_identifiers import limit_identifiers, publish_planted
 from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
 
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
 from clinaudit.reports.schema.disclosure import (
@@ -125,7 +124,7 @@ def published(
 @cache
 def exact(*, cell: int = 100) -> RunResults:
     """Return exact results, with all that only the evidence holds."""
-    return derive(filled(cell=cell)).model_copy(update={"judge_quality": judge_quality(DIAGNOSES)})
+    return exact_of(filled(cell=cell)).model_copy(update={"judge_quality": judge_quality(DIAGNOSES)})
 
 
 def unmeasured() -> RunResults:

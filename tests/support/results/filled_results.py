@@ -51,7 +51,7 @@ DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
     """Both arms (or train alone), six diagnoses by six tiers, every part of the schema filled.
 
-    Made once a process, since that takes half a second: copy what you change.
+    Made once a process, since that takes seconds: copy what you change.
     """
     memorization: dict[str, dict[str, MemorizationTally]] = {}
     for step, tier in enumerate(TIER_IDS):
@@ -172,14 +172,31 @@ def _dropped(diagnosis: str, tier: str) -> int:
 
 def decided(tally: Tally) -> Tally:
     """Return the tally with the verdict of the default policy."""
-    shown = published_of(tally)
+    shown = derive(publishable(tally))
     decision = decide_run(load_policy(), shown, find_outcomes(derive(tally), shown))
     return replace(tally, decision=Setting(decision))
 
 
+#: By tally and whether they are exact: each takes seconds.
+_derived: dict[tuple[int, bool], tuple[Tally, RunResults]] = {}
+
+
 def published_of(tally: Tally) -> RunResults:
     """Return what is published of a tally."""
-    return derive(publishable(tally))
+    return _derive_once(tally, is_exact=False)
+
+
+def exact_of(tally: Tally) -> RunResults:
+    """Return the exact results of a tally."""
+    return _derive_once(tally, is_exact=True)
+
+
+def _derive_once(tally: Tally, *, is_exact: bool) -> RunResults:
+    key = id(tally), is_exact
+    if key not in _derived:
+        # With the tally itself, whose id would else be given again.
+        _derived[key] = tally, derive(tally if is_exact else publishable(tally))
+    return _derived[key][1]
 
 
 def empty() -> Tally:

@@ -11,11 +11,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from support.results.filled_results import filled
+from support.results.filled_results import exact_of, filled
 
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.publication.published_files import publish_run
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.run.store import open_store
@@ -31,7 +30,7 @@ RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
 def make_finished_run(root: Path, tally: Tally | None = None) -> RunDirectory:
     """Leave a run at `root`, its state and caches included."""
     given = filled(cell=30) if tally is None else tally
-    key = to_json(derive(given))
+    key = to_json(exact_of(given))
     if key not in _made:
         _made[key] = _make(given)
     shutil.copytree(Path(_made[key].name, "run"), root)

@@ -120,8 +120,6 @@ def test_what_is_observed_is_the_published_range() -> None:
 
 
 P_VALUES = st.sampled_from([0.0001, 0.004, 0.01, 0.02, 0.03, 0.05, 0.06, 0.3, 0.9])
-
-
 UPPERS = st.sampled_from([0.1, 0.2, 0.25, 0.26, 0.4])
 
 

@@ -3,12 +3,11 @@
 from pathlib import Path
 
 import pytest
-from support.results.filled_results import filled, published_of
+from support.results.filled_results import exact_of, filled, published_of
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.run_verdict import find_exact_verdict, find_verdict
-from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.choices import SHIPPED
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.errors import IntegrityError
@@ -21,7 +20,7 @@ OWN = {"settings": {"--policy": sha256_of(locate_policy(None))}}
 @pytest.fixture(scope="module")
 def measured() -> tuple[RunResults, RunResults]:
     tally = filled(cell=30)
-    return derive(tally), published_of(tally)
+    return exact_of(tally), published_of(tally)
 
 
 @pytest.mark.parametrize("policy", SHIPPED)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 from support.results.drawn_worlds import draw_world
-from support.results.filled_results import all_null, filled, published_of
+from support.results.filled_results import all_null, exact_of, filled, published_of
 from support.results.paired_leaves import Pair, holds, interval_holds, is_count, pair_leaves
 from support.results.world_tally import decide, tally_of
 
@@ -33,12 +33,8 @@ from clinaudit.reports.tally.tally import PopulationTally, Tally, publishable
 
 #: In world 28 many sets are left out of whom most were judged all the same.
 SEEDS = (*range(10), 28)
-
-
 #: Of these one has one diagnosis; in the others few patients stand behind means over diagnoses.
 RESAMPLED = ((0, 1), (4, 2), (28, 2))
-
-
 #: Decimals to which ends are rounded outwards.
 PLACES = 4
 
@@ -146,7 +142,7 @@ def counts_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, int]]]
 
 def test_every_count_is_exact_and_lies_within_its_published_class() -> None:
     tally = filled(cell=30)
-    exact = dict(counts_of(derive(tally).model_dump(mode="json")))
+    exact = dict(counts_of(exact_of(tally).model_dump(mode="json")))
     shown = dict(counts_of(published_of(tally).model_dump(mode="json")))
     assert len(exact) > 1000
     assert all(count["low"] == count["high"] for path, count in exact.items() if "/completeness/" not in path)
@@ -171,13 +167,13 @@ def test_nothing_of_the_evidence_is_published() -> None:
 
     tally = filled(cell=30)
     assert set(kept(published_of(tally).model_dump(mode="json"))) == {None}
-    exact = list(kept(derive(tally).model_dump(mode="json")))
+    exact = list(kept(exact_of(tally).model_dump(mode="json")))
     # Refusals and the judge's figures are not planted.
     assert sum(item is not None for item in exact) > 150
 
 
 def test_estimates_are_the_measured_ones_with_their_intervals() -> None:
-    exact = derive(filled())
+    exact = exact_of(filled())
     for tiers in exact.disclosure.by_diagnosis.values():
         for shown in tiers.values():
             measured = shown.evidence
