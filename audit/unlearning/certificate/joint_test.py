@@ -111,7 +111,7 @@ def _never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
 
 
 def _order(ranks: NDArray[np.int64], *, most: int) -> NDArray[np.int64]:
-    """Return the place of each patient's statistic: by its largest rank, of `most` at most, then by the next largest."""
+    """Return the place of each patient's statistic: by its largest rank, `most` at most, then by the next largest."""
     statistics = np.hstack([-np.sort(-ranks.clip(max=most), axis=1), -np.sort(-ranks, axis=1)])
     # Distinct rows come in ascending order, compared as words are.
     _, order = np.unique(statistics, axis=0, return_inverse=True)
