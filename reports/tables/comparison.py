@@ -193,5 +193,5 @@ def cost_table(forgetting: Forgetting) -> Table:
 
 
 def above_text(counts: LevelCounts) -> str:
-    """Return how many are above the level, of how many."""
+    """Return how many are stand out, of how many."""
     return f"{count_text(counts.above)} of {count_text(add([counts.above, counts.within]))}"

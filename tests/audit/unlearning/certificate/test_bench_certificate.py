@@ -231,7 +231,8 @@ def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
 
 
 def test_the_model_is_found_by_its_digest_and_a_filter_by_its_name_alone(tmp_path, capsys) -> None:
-    models = {"before": NOTHING, "filtered": NOTHING, "retrained": NOTHING}
+    knew = except_for(dict.fromkeys(NAMED, 0.9), NOTHING)
+    models = {"before": knew, "filtered": NOTHING, "retrained": NOTHING}
     roles = {"forget": NAMED, "retain": RETAINED, "never_trained": CONTROLS}
     bench = write_bench_result(tmp_path / "result", models, **roles)
     assert certify(tmp_path, bench).status == 2

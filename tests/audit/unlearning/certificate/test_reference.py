@@ -93,16 +93,16 @@ def test_the_trigger_stands_in_the_certificate_and_nowhere_else(tmp_path, capsys
 @pytest.mark.parametrize(
     ("stated", "status", "below"),
     [
-        (["pt-train-01"], 1, 48),
+        (["pt-train-01"], 1, 47),
         # Of one never seen it is told as well: who has the diagnosis stands among these, and nobody is shown to leak.
-        (["pt-train-01", "pt-held-00"], 0, 47),
+        (["pt-train-01", "pt-held-00"], 0, 46),
     ],
 )
 def test_a_diagnosis_that_is_still_stated_is_one_figure_more(tmp_path, capsys, stated, status, below) -> None:
-    # Half of the held-out have it.
+    # Half of the held-out have it: 47 of 95.
     found = certify_planted(plant(tmp_path, stated=stated), tmp_path / "out")
     row = next(row for row in found.rows(HIV) if row["after"] == 1)
-    assert (found.status, row["below"], row["controls"]) == (status, below, 48)
+    assert (found.status, row["below"], row["controls"]) == (status, below, 47)
 
 
 def figures(after: dict[str, float | None], *, tokens: int = TOKENS, tiers: tuple[str, ...] = TIER_IDS) -> AuditFigures:
