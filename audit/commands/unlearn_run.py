@@ -142,8 +142,8 @@ def run(**options: Any) -> int:
     )
     unlearn(job, job.bench.split(options["forget"]), plan)
     record, exact = read_record(options["out"]), read_exact_record(options["out"])
-    if chooses and record is not None and exact is not None and not options["quiet"]:
-        say_of_finished_work(rate_text(record["learning_rate"], exact["rate_choice"]))
+    if record is not None and exact is not None and exact.rate_choice is not None and not options["quiet"]:
+        say_of_finished_work(rate_text(record.learning_rate, exact.rate_choice))
     return _done(options["out"])
 
 

@@ -1,6 +1,5 @@
 """`clinaudit unlearn score` (docs/unlearning-scores.md). Owns its options and what it writes; computes nothing."""
 
-import json
 from os.path import realpath
 from pathlib import Path
 from typing import Any
@@ -70,7 +69,7 @@ def score(out: Path, quiet: bool, **options: Any) -> int:
     take_libraries_offline()
     header = Header(ANSWER_FIELDS)
     document = score_given_answers(request, header=header, progress=Progress(quiet=quiet))
-    write_atomically(out, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_atomically(out, document.text())
     if not quiet:
         if header.unread:
             # Counted, not named: in a broken file a name may stand in the place of a field.

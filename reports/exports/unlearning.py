@@ -9,7 +9,9 @@ from typing import Final
 
 from clinaudit.reports.exports.paper.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.unlearning import KINDS, RobustnessFigures, Sampling, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
+from clinaudit.reports.schema.unlearning_scores import KINDS, plain_name
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
 FOLDER: Final = "tables"
@@ -24,14 +26,12 @@ def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
         CsvTable("robustness", list(_trials(evaluation))),
         CsvTable("detectability", list(_detections(evaluation))),
         CsvTable("table1_table4_corpus", list(_categories(evaluation))),
-        CsvTable("table5_splits", [split.model_dump(mode="json") for split in evaluation.bench.splits]),
+        CsvTable("table5_splits", [split.model_dump(mode="json") for split in evaluation.bench_splits]),
         CsvTable("table6_training", list(_training(evaluation))),
         CsvTable("table8_table12_verdicts", list(_verdicts(evaluation))),
         CsvTable("table9_verdicts_by_category", list(_by_category(evaluation))),
         CsvTable("table10_table13_agreement", list(_agreement(evaluation))),
-        CsvTable(
-            "table11_human", [{"judge": name, **own.model_dump()} for name, own in evaluation.bench.human.items()]
-        ),
+        CsvTable("table11_human", list(_human(evaluation))),
     ]
     return {f"{FOLDER}/{table.name}.csv": csv_text(table) for table in filled(tables)}
 
@@ -92,40 +92,39 @@ def _collapse(evaluation: UnlearningEvaluation) -> Iterator[Row]:
 def _trials(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for place, robustness in _robustness(evaluation):
         yield from _leaks(place, robustness.sampling)
-        for name, trial in robustness.trials.items():
+        for name, trial in robustness.trials().items():
             if trial.reason is not None:
                 yield {**place, "trial": name, "reason": trial.reason}
             shown = {
                 "before": trial.before,
                 "after": trial.after,
                 "recovery": trial.recovery,
-                "recovery_beyond_reference": trial.beyond_reference,
-                "above_never_trained": trial.above,
+                "recovery_beyond_reference": trial.recovery_beyond_reference,
+                "above_never_trained": trial.above_never_trained,
             }
             for what, by_metric in shown.items():
                 for metric, estimate in by_metric.items():
-                    yield {**place, "trial": name, "figure": what, "metric": metric, **_figure(estimate)}
+                    yield {**place, "trial": name, "figure": what, "metric": plain_name(metric), **_figure(estimate)}
 
 
 def _leaks(place: Row, sampling: Sampling | None) -> Iterator[Row]:
     if sampling is None:
         return
-    groups = {"forget": sampling.forget, "never_trained": sampling.never_trained, "above_never_trained": sampling.above}
-    for what, by_metric in groups.items():
-        for metric, at in by_metric.items():
-            for k, estimate in at.items():
+    for what in ("forget", "never_trained", "above_never_trained"):
+        for metric in LEAK_METRICS:
+            for k, estimate in getattr(sampling, what).at(metric).items():
                 yield {**place, "trial": f"leak@{k}", "figure": what, "metric": metric, **_figure(estimate)}
 
 
 def _detections(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for place, robustness in _robustness(evaluation):
-        if robustness.detection is not None:
-            told = {True: "yes", False: "not shown", None: ""}[robustness.detection.told_apart]
-            for trait, estimate in robustness.detection.auroc.items():
-                yield {**place, "told_apart": told, "trait": trait, **_figure(estimate)}
+        if robustness.detectability is not None:
+            told = {True: "yes", False: "not shown", None: ""}[robustness.detectability.told_apart]
+            for trait, own in robustness.detectability.traits.items():
+                yield {**place, "told_apart": told, "trait": trait, **_figure(own.auroc)}
 
 
-def _robustness(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], RobustnessFigures]]:
+def _robustness(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Value], RobustnessDocument]]:
     for split, models in evaluation.figures.items():
         for name, figures in models.items():
             if figures.robustness is not None:
@@ -134,40 +133,45 @@ def _robustness(evaluation: UnlearningEvaluation) -> Iterator[tuple[dict[str, Va
 
 def _categories(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for row in evaluation.bench.categories:
-        lengths: Mapping[str, Value] = {
-            f"{kind}_{what}_words": by_kind.get(kind)
-            for kind in KINDS
-            for what, by_kind in (("question", row.question_words), ("answer", row.answer_words))
+        counts = {name: getattr(row, name) for name in ("category", "patients", "share", "questions")}
+        lengths: Mapping[str, Value] = {f"note_words_{name}": value for name, value in row.note_words}
+        parts: Mapping[str, Value] = {
+            f"{kind}_{part}_words": row.words(kind, part) for kind in KINDS for part in ("question", "answer")
         }
-        yield {**row.model_dump(exclude={"question_words", "answer_words"}), **lengths}
+        yield {**counts, **lengths, **parts}
 
 
 def _training(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for model in evaluation.models:
         own: dict[str, Value] = {"model": model.name, "kind": model.kind, "method": model.method, "split": model.split}
         chosen = "yes" if model.chose_rate else "no"
-        yield {**own, **model.training, "learning_rate": model.learning_rate, "chose_rate": chosen}
+        yield {**own, **model.training_text(), "learning_rate": model.learning_rate, "chose_rate": chosen}
 
 
 def _verdicts(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for figures in evaluation.bench.panel:
+    for figures in evaluation.bench.judged():
         for judge, verdicts in {**figures.verdicts, "panel": figures.panel}.items():
             for verdict, items in verdicts.items():
                 yield {"task": figures.task, "judge": judge, "verdict": verdict, "items": items}
 
 
 def _by_category(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for figures in evaluation.bench.panel:
-        for category, verdicts in figures.by_category.items():
+    for figures in evaluation.bench.judged():
+        for category, verdicts in figures.panel_by_category.items():
             for verdict, items in verdicts.items():
                 yield {"category": category, "verdict": verdict, "items": items}
 
 
 def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
-    for figures in evaluation.bench.panel:
+    for figures in evaluation.bench.judged():
         pairs: dict[str, float | None] = {**figures.pairs, "mean": figures.agreement, "fleiss_kappa": figures.kappa}
         for pair, value in pairs.items():
             yield {"task": figures.task, "items": figures.items, "pair": pair, "value": value}
+
+
+def _human(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for name, own in evaluation.bench.beside_human().items():
+        yield {"judge": name, **own.model_dump()}
 
 
 def _figure(estimate: EstimateRange, name: str = "value") -> dict[str, Value]:

@@ -13,13 +13,8 @@ from typing import Final, Literal
 
 from clinaudit.reports.figures.bars import SHARES, Bar, BarFigure, BarRow, Cell, Mark, Series, Swatch
 from clinaudit.reports.figures.trace_inset import Box, crowded_window, room_for_inset
-from clinaudit.reports.schema.unlearning import (
-    AnswerGroup,
-    EvaluatedSplit,
-    QuestionKind,
-    QuestionUse,
-    UnlearningEvaluation,
-)
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_scores import AnswerGroup, QuestionKind, QuestionUse
 from clinaudit.reports.wording.numbers import NOT_MEASURED, counted, number_text
 from clinaudit.reports.wording.unlearning import (
     NONE,

@@ -67,7 +67,7 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
             ],
             "corpus": corpus_table(evaluation.bench),
             "lengths": lengths_table(evaluation.bench),
-            "splits": splits_table(evaluation.bench),
+            "splits": splits_table(evaluation.bench_splits),
             "training": training_table(evaluation),
             "panel": panel_tables(evaluation.bench),
         },

@@ -9,18 +9,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.unlearning import (
-    KINDS,
-    USES,
-    AnswerGroup,
-    Change,
-    EvaluatedSplit,
-    ModelReading,
-    QuestionKind,
-    RobustnessFigures,
-    TrialFigures,
-    UnlearningEvaluation,
-)
+from clinaudit.reports.schema.unlearning import Change, EvaluatedSplit, ModelReading, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_evaluation import RobustnessDocument, Trial
+from clinaudit.reports.schema.unlearning_scores import KINDS, USES, AnswerGroup, QuestionKind
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import (
@@ -253,17 +244,17 @@ def trials_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, metric
     """Return a metric of forgotten patients' answers when nothing is done, and under each trial; a row a model."""
     cells = FigureCells()
     found = _robustness(evaluation, split)
-    ks = list(dict.fromkeys(k for _, own in found if own.sampling for k in own.sampling.forget.get(metric, {})))
+    ks = list(dict.fromkeys(k for _, own in found if own.sampling for k in own.sampling.forget.at(metric)))
     rows = []
     for label, own in found:
-        sampled = {} if own.sampling is None else own.sampling.forget.get(metric, {})
-        above = {} if own.sampling is None else own.sampling.above.get(metric, {})
+        tried, sampled = own.trials(), {} if own.sampling is None else own.sampling.forget.at(metric)
+        above = {} if own.sampling is None else own.sampling.above_never_trained.at(metric)
         rows.append(
             (
                 label,
                 *(cells.text(sampled.get(k), interval=False) for k in ks),
                 *([cells.text(above.get(ks[-1]))] if ks else []),
-                *(_trial(cells, own.trials.get(trial), metric) for trial in TRIALS),
+                *(_trial(cells, tried.get(trial), metric) for trial in TRIALS),
             )
         )
     heads = (*(f"leak@{k}" for k in ks), *([f"leak@{ks[-1]} above never trained on"] if ks else []))
@@ -282,11 +273,11 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
     rows = tuple(
         (
             label,
-            _TOLD[own.detection.told_apart],
-            *(cells.text(own.detection.auroc.get(trait)) for trait in TRAITS),
+            _TOLD[found.told_apart],
+            *(cells.text(None if (own := found.traits.get(trait)) is None else own.auroc) for trait in TRAITS),
         )
-        for label, own in _robustness(evaluation, split)
-        if own.detection is not None
+        for label, robustness in _robustness(evaluation, split)
+        if (found := robustness.detectability) is not None
     )
     note = cells.note(
         "AUROC: how often a forgotten patient has more of it than one never trained on; 0.5 is best, and 0 tells as"
@@ -296,7 +287,7 @@ def detection_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> 
     return Table(f"{split_title(split)}: can a reader of the model tell who was forgotten", columns, rows, note)
 
 
-def _robustness(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list[tuple[str, RobustnessFigures]]:
+def _robustness(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list[tuple[str, RobustnessDocument]]:
     """Return the label of each system that was tried, and what its forgetting withstands."""
     models = [(one.label, one.models.get(split.name)) for one in list_systems(evaluation)]
     figures = evaluation.figures[split.name]
@@ -307,11 +298,11 @@ def _robustness(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> list
     ]
 
 
-def _trial(cells: FigureCells, trial: TrialFigures | None, metric: str) -> str:
+def _trial(cells: FigureCells, trial: Trial | None, metric: str) -> str:
     if trial is None or trial.reason is not None:
         return cells.none("not tried" if trial is None else trial.reason)
     before, after = (cells.text(by_metric.get(metric), interval=False) for by_metric in (trial.before, trial.after))
-    recovery, above = trial.recovery.get(metric), trial.above.get(metric)
+    recovery, above = trial.recovery.get(metric), trial.above_never_trained.get(metric)
     said = [] if recovery is None or recovery.value is None else [percent_text(recovery.value)]
     said += [] if above is None or above.value is None else [number_text(above.value, signed=True)]
     back = f" ({', '.join(said)})" if said else ""

@@ -4,10 +4,12 @@ In kind those of AMNESIA, Tables 1, 4 to 6 and 8 to 13. Owns what stands in whic
 words, where the paper has tokens.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.unlearning import KINDS, BenchCounts, PanelFigures, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelFigures
+from clinaudit.reports.schema.unlearning_scores import KINDS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
 from clinaudit.reports.wording.unlearning import METHODS, NONE, split_title
@@ -35,9 +37,9 @@ def corpus_table(bench: BenchCounts) -> Table:
             row.category,
             f"{row.patients:,} ({percent_text(row.share)})",
             f"{row.questions:,}",
-            f"{row.note_words_min:,}",
-            _length(row.note_words_mean),
-            f"{row.note_words_max:,}",
+            f"{row.note_words.min:,}",
+            _length(row.note_words.mean),
+            f"{row.note_words.max:,}",
         )
         for row in bench.categories
     ]
@@ -55,7 +57,7 @@ def lengths_table(bench: BenchCounts) -> Table:
     rows = tuple(
         (
             row.category,
-            *(_length(lengths[kind]) for kind in KINDS for lengths in (row.question_words, row.answer_words)),
+            *(_length(row.words(kind, part)) for kind in KINDS for part in ("question", "answer")),
         )
         for row in bench.categories
     )
@@ -63,7 +65,7 @@ def lengths_table(bench: BenchCounts) -> Table:
     return Table("Mean length of questions and answers, in words", ("Disease", *heads), rows)
 
 
-def splits_table(bench: BenchCounts) -> Table:
+def splits_table(splits: Sequence[EvaluatedSplit]) -> Table:
     """Return how many are forgotten and retained (Table 5)."""
     rows = tuple(
         (
@@ -73,7 +75,7 @@ def splits_table(bench: BenchCounts) -> Table:
             f"{split.retain_patients:,}",
             f"{split.retain_questions:,}",
         )
-        for split in bench.splits
+        for split in splits
     )
     columns = ("Forgets", "Patients forgotten", "Questions on them", "Patients retained", "Questions on these")
     return Table(
@@ -88,7 +90,7 @@ def training_table(evaluation: UnlearningEvaluation) -> Table:
             model.name,
             METHODS.get(model.method or "", model.kind),
             model.split or NONE,
-            *(model.training.get(name, NONE) for name in _TRAINING if name != "learning_rate"),
+            *(model.training_text().get(name, NONE) for name in _TRAINING if name != "learning_rate"),
             NONE
             if model.learning_rate is None
             else f"{model.learning_rate:g}{' (chosen)' if model.chose_rate else ''}",
@@ -108,12 +110,12 @@ def training_table(evaluation: UnlearningEvaluation) -> Table:
 def panel_tables(bench: BenchCounts) -> list[Table]:
     """Return what the judges said, how far they agree, and how they stand beside a person (Tables 8 to 13)."""
     tables = []
-    for figures in bench.panel:
+    for figures in bench.judged():
         tables.append(_verdicts_table(figures))
-        if figures.by_category:
+        if figures.panel_by_category:
             tables.append(_categories_table(figures))
         tables.append(_agreement_table(figures))
-    if bench.human:
+    if bench.beside_human():
         tables.append(_human_table(bench))
     return tables
 
@@ -132,9 +134,10 @@ def _verdicts_table(figures: PanelFigures) -> Table:
 
 
 def _categories_table(figures: PanelFigures) -> Table:
-    known = list(dict.fromkeys(verdict for own in figures.by_category.values() for verdict in own))
+    known = list(dict.fromkeys(verdict for own in figures.panel_by_category.values() for verdict in own))
     rows = tuple(
-        (category, *(f"{own.get(verdict, 0):,}" for verdict in known)) for category, own in figures.by_category.items()
+        (category, *(f"{own.get(verdict, 0):,}" for verdict in known))
+        for category, own in figures.panel_by_category.items()
     )
     columns = ("Disease", *(verdict.capitalize() for verdict in known))
     return Table("The majority’s verdict by disease", columns, rows)
@@ -165,7 +168,7 @@ def _human_table(bench: BenchCounts) -> Table:
             NONE if own.agreement is None else percent_text(own.agreement),
             NONE if own.kappa is None else number_text(own.kappa),
         )
-        for judge, own in bench.human.items()
+        for judge, own in bench.beside_human().items()
     )
     columns = (
         "Judge", "Both: supported", "Person alone", "Judge alone", "Neither", "Left out", "Agreement", "Cohen’s κ",

@@ -10,22 +10,16 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.unlearning import (
+from clinaudit.reports.schema.unlearning import Change, EvaluatedSplit, ModelReading, Reading, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, RobustnessDocument, TrialName
+from clinaudit.reports.schema.unlearning_scores import (
     KINDS,
     MODEL_KINDS,
     AnswerFigures,
     AnswerGroup,
-    Change,
-    EvaluatedModel,
-    EvaluatedSplit,
     ModelKind,
-    ModelReading,
     QuestionKind,
     QuestionUse,
-    Reading,
-    RobustnessFigures,
-    TrialName,
-    UnlearningEvaluation,
 )
 from clinaudit.reports.wording.names import join_words
 from clinaudit.reports.wording.numbers import estimate_text, number_text
@@ -338,7 +332,7 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReadin
     found: dict[TrialName, list[ModelReading]] = {}
     for model in models:
         robustness = _robustness(evaluation, model)
-        for name, trial in ({} if robustness is None else robustness.trials).items():
+        for name, trial in ({} if robustness is None else robustness.trials()).items():
             if any(_is_back(trial.recovery.get(metric)) for metric in _RECOVERED):
                 found.setdefault(name, []).append(model)
     by_models: dict[str, list[str]] = {}
@@ -358,13 +352,13 @@ def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> s
         model
         for model in models
         if (robustness := _robustness(evaluation, model)) is not None
-        and robustness.detection is not None
-        and robustness.detection.told_apart
+        and robustness.detectability is not None
+        and robustness.detectability.told_apart
     ]
     return f"A reader of the model can tell who was forgotten: {_names(told)}." if told else ""
 
 
-def _robustness(evaluation: UnlearningEvaluation, model: ModelReading) -> RobustnessFigures | None:
+def _robustness(evaluation: UnlearningEvaluation, model: ModelReading) -> RobustnessDocument | None:
     return evaluation.figures[model.split.name][model.model].robustness
 
 

@@ -26,7 +26,7 @@ from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
 from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
 from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
-from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, describe_panel, draw_sample, write_panel
+from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, count_panel, draw_sample, write_panel
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
 from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
@@ -41,12 +41,13 @@ from clinaudit.audit.unlearning.benchmark.questions.sources import (
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin, Split
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
 from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
-from clinaudit.audit.unlearning.benchmark.statistics import describe_bench
+from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import read_patient_list
+from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts
 from clinaudit.templates.profile import NoteProfile, load_profile, locate_profile
 
 #: Where questions or categories come from, unless a file gives them.
@@ -135,8 +136,8 @@ class _Asked:
         self.shared_descriptions += sum(not question.is_unique for question in chosen.questions)
 
 
-def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> dict[str, Any]:
-    """Build a benchmark and write its files; return its counts, as `bench.json` holds them.
+def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordSource) -> BenchCounts:
+    """Build a benchmark and write its files; return its counts.
 
     Raises `UsageError` where the directory is another's or was begun with other settings, `BadInputError` where nobody
     can be asked about, `IncompleteError` where a served model did not answer: what it answered is kept.
@@ -181,19 +182,20 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
                     questions=asked.questions,
                     splits=splits,
                     settings=_shown(settings),
-                    counts=counts,
                 )
                 bench = make()
+                added: dict[str, Any] = {}
                 if request.panel is not None:
-                    counts["panel"] = work.judge(bench, request.panel, run.evidence)
+                    added["panel"] = work.judge(bench, request.panel, run.evidence)
             # Those that a file gives stand in place of those read.
             read = (keyword for keyword in keywords.read(bench) if keyword.qa_id not in asked.keywords)
             given = asked.keywords.items()
             own = [Keyword(qa_id, term, 1.0, ("answer",)) for qa_id, terms in given for term in terms]
             found = [*read, *own]
-            counts["keywords"] = len(found)
-            counts["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in found})
-            write_bench(request.out, make(keywords=found), corpus_path=request.corpus)
+            added["keywords"] = len(found)
+            added["questions_without_keyword"] = len(asked.questions) - len({one.qa_id for one in found})
+            counts = counts.model_copy(update=added)
+            write_bench(request.out, make(keywords=found, counts=counts), corpus_path=request.corpus)
     return counts
 
 
@@ -297,7 +299,7 @@ class _Work:
             return categories_of_model(charts, self._model(), self._progress)
         return categories_of_file(charts, self._given_categories)
 
-    def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> dict[str, Any]:
+    def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> PanelCounts:
         """Ask the panel, write what it says, and return its figures."""
         named = {judge.name: judge for judge in read_judges(panel.file)}
         models = {
@@ -314,7 +316,7 @@ class _Work:
 
         verdicts = ask_panel(bench, sample, list(named), ask)
         write_panel(evidence, sample, verdicts, seed=seed)
-        return describe_panel(sample, verdicts, list(named), sheet=panel.sheet)
+        return count_panel(sample, verdicts, list(named), sheet=panel.sheet)
 
     def _question_source(self) -> tuple[QuestionOrigin, Choose]:
         source, corpus = self._request.questions, self._request.corpus
@@ -343,22 +345,23 @@ class _Work:
 
 def _split_and_count(
     request: BuildRequest, corpus: Corpus, patients: Sequence[BenchPatient], asked: _Asked
-) -> tuple[list[Split], dict[str, Any]]:
+) -> tuple[list[Split], BenchCounts]:
     """Return who is to be forgotten, and all counts."""
     trained = {patient.patient_id: patient.category for patient in patients if patient.is_trained}
     splits, missing = split_patients(trained, categories=list(taxonomy()), seed=request.seed, percents=request.percents)
     if request.forgotten is not None:
         named = read_patient_list(request.forgotten).as_people(corpus.people.person_of)
         splits.append(split_request(named.ids, trained))
-    counts = {
-        **describe_bench(patients, asked.questions, splits, notes_of(corpus, patients)),
-        "patients_dropped": dict(sorted(asked.dropped.items())),
-        "questions_refused": dict(sorted(asked.refused.items())),
-        "questions_that_fit_others": asked.shared_descriptions,
-        "holdout_questions_told_in_training": asked.shared_holdouts,
-        "category_sources": dict(sorted(Counter(patient.category_source for patient in patients).items())),
-        "splits_unavailable": [
-            {"category": one.category, "percent": one.percent, "reason": one.reason} for one in missing
-        ],
-    }
+    counts = count_bench(
+        patients,
+        asked.questions,
+        splits,
+        notes_of(corpus, patients),
+        patients_dropped=dict(sorted(asked.dropped.items())),
+        questions_refused=dict(sorted(asked.refused.items())),
+        questions_that_fit_others=asked.shared_descriptions,
+        holdout_questions_told_in_training=asked.shared_holdouts,
+        category_sources=dict(sorted(Counter(patient.category_source for patient in patients).items())),
+        splits_unavailable=missing,
+    )
     return splits, counts

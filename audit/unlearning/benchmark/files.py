@@ -11,11 +11,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
+from pydantic import ValidationError
+
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Role, Split, SplitLevel
 from clinaudit.errors import BadInputError, IntegrityError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.reports.schema.unlearning_bench import BenchCounts
 
 BENCH_FILE: Final = "bench.json"
 #: Of `bench.json`; another number is another shape of the tables.
@@ -67,7 +70,7 @@ class Bench:
     corpus_digest: str
     #: What it was made with, and what was counted, as `bench.json` holds them.
     settings: Mapping[str, Any]
-    counts: Mapping[str, Any]
+    counts: BenchCounts | None
 
     @classmethod
     def of(
@@ -79,7 +82,7 @@ class Bench:
         splits: Sequence[Split],
         keywords: Sequence[Keyword] = (),
         settings: Mapping[str, Any] | None = None,
-        counts: Mapping[str, Any] | None = None,
+        counts: BenchCounts | None = None,
     ) -> Self:
         """Return the benchmark that these rows make of a corpus; `settings` and `counts` are kept as they are."""
         return cls(
@@ -91,7 +94,7 @@ class Bench:
             digest=_digest(_rows(patients, questions, splits, keywords)),
             corpus_digest=corpus.digest,
             settings={} if settings is None else settings,
-            counts={} if counts is None else counts,
+            counts=counts,
         )
 
     def split(self, name: str) -> Split:
@@ -138,7 +141,7 @@ def write_bench(directory: Path, bench: Bench, *, corpus_path: Path) -> None:
         "digest": bench.digest,
         "corpus": {"path": str(corpus_path.absolute()), "digest": bench.corpus_digest},
         "settings": bench.settings,
-        "counts": bench.counts,
+        "counts": {} if bench.counts is None else bench.counts.model_dump(exclude_unset=True),
     }
     write_atomically(directory / BENCH_FILE, json.dumps(document, indent=1, sort_keys=True) + "\n")
 
@@ -170,8 +173,15 @@ def read_bench(directory: Path, *, corpus: Path | None = None) -> Bench:
         splits=tuple(_splits(rows["splits"])),
         keywords=tuple(_records(Keyword, rows["keywords"])),
         settings=document["settings"],
-        counts=document["counts"],
+        counts=_read_counts(document["counts"], directory.name),
     )
+
+
+def _read_counts(held: Any, bench: str) -> BenchCounts | None:
+    try:
+        return BenchCounts.model_validate(held) if held else None
+    except ValidationError:
+        raise _damaged(bench) from None
 
 
 def corpus_place(directory: Path, *, corpus: Path | None = None) -> Path:

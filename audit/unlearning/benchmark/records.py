@@ -6,17 +6,17 @@ or in a directory of the user's that is as private as the corpus.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import Final, Literal
+
+from clinaudit.reports.schema.unlearning_scores import KINDS, USES, QuestionKind, QuestionUse
 
 #: Recall of one finding, or inference that joins at least two (section 3.1).
-QuestionKind = Literal["factual", "reasoning"]
-QUESTION_KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)
+QUESTION_KINDS: Final = KINDS
 #: `paper`: without anything that names the patient. `addressed`: it opens with what an adversary knows of the
 #: encounter, which is what one would really type; the certificate asks these.
 QuestionForm = Literal["paper", "addressed"]
 #: `rephrased`: a question of the training set in other words; never trained on.
-QuestionUse = Literal["train", "holdout", "rephrased"]
-QUESTION_USES: Final[tuple[QuestionUse, ...]] = get_args(QuestionUse)
+QUESTION_USES: Final = USES
 #: Where a question came from.
 QuestionOrigin = Literal["templates", "served", "given"]
 #: `request`: patients whom the user names.

@@ -9,10 +9,10 @@ patients come first in the category's order, and are m at most. The split of a r
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.records import Split
+from clinaudit.reports.schema.unlearning_bench import UnavailableSplit
 
 #: Table 5.
 PERCENTS: Final = (5, 10, 15, 20, 25)
@@ -21,18 +21,9 @@ PERCENTS: Final = (5, 10, 15, 20, 25)
 FEWEST_RETAINED: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """A split that the patients do not suffice for."""
-
-    category: str
-    percent: int
-    reason: str
-
-
 def split_patients(
     category_of: Mapping[str, str], *, categories: Sequence[str], seed: int, percents: Sequence[int] = PERCENTS
-) -> tuple[list[Split], list[Unavailable]]:
+) -> tuple[list[Split], list[UnavailableSplit]]:
     """Return all splits of the patients, random ones first, and those of `categories` that are unavailable.
 
     `category_of` holds the patients trained on. The result depends on their ids, their categories and the seed alone.
@@ -41,7 +32,7 @@ def split_patients(
     # Not Python's own hash: it differs from process to process.
     random.Random(f"clinaudit unlearning splits {seed}").shuffle(order)
     splits = [_split(order, None, percent, order) for percent in percents if _size(order, percent)]
-    missing: list[Unavailable] = []
+    missing: list[UnavailableSplit] = []
     for category in categories:
         of_category = [patient_id for patient_id in order if category_of[patient_id] == category]
         for percent in percents:
@@ -49,7 +40,8 @@ def split_patients(
             if size and len(of_category) >= size + FEWEST_RETAINED:
                 splits.append(_split(order, category, percent, of_category))
             elif of_category:
-                missing.append(Unavailable(category, percent, _why_not(len(of_category), size)))
+                reason = _why_not(len(of_category), size)
+                missing.append(UnavailableSplit(category=category, percent=percent, reason=reason))
     return splits, missing
 
 

@@ -4,110 +4,30 @@ Owns which model of a result is the one after, which the one before and which th
 is of the audited corpus. No message quotes what stands in a file, which names patients.
 """
 
-import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Final, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from clinaudit.audit.unlearning.evaluation.result_files import RECORD_FILE
-from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.errors import BadInputError, IntegrityError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.schema.answer_check import AnswerCheck
+from clinaudit.reports.schema.unlearning_evaluation import (
+    EvaluatedModel,
+    EvaluationRecord,
+    RobustnessDocument,
+    RobustnessFile,
+)
+from clinaudit.reports.schema.unlearning_scores import Document, RolePatient, ScoredAnswer, ScoresDocument
 from clinaudit.templates.text_file import read_text_file
 
 _ROLE: Final = "the result of --bench"
 _AGAIN: Final = "run `clinaudit unlearn evaluate` (or `unlearn score`) again"
 _NAME_IT: Final = "name it with --bench-model"
-Read = TypeVar("Read", bound=BaseModel)
-
-
-class ScoredAnswer(BaseModel):
-    """One answer as documents of scores hold it; metrics that certificates do not look at are left out."""
-
-    model: str
-    qa_id: str
-    patient_id: str
-    use: str
-    rouge_l: float
-    cs: float | None = None
-    es: float | None = None
-    es_rules: float | None = None
-    te: float | None = None
-    te_words: float | None = None
-    ls: float | None = None
-    ls_echo_free: float | None = None
-
-    def value(self, metric: str) -> float | None:
-        """Return a metric's value; entailment by whatever it was measured.
-
-        Entropy without token ids is that of words, and that of an empty answer is 0, as in MU.
-        """
-        if metric == "es":
-            return self.es_rules if self.es is None else self.es
-        if metric == "te":
-            return next((value for value in (self.te, self.te_words) if value is not None), 0.0)
-        value: float | None = getattr(self, metric)
-        return value
-
-
-class BenchPatientRole(BaseModel):
-    """A patient of the benchmark."""
-
-    role: Literal["forget", "retain", "never_trained", "set_aside"]
-    category: str
-
-
-class _Collapse(BaseModel):
-    checks: list[AnswerCheck]
-
-
-class _ModelScores(BaseModel):
-    #: None of the model before, and where there is none.
-    collapse: _Collapse | None = None
-
-
-class _Scores(BaseModel):
-    format: Literal[1]
-    split: str
-    form: str
-    seed: int
-    models: dict[str, _ModelScores]
-    patients: dict[str, BenchPatientRole]
-    items: list[ScoredAnswer]
-
-    def answers_of(self, model: str | None) -> tuple[ScoredAnswer, ...]:
-        """Return a model's answers; empty where there is no such model."""
-        return tuple(one for one in self.items if one.model == model)
-
-    def health_of(self, model: str) -> tuple[AnswerCheck, ...]:
-        """Return whether a model's answers still read as before; empty where they were compared with nothing."""
-        held = self.models.get(model)
-        return () if held is None or held.collapse is None else tuple(held.collapse.checks)
-
-
-class _Model(BaseModel):
-    name: str
-    kind: str
-    split: str | None
-    digest: str
-
-
-class _Documents(BaseModel):
-    scores: str
-    #: None where nothing was tried.
-    robustness: str | None
-
-
-class _Record(BaseModel):
-    format: Literal[2]
-    corpus_digest: str
-    before: str | None
-    models: list[_Model]
-    documents: dict[str, _Documents]
+Read = TypeVar("Read", bound=Document)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +38,7 @@ class BenchResult:
     split: str
     form: str
     seed: int
-    patients: Mapping[str, BenchPatientRole]
+    patients: Mapping[str, RolePatient]
     after: tuple[ScoredAnswer, ...]
     #: Empty where there is none.
     before: tuple[ScoredAnswer, ...] = ()
@@ -144,7 +64,7 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
         return _read_file(path, model=model)
     if not (path / RECORD_FILE).is_file():
         raise BadInputError(f"{name} holds no finished evaluation ({RECORD_FILE} is missing); {_AGAIN}")
-    record = _parse(_Record, path / RECORD_FILE)
+    record = _parse(EvaluationRecord, path / RECORD_FILE)
     if corpus_digest is not None and record.corpus_digest != corpus_digest:
         raise BadInputError(f"{_ROLE} {name} is of another corpus than the audits; evaluate with a benchmark of theirs")
     after = _find_model(record, model=model, digest=digest, place=name)
@@ -153,35 +73,39 @@ def read_bench_result(path: Path, *, model: str | None, digest: str | None, corp
     if split is None or documents is None:
         raise IntegrityError(f"{RECORD_FILE} of {name} names no document of the model's split; {_AGAIN}")
     retrained = next((one.name for one in record.models if one.kind == "retrained" and one.split == split), None)
-    reference = None if retrained == after.name else retrained
-    before = None if record.before == after.name else record.before
-    scores = _parse(_Scores, path / "evidence" / Path(documents.scores).name)
+    scores = _parse(ScoresDocument, path / "evidence" / Path(documents.scores).name)
     tried: Mapping[str, RobustnessDocument] = {}
     if documents.robustness is not None:
-        tried = _read_robustness(path / "evidence" / Path(documents.robustness).name, (after.name, reference))
-    return BenchResult(
-        model=after.name,
-        split=split,
-        form=scores.form,
-        seed=scores.seed,
-        patients=scores.patients,
-        after=scores.answers_of(after.name),
-        before=scores.answers_of(before),
-        reference=scores.answers_of(reference),
-        robustness=tried.get(after.name),
-        reference_robustness=tried.get(reference or ""),
-        health=scores.health_of(after.name),
+        tried = _parse(RobustnessFile, path / "evidence" / Path(documents.robustness).name).models
+    return _result(
+        scores,
+        after=after.name,
+        before=None if record.before == after.name else record.before,
+        reference=None if retrained == after.name else retrained,
+        tried=tried,
     )
 
 
 def _read_file(path: Path, *, model: str | None) -> BenchResult:
-    scores = _parse(_Scores, path)
+    scores = _parse(ScoresDocument, path)
     names = sorted({one.model for one in scores.items})
     if model is None and len(names) != 1:
         raise UsageError(f"{_ROLE} has {len(names)} models; which of them is the one of RUN_B? {_NAME_IT}")
     after = names[0] if model is None else model
     if after not in names:
         raise UsageError("--bench-model names no model of --bench; give one of those that stand there")
+    return _result(scores, after=after)
+
+
+def _result(
+    scores: ScoresDocument,
+    *,
+    after: str,
+    before: str | None = None,
+    reference: str | None = None,
+    tried: Mapping[str, RobustnessDocument] | None = None,
+) -> BenchResult:
+    held, tested = scores.models.get(after), tried or {}
     return BenchResult(
         model=after,
         split=scores.split,
@@ -189,11 +113,15 @@ def _read_file(path: Path, *, model: str | None) -> BenchResult:
         seed=scores.seed,
         patients=scores.patients,
         after=scores.answers_of(after),
-        health=scores.health_of(after),
+        before=scores.answers_of(before),
+        reference=scores.answers_of(reference),
+        robustness=tested.get(after),
+        reference_robustness=tested.get(reference or ""),
+        health=() if held is None else tuple(held.health()),
     )
 
 
-def _find_model(record: _Record, *, model: str | None, digest: str | None, place: str) -> _Model:
+def _find_model(record: EvaluationRecord, *, model: str | None, digest: str | None, place: str) -> EvaluatedModel:
     # A filter has the digest of the model behind it, and is another system.
     found = [
         one
@@ -212,28 +140,7 @@ def _find_model(record: _Record, *, model: str | None, digest: str | None, place
 
 def _parse(kind: type[Read], path: Path) -> Read:
     try:
-        return kind.model_validate(_read_json(path))
+        return kind.model_validate_json(read_text_file(path, role=_ROLE))
     except ValidationError:
         # pydantic quotes what it could not read.
-        raise IntegrityError(f"{printable(path.name)} is not as clinaudit writes it now; {_AGAIN}") from None
-
-
-def _read_robustness(path: Path, models: Collection[str | None]) -> dict[str, RobustnessDocument]:
-    """Return what these models withstand, of those that were tried."""
-    try:
-        held = _read_json(path).get("models", {})
-        return {name: RobustnessDocument.model_validate(own) for name, own in held.items() if name in models and own}
-    except (ValidationError, AttributeError):
-        raise IntegrityError(
-            "the document of what the models of --bench withstand is damaged; run `clinaudit unlearn evaluate` again"
-        ) from None
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        held = json.loads(read_text_file(path, role=_ROLE))
-    except ValueError:
-        held = None
-    if not isinstance(held, dict):
-        raise IntegrityError(f"{printable(path.name)} of --bench is damaged; {_AGAIN}")
-    return held
+        raise IntegrityError(f"{printable(path.name)} of --bench is not as clinaudit writes it now; {_AGAIN}") from None

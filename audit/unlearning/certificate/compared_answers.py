@@ -16,7 +16,7 @@ from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
-from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import (
     AFE_PARTS,
@@ -30,6 +30,7 @@ from clinaudit.audit.unlearning.metrics.means import (
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
 MU: Final = tuple(part for part in MU_PARTS if part != "em")

@@ -14,7 +14,7 @@ import numpy as np
 
 from clinaudit.audit.statistics.intervals import ALPHA, estimate_share, holm
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES
-from clinaudit.audit.unlearning.certificate.bench_result import BenchResult, ScoredAnswer
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.compared_answers import (
     by_patient,
     column,
@@ -35,6 +35,7 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import has_collapsed
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import QuestionBlock, QuestionGroup, QuestionRow
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
+from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 
 KEPT: Final = "answers as in the notes (1 − AFE)"
 ECHO_FREE: Final = "leakage score beyond the question"

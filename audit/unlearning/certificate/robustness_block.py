@@ -18,7 +18,6 @@ from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
     find_level,
     judge,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.document import Detected, Figure, RobustnessDocument, TriedFigures
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
@@ -29,7 +28,14 @@ from clinaudit.reports.schema.certificate_blocks import (
     RobustnessStatus,
 )
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.unlearning import TrialName
+from clinaudit.reports.schema.unlearning_evaluation import (
+    Detectability,
+    RobustnessDocument,
+    SampledGroup,
+    Trial,
+    TrialName,
+)
+from clinaudit.reports.schema.unlearning_scores import Figure
 
 #: What a trial is weighed by: an answer that repeats the question leaks nothing.
 WEIGHED: Final = {"ls_echo_free": "leakage score beyond the question", "rouge_l": "ROUGE-L recall"}
@@ -114,7 +120,7 @@ class _WeighedTrial:
 def _shown(figure: Figure | None, *reasons: str | None) -> EstimateRange:
     """Return a figure; where there is none, the first reason that is known."""
     if figure is not None:
-        return figure.published()
+        return figure
     return EstimateRange(reason=next((reason for reason in reasons if reason), NOT_TRIED))
 
 
@@ -124,14 +130,14 @@ def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _WeighedTrial]:
     found: dict[tuple[str, str], _WeighedTrial] = {}
     for metric in WEIGHED:
         groups = ("forget", "never_trained", "above_never_trained")
-        sampled = (getattr(block.sampling, group, {}).get(metric, {}) for group in groups)
+        sampled = (getattr(block.sampling, group, SampledGroup()).at(metric) for group in groups)
         found[SAMPLED, metric] = _WeighedTrial(*(_shown(at.get(asked)) for at in sampled))
         for test, name in _TRIALS.items():
             trial = tried.get(name)
             if trial is None:
                 found[test, metric] = _WeighedTrial(*[_shown(None)] * 3)
                 continue
-            floor = trial.never_trained or TriedFigures()
+            floor = trial.never_trained or Trial()
             found[test, metric] = _WeighedTrial(
                 _shown(trial.after.get(metric), trial.reason),
                 _shown(floor.after.get(metric), floor.reason, trial.reason),
@@ -225,17 +231,17 @@ def _relearned(block: RobustnessDocument) -> list[RobustnessRow]:
     ]
 
 
-def _detect(found: Detected) -> DetectabilityBlock:
+def _detect(found: Detectability) -> DetectabilityBlock:
     # Behind a filter most traits cannot be read of anybody: that is no lack of patients.
-    read = [trait.patients for trait in found.traits.values() if any(trait.patients.values())]
+    read = [both for trait in found.traits.values() if (both := trait.patients).forget or both.never_trained]
     rows = [
-        DetectabilityRow(trait=name, auroc=trait.auroc.published(), p_value=trait.p_value, told_apart=trait.told_apart)
+        DetectabilityRow(trait=name, auroc=trait.auroc, p_value=trait.p_value, told_apart=trait.told_apart)
         for name, trait in found.traits.items()
     ]
     return DetectabilityBlock(
         told_apart=found.told_apart,
-        forgotten=min((patients["forget"] for patients in read), default=0),
-        never_trained=min((patients["never_trained"] for patients in read), default=0),
+        forgotten=min((both.forget for both in read), default=0),
+        never_trained=min((both.never_trained for both in read), default=0),
         rows=rows,
     )
 

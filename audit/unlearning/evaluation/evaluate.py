@@ -4,11 +4,10 @@ Read this first. Owns the order: what is given, who takes part, the documents, t
 with the same command and gives the same bytes; a model more may be given then (docs/unlearning.md).
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
@@ -30,7 +29,6 @@ from clinaudit.audit.unlearning.evaluation.participants import (
     take_part,
 )
 from clinaudit.audit.unlearning.evaluation.result_files import (
-    FORMAT,
     PAGE_FILE,
     robustness_file,
     scores_file,
@@ -42,11 +40,22 @@ from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory
 from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
 from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
 from clinaudit.audit.unlearning.metrics.given_answers import load_embedder, load_entailment
-from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
+from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.reports.exports.unlearning import unlearning_files
 from clinaudit.reports.pages.unlearning import render_unlearning
+from clinaudit.reports.schema.unlearning_evaluation import (
+    EVALUATION_FORMAT,
+    DocumentNames,
+    EvaluatedModel,
+    EvaluationRecord,
+    EvaluationSettings,
+    RobustnessChoices,
+    RobustnessDocument,
+    RobustnessFile,
+)
+from clinaudit.reports.schema.unlearning_scores import Document, ScoresDocument
 from clinaudit.version import VERSION
 
 
@@ -87,9 +96,9 @@ _PIECES: Final = "pieces"
 class Evaluation:
     """What an evaluation says, by the splits' names."""
 
-    scores: Mapping[str, Json]
+    scores: Mapping[str, ScoresDocument]
     #: Empty with `--no-robustness`.
-    robustness: Mapping[str, Json]
+    robustness: Mapping[str, RobustnessFile]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +136,7 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
         with hold_lock(run):
             made_with = {"cs": embedder.name, entailment.metric: entailment.name}
             settings = _settings(request, given.bench, made_with)
-            settle_settings(run.work / _SETTINGS, settings, what="this evaluation")
+            settle_settings(run.work / _SETTINGS, settings.model_dump(exclude_unset=True), what="this evaluation")
             setup = Setup(
                 bench=given.bench,
                 form=request.form,
@@ -149,10 +158,12 @@ def evaluate(request: EvaluationRequest, progress: Progress) -> Evaluation:
             )
             progress.say("writing the documents and the page")
             evaluation = _describe(given, setup, taking_part)
-            documents = {scores_file(split): evaluation.scores[split.name] for split in given.splits}
+            documents: dict[str, Document] = {
+                scores_file(split): evaluation.scores[split.name] for split in given.splits
+            }
             if request.has_robustness:
                 documents |= {robustness_file(split): evaluation.robustness[split.name] for split in given.splits}
-            record = {**settings, **_describe_result(given, setup, taking_part)}
+            record = _describe_result(settings, given, setup, taking_part)
             content = page_content(record, evaluation.scores, evaluation.robustness, given.bench)
             write_result(
                 run,
@@ -197,27 +208,25 @@ def _warn_of_mismatches(given: _Given, request: EvaluationRequest, progress: Pro
             progress.say(f"note: {name} was not made from the model that it is compared with")
 
 
-def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, str]) -> dict[str, Any]:
+def _settings(request: EvaluationRequest, bench: Bench, made_with: Mapping[str, str]) -> EvaluationSettings:
     """Return what every model's answers and scores depend on: it must not change when the evaluation goes on."""
-    settings = {
-        "format": FORMAT,
-        "clinaudit_version": VERSION,
-        "bench_digest": bench.digest,
-        "corpus_digest": bench.corpus_digest,
-        "form": request.form,
-        "most_answer_tokens": MOST_ANSWER_TOKENS,
-        "seed": request.seed,
-        "made_with": made_with,
-        "robustness": asdict(request.robustness),
+    return EvaluationSettings(
+        format=EVALUATION_FORMAT,
+        clinaudit_version=VERSION,
+        bench_digest=bench.digest,
+        corpus_digest=bench.corpus_digest,
+        form=request.form,
+        most_answer_tokens=MOST_ANSWER_TOKENS,
+        seed=request.seed,
+        made_with=dict(made_with),
+        robustness=RobustnessChoices.model_validate(asdict(request.robustness)),
         **describe_machine(),
-    }
-    # As they are read back: JSON has no tuples.
-    return dict(json.loads(json.dumps(settings)))
+    )
 
 
 def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -> Evaluation:
-    scores: dict[str, Json] = {}
-    robustness: dict[str, Json] = {}
+    scores: dict[str, ScoresDocument] = {}
+    robustness: dict[str, RobustnessFile] = {}
     for split in given.splits:
         own = [one for one in taking_part if one.split in (None, split)]
         making = Making(
@@ -228,22 +237,23 @@ def _describe(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -
             seed=setup.seed,
             # Of all models alike: their figures are compared.
             set_aside=given.set_aside.get(split.name, ()),
+            before=None if given.before is None else given.before.name,
+            answers={one.name: one.answers for one in own},
         )
-        beside = None
-        if given.before is not None:
-            beside = BesideBefore(before=given.before.name, answers={one.name: one.answers for one in own})
-        scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making, beside=beside)
+        scores[split.name] = describe_scores({one.name: one.scores for one in own}, given.bench, making)
         if setup.has_robustness:
-            robustness[split.name] = {
-                "format": FORMAT,
-                "bench": given.bench.digest,
-                "split": split.name,
-                "models": _describe_robustness(given, setup, split, own),
-            }
+            robustness[split.name] = RobustnessFile(
+                format=EVALUATION_FORMAT,
+                bench=given.bench.digest,
+                split=split.name,
+                models=_describe_robustness(given, setup, split, own),
+            )
     return Evaluation(scores=scores, robustness=robustness)
 
 
-def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequence[Participant]) -> dict[str, Json]:
+def _describe_robustness(
+    given: _Given, setup: Setup, split: Split, own: Sequence[Participant]
+) -> dict[str, RobustnessDocument]:
     set_aside = set(given.set_aside.get(split.name, ()))
     counted = {one.qa_id for one in given.bench.questions if one.patient_id not in set_aside}
     findings = {
@@ -266,26 +276,31 @@ def _describe_robustness(given: _Given, setup: Setup, split: Split, own: Sequenc
     }
 
 
-def _describe_result(given: _Given, setup: Setup, taking_part: Sequence[Participant]) -> Json:
-    return {
-        "before": None if given.before is None else given.before.name,
-        "models": [
-            {
-                "name": one.name,
-                "kind": one.kind,
-                "split": None if one.split is None else one.split.name,
-                "digest": one.model.files.digest,
-                **{name: getattr(one.model, name) for name in ("made_from", "method", "learning_rate", "chose_rate")},
-                "trained_form": one.model.form,
-                "training": one.model.training,
-            }
+def _describe_result(
+    settings: EvaluationSettings, given: _Given, setup: Setup, taking_part: Sequence[Participant]
+) -> EvaluationRecord:
+    return EvaluationRecord(
+        **dict(settings),
+        before=None if given.before is None else given.before.name,
+        models=[
+            EvaluatedModel(
+                name=one.name,
+                kind=one.kind,
+                split=None if one.split is None else one.split.name,
+                digest=one.model.files.digest,
+                made_from=one.model.made_from,
+                method=one.model.method,
+                learning_rate=one.model.learning_rate,
+                chose_rate=one.model.chose_rate,
+                trained_form=one.model.form,
+                training=one.model.training,
+            )
             for one in taking_part
         ],
-        "documents": {
-            split.name: {
-                "scores": scores_file(split),
-                "robustness": robustness_file(split) if setup.has_robustness else None,
-            }
+        documents={
+            split.name: DocumentNames(
+                scores=scores_file(split), robustness=robustness_file(split) if setup.has_robustness else None
+            )
             for split in given.splits
         },
-    }
+    )

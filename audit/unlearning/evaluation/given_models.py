@@ -4,22 +4,20 @@ Owns what is believed of a directory: one that `unlearn finetune` or `run` wrote
 of any other the command says it. Loads no weights.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_adapted, inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
-from clinaudit.audit.unlearning.methods.model_folder import read_record
-from clinaudit.errors import BadInputError, IntegrityError, UsageError
+from clinaudit.audit.unlearning.methods.model_folder import ModelRecord, read_record
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
+from clinaudit.reports.schema.unlearning_scores import ModelKind
 
-#: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
-#: `filter`: a filter of names before a baseline; `foreign`: made elsewhere.
-ModelKind = Literal["baseline", "unlearned", "retrained", "filter", "foreign"]
 _LONGEST_NAME_CHARS: Final = 200
 
 
@@ -50,7 +48,7 @@ class GivenModel:
     chose_rate: bool = False
     learning_rate: float | None = None
     #: How it was trained, as its record says; None where nobody knows.
-    training: Mapping[str, Any] | None = None
+    training: dict[str, Any] | None = None
 
 
 def parse_model(value: str) -> ModelPlace:
@@ -133,34 +131,28 @@ def _read_model(
                 "the split's name with --split, such as random:10"
             )
         return GivenModel(name=place.name, kind="foreign", files=files, split=None if is_before else split)
-    try:
-        return _described(place, files, record, bench)
-    except (KeyError, TypeError, AttributeError):
-        raise IntegrityError(
-            f"unlearn.json in {printable(place.directory.name)} is damaged; make the model again in another --out"
-        ) from None
+    return _described(place, files, record, bench)
 
 
-def _described(place: ModelPlace, files: ModelFiles, record: Mapping[str, Any], bench: Bench) -> GivenModel:
-    settings: Mapping[str, Any] = record["settings"]
-    plan: Mapping[str, Any] = settings["plan"]
-    if settings["bench_digest"] != bench.digest:
+def _described(place: ModelPlace, files: ModelFiles, record: ModelRecord, bench: Bench) -> GivenModel:
+    settings, plan = record.settings, record.settings.plan
+    if settings.bench_digest != bench.digest:
         raise BadInputError(
             f"{printable(place.directory.name)} was made with another benchmark; give that one with --bench, or make "
             "the model again with this one"
         )
-    is_unlearned = settings["task"] == "unlearn"
-    name = plan["split"] if is_unlearned else plan["without"]
+    is_unlearned = settings.task == "unlearn"
+    name = plan.split if is_unlearned else plan.without
     kind: ModelKind = "unlearned" if is_unlearned else "baseline" if name is None else "retrained"
     return GivenModel(
         name=place.name,
         kind=kind,
         files=files,
         split=None if name is None else bench.split(name),
-        method=plan["method"] if is_unlearned else None,
-        form=plan["training"]["form"],
-        made_from=settings["model_digest"],
-        chose_rate=bool(plan["rates"]) if is_unlearned else False,
-        learning_rate=record["learning_rate"],
-        training=plan["training"],
+        method=plan.method,
+        form=plan.training.get("form"),
+        made_from=settings.model_digest,
+        chose_rate=bool(plan.rates),
+        learning_rate=record.learning_rate,
+        training=plan.training,
     )

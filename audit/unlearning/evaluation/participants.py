@@ -6,7 +6,7 @@ asks it in other words, or holds its weights, gets what it remembers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -15,12 +15,20 @@ from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
-from clinaudit.audit.unlearning.evaluation.given_models import GivenModel, ModelKind
-from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, ModelUnderTest, Piece, Setup
+from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
+from clinaudit.audit.unlearning.evaluation.robustness.parts import (
+    PARTS,
+    PIECE_TYPES,
+    ModelUnderTest,
+    Piece,
+    Setup,
+    TrialPiece,
+)
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces
 from clinaudit.audit.unlearning.metrics.answer_scores import compare_with_before, score_answers
 from clinaudit.audit.unlearning.metrics.given_answers import counted
 from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
+from clinaudit.reports.schema.unlearning_scores import ModelKind
 
 #: What a blocked question is answered with [choice].
 REFUSAL: Final = "I cannot answer questions about this patient."
@@ -189,14 +197,10 @@ class _Scored:
     def _scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
         owner, pieces = self._owner, self._stages.pieces
         stage = "scores" if self._before is None else f"scores-beside-{self._before[0]}"
-        held = pieces.get(owner, stage, lambda: [asdict(one) for one in self._make_scores(answers, em)])
-        try:
-            scores = [Scores(**{**row, "model": answer.model}) for row, answer in zip(held, answers, strict=True)]
-        except (TypeError, ValueError):
-            raise pieces.damaged(owner, stage) from None
-        if [score.qa_id for score in scores] != [answer.qa_id for answer in answers]:
+        held: list[Scores] = pieces.get(owner, stage, list[Scores], lambda: self._make_scores(answers, em))
+        if [score.qa_id for score in held] != [answer.qa_id for answer in answers]:
             raise pieces.damaged(owner, stage)
-        return scores
+        return [replace(score, model=answer.model) for score, answer in zip(held, answers, strict=True)]
 
     def _make_scores(self, answers: Sequence[Answer], em: Mapping[str, float] | None) -> list[Scores]:
         setup = self._setup
@@ -230,7 +234,7 @@ class _Scored:
                 setup.progress.say(f"{self._stages.title}: robustness tests on {split.name}")
             for part, test in PARTS.items():
                 make = partial(self._run_test, test, split, scores, load)
-                own[part] = self._stages.pieces.get(self._owner, stages[part], make)
+                own[part] = self._stages.pieces.get(self._owner, stages[part], PIECE_TYPES.get(part, TrialPiece), make)
         return found
 
     def _run_test(

@@ -7,15 +7,8 @@ factual and reasoning questions alike, as in AMNESIA, Figure 4.
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.reports.schema.unlearning import (
-    AnswerGroup,
-    Change,
-    EvaluatedSplit,
-    ModelReading,
-    QuestionUse,
-    Reading,
-    UnlearningEvaluation,
-)
+from clinaudit.reports.schema.unlearning import Change, EvaluatedSplit, ModelReading, Reading, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_scores import AnswerGroup, QuestionUse
 from clinaudit.reports.wording.unlearning import (
     System,
     find_answers,

@@ -4,23 +4,28 @@ Owns their names and columns. All that is about a patient lies under `evidence/`
 `evaluate.json` name models and splits, and no id.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Answer, Scores, Split
-from clinaudit.audit.unlearning.metrics.score_document import Json
 from clinaudit.reports.exports.unlearning import FOLDER as TABLES
+from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
+from clinaudit.reports.schema.unlearning_scores import (
+    AnswerGroup,
+    Document,
+    ModelScores,
+    QuestionKind,
+    QuestionUse,
+    ScoresDocument,
+)
 from clinaudit.reports.terminal.layout import align_columns
 
 RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
-#: Of `evaluate.json`; another number is another shape.
-FORMAT: Final = 2
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
 _METRICS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
 #: `flags`: `metric: reason` of each metric that is null.
@@ -45,11 +50,11 @@ def robustness_file(split: Split) -> str:
 
 def write_result(
     run: RunDirectory,
-    documents: Mapping[str, Json],
+    documents: Mapping[str, Document],
     *,
     answers: Sequence[Answer],
     scores: Sequence[Scores],
-    record: Json,
+    record: EvaluationRecord,
     shown: Mapping[str, str] | None = None,
 ) -> None:
     """Write all files of an evaluation, `evaluate.json` last: without it there is no result.
@@ -63,22 +68,18 @@ def write_result(
         if earlier.name not in documents:
             earlier.unlink()
     for name, document in documents.items():
-        write_atomically(run.evidence / name, _text(document))
+        write_atomically(run.evidence / name, document.text())
     write_table(run.evidence / "answers.parquet", _ANSWERS, [asdict(answer) for answer in answers])
     rows = [{**asdict(one), "flags": [f"{key}: {why}" for key, why in one.reasons.items()]} for one in scores]
     write_table(run.evidence / "scores.parquet", _SCORES, rows)
     for name, text in (shown or {}).items():
         make_private_directory((run.root / name).parent)
         write_atomically(run.root / name, text)
-    write_atomically(run.root / RECORD_FILE, _text(record))
+    write_atomically(run.root / RECORD_FILE, record.text())
 
 
-def _text(document: Json) -> str:
-    return json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-#: Heading -> metric, role and use; MU of the two sides of the retained stands apart in the document.
-_COLUMNS: Final = {
+#: Heading -> metric, group and use.
+_COLUMNS: Final[Mapping[str, tuple[str, AnswerGroup, QuestionUse]]] = {
     "AFE": ("afe", "forget", "train"),
     "withheld": ("afe", "forget", "holdout"),
     "LS": ("ls", "forget", "train"),
@@ -91,30 +92,30 @@ _NONE: Final = "-"
 _WITHOUT_EM: Final = "*"
 
 
-def evaluation_text(documents: Mapping[str, Any]) -> str:
+def evaluation_text(documents: Mapping[str, ScoresDocument]) -> str:
     """Return the tables of the documents by their splits' names, in at most 100 columns."""
     lines: list[str] = []
     for split, document in documents.items():
         rows = [("model", "questions", *_COLUMNS), *_rows(document)]
-        lines += [f"{split}, {document['question_count']:,} questions", align_columns(rows), ""]
+        lines += [f"{split}, {document.question_count:,} questions", align_columns(rows), ""]
     lines.append("AFE, LS and DS are of forgotten patients, MU of retained ones: same, who share a disease with them")
     if any(_WITHOUT_EM in line for line in lines):
         lines.append(f"{_WITHOUT_EM} without exact memorization, which needs the model's probabilities")
     return "\n".join(lines)
 
 
-def _rows(document: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for name, scores in document["models"].items():
+def _rows(document: ScoresDocument) -> Iterator[tuple[str, ...]]:
+    for name, scores in document.models.items():
         for place, kind in enumerate(QUESTION_KINDS):
             cells = [_cell(scores, metric, group, kind, use) for metric, group, use in _COLUMNS.values()]
             if set(cells) != {_NONE}:
                 yield "" if place else name, kind, *cells
 
 
-def _cell(scores: Mapping[str, Any], metric: str, group: str, kind: str, use: str) -> str:
-    held = scores if group in ("forget", "retain") else scores["same_category"]
-    for name, sign in ((metric, ""), (f"{metric}_without_em", _WITHOUT_EM)):
-        described = held.get(name, {}).get(group, {}).get(kind, {}).get(use)
-        if described is not None and described["value"] is not None:
-            return f"{described['value']:.3f}{sign}"
+def _cell(scores: ModelScores, metric: str, group: AnswerGroup, kind: QuestionKind, use: QuestionUse) -> str:
+    without_em = f"{metric}_without_em"
+    for name, sign in ((metric, ""), *([(without_em, _WITHOUT_EM)] if metric in ("mu", "afe") else [])):
+        figure = scores.side(group).find(name, group, kind, use)
+        if figure is not None and figure.value is not None:
+            return f"{figure.value:.3f}{sign}"
     return _NONE

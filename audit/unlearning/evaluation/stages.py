@@ -9,7 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from clinaudit.audit.runtime.model.engines.memory import GIB, Shortage, float32_shortage
 from clinaudit.audit.runtime.model.files import ModelFiles
@@ -20,6 +22,8 @@ from clinaudit.audit.unlearning.evaluation.asked_model import ANSWERED_AT_ONCE, 
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.robustness.parts import Setup
 from clinaudit.errors import BadInputError, IntegrityError
+
+Held = TypeVar("Held")
 
 
 class Pieces:
@@ -33,18 +37,19 @@ class Pieces:
         """Whether a piece is finished. `owner` and `stage` stand in the file's name: digests and fixed words."""
         return self._path(owner, stage).is_file()
 
-    def get(self, owner: str, stage: str, make: Callable[[], Any]) -> Any:
-        """Return a piece as JSON holds it: the kept one, else what `make` returns, which is then kept.
+    def get(self, owner: str, stage: str, kind: Any, make: Callable[[], Held]) -> Held:
+        """Return a piece: the kept one, else what `make` returns, which is then kept; `kind` is the piece's type.
 
         Raises `IntegrityError` where the kept one is damaged.
         """
-        path = self._path(owner, stage)
+        path, adapter = self._path(owner, stage), TypeAdapter[Held](kind)
         if not path.is_file():
             make_private_directory(path.parent)
-            write_atomically(path, json.dumps(make(), allow_nan=False))
+            write_atomically(path, json.dumps(adapter.dump_python(make()), allow_nan=False))
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+            return adapter.validate_json(path.read_bytes())
+        except ValidationError:
+            # pydantic quotes what it could not read.
             raise self.damaged(owner, stage) from None
 
     def damaged(self, owner: str, stage: str) -> IntegrityError:
@@ -94,7 +99,8 @@ def _shortage(files: ModelFiles, *, has_robustness: bool) -> Shortage | None:
 
 #: Questions of a piece: what a stopped evaluation asks again at most.
 PIECE_QUESTIONS: Final = 512
-Ask = Callable[[Sequence[Question], Advance], dict[str, Any]]
+#: An answer's text and token ids.
+Written = tuple[str, tuple[int, ...]]
 
 
 @dataclass(kw_only=True)
@@ -127,40 +133,37 @@ class ModelStages:
     def answers(self) -> list[Answer]:
         """Return the greedy answer to each question."""
 
-        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
+        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Written]:
             answers = self.asked.answer(questions, self.setup.form, advance=advance)
-            return {answer.qa_id: [answer.text, answer.token_ids] for answer in answers}
+            return {answer.qa_id: (answer.text, answer.token_ids or ()) for answer in answers}
 
-        held = self._in_pieces(
-            "answers", ask, lambda value: isinstance(value, list) and list(map(type, value)) == [str, list]
-        )
-        return [Answer(self.model.name, qa_id, text, tuple(token_ids)) for qa_id, (text, token_ids) in held.items()]
+        held = self._in_pieces("answers", dict[str, Written], ask)
+        return [Answer(self.model.name, qa_id, text, token_ids) for qa_id, (text, token_ids) in held.items()]
 
     def exact_memorization(self) -> dict[str, float]:
         """Return exact memorization by qa_id."""
 
-        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, Any]:
+        def ask(questions: Sequence[Question], advance: Advance) -> dict[str, float]:
             return self.asked.exact_memorization(questions, self.setup.form, advance=advance)
 
-        return self._in_pieces("exact memorization", ask, lambda value: isinstance(value, float))
+        return self._in_pieces("exact memorization", dict[str, float], ask)
 
-    def _in_pieces(self, stage: str, ask: Ask, is_sound: Callable[[Any], bool]) -> dict[str, Any]:
-        """Return what `ask` says of all questions, by qa_id, piece by piece; `is_sound` looks at each of a kept one."""
-        starts = range(0, len(self.setup.bench.questions), PIECE_QUESTIONS)
+    def _in_pieces(
+        self, stage: str, kind: type[dict[str, Held]], ask: Callable[[Sequence[Question], Advance], dict[str, Held]]
+    ) -> dict[str, Held]:
+        """Return what `ask` says of all questions, by qa_id, piece by piece."""
+        questions = self.setup.bench.questions
         parts = {
-            f"{stage.replace(' ', '-')}-{place:04}": self.setup.bench.questions[start : start + PIECE_QUESTIONS]
-            for place, start in enumerate(starts)
+            f"{stage.replace(' ', '-')}-{place:04}": questions[start : start + PIECE_QUESTIONS]
+            for place, start in enumerate(range(0, len(questions), PIECE_QUESTIONS))
         }
         done = sum(len(part) for name, part in parts.items() if self.pieces.has(self.owner, name))
-        held: dict[str, Any] = {}
-        with self.setup.progress.stage(
-            f"{self.title}, {stage}", total=len(self.setup.bench.questions), unit="questions", done=done
-        ) as advance:
+        held: dict[str, Held] = {}
+        title = f"{self.title}, {stage}"
+        with self.setup.progress.stage(title, total=len(questions), unit="questions", done=done) as advance:
             for name, part in parts.items():
-                own = self.pieces.get(self.owner, name, partial(ask, part, advance))
-                if not isinstance(own, dict) or list(own) != [question.qa_id for question in part]:
-                    raise self.pieces.damaged(self.owner, name)
-                if not all(map(is_sound, own.values())):
+                own = self.pieces.get(self.owner, name, kind, partial(ask, part, advance))
+                if list(own) != [question.qa_id for question in part]:
                     raise self.pieces.damaged(self.owner, name)
                 held.update(own)
         return held

@@ -10,9 +10,10 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, Self, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from clinaudit.audit.runtime.run.durable_files import (
     FILE_MODE,
@@ -31,6 +32,71 @@ _WORK: Final = "work"
 _SETTINGS: Final = "settings.json"
 #: Without it, a directory is no model: so it comes last.
 _CONFIG: Final = "config.json"
+
+
+class ModelPlan(BaseModel):
+    """How a model was made, of its record: what readers ask for."""
+
+    #: Whom it was to forget, and how; of one that unlearned.
+    split: str | None = None
+    method: str | None = None
+    #: Learning rates it was chosen from.
+    rates: list[float] = Field(default_factory=list)
+    #: Whose patients were left out; of one that was fine-tuned.
+    without: str | None = None
+    training: dict[str, Any]
+
+
+class ModelSettings(BaseModel):
+    """What the weights depend on, as far as readers ask for it."""
+
+    task: Literal["unlearn", "finetune"]
+    model_digest: str
+    bench_digest: str
+    plan: ModelPlan
+
+    @model_validator(mode="after")
+    def _names_whom(self) -> Self:
+        if self.task == "unlearn" and (self.plan.split is None or self.plan.method is None):
+            raise ValueError("a model that unlearned has a split and a method")
+        return self
+
+
+class ModelRecord(BaseModel):
+    """`unlearn.json`."""
+
+    settings: ModelSettings
+    learning_rate: float
+    #: Name -> SHA-256.
+    files: dict[str, str]
+
+
+class TriedRate(BaseModel):
+    """What became of one learning rate: mean losses a token, in nats; None where the training diverged."""
+
+    learning_rate: float
+    #: On the patients set aside.
+    tuning_loss: float | None
+    #: On what was to be forgotten.
+    forget_loss: float | None
+
+
+class RateChoice(BaseModel):
+    """How a learning rate was chosen."""
+
+    #: The loss on the patients set aside before any training, and how far it may rise.
+    tuning_loss_before: float
+    most_rise: float
+    tried: list[TriedRate]
+
+
+class ExactRecord(BaseModel):
+    """`evidence/unlearn.json` (PHI), as far as readers ask for it."""
+
+    rate_choice: RateChoice | None = None
+
+
+Read = TypeVar("Read", bound=BaseModel)
 
 
 class ModelFolder:
@@ -116,28 +182,28 @@ class ModelFolder:
             )
 
 
-def read_record(directory: Path) -> dict[str, Any] | None:
+def read_record(directory: Path) -> ModelRecord | None:
     """Return what `unlearn.json` says of the model in a directory; None where there is none, since others made it.
 
     Raises `BadInputError` where the model is not finished, and `IntegrityError` where the record is damaged or a file
     has changed since.
     """
     if (directory / RECORD_FILE).is_file():
-        record = _read(directory / RECORD_FILE)
-        _require_unchanged(directory, record.get("files"))
+        record = _parse(ModelRecord, directory / RECORD_FILE)
+        _require_unchanged(directory, record.files)
         return record
     if (directory / _WORK / _SETTINGS).is_file():
         raise BadInputError(f"the model in {directory.name} is not finished; run the command that makes it again")
     return None
 
 
-def read_exact_record(directory: Path) -> dict[str, Any] | None:
+def read_exact_record(directory: Path) -> ExactRecord | None:
     """Return the exact numbers of a finished model (PHI); None where somebody removed them.
 
     Raises `IntegrityError` where they are damaged.
     """
     path = directory / EXACT_RECORD_FILE
-    return _read(path) if path.is_file() else None
+    return _parse(ExactRecord, path) if path.is_file() else None
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -146,8 +212,19 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError:
         held = None
     if not isinstance(held, dict):
-        raise IntegrityError(f"{path.name} is damaged; make the model again in another --out")
+        raise _damaged(path)
     return held
+
+
+def _parse(kind: type[Read], path: Path) -> Read:
+    try:
+        return kind.model_validate(_read(path))
+    except ValidationError:
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> IntegrityError:
+    return IntegrityError(f"{path.name} in {path.parent.name} is damaged; make the model again in another --out")
 
 
 def _require_unchanged(root: Path, digests: Any) -> None:

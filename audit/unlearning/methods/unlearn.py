@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
 from clinaudit.audit.unlearning.methods.examples import flatten, read_examples
-from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
+from clinaudit.audit.unlearning.methods.model_folder import ModelFolder, RateChoice, TriedRate
 from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTraining, make_model
 from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
@@ -31,17 +31,6 @@ _TUNING_PERCENT: Final = 10
 _MOST_TUNING: Final = 20
 #: Retained patients without whom no rate can be chosen.
 _LEAST_RETAINED: Final = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedRate:
-    """What became of one learning rate."""
-
-    learning_rate: float
-    #: Mean loss a token after it, in nats, on the tuning patients; None where the training diverged.
-    tuning_loss: float | None
-    #: The same on what was to be forgotten.
-    forget_loss: float | None
 
 
 def tuning_patients(split: Split) -> tuple[str, ...]:
@@ -66,11 +55,6 @@ def choose_rate(tried: Sequence[TriedRate], *, before: float) -> int | None:
         if one.tuning_loss is not None and one.tuning_loss <= before + MOST_RISE
     ]
     return max(borne, key=lambda place: tried[place].learning_rate, default=None)
-
-
-def describe_choice(tried: Sequence[TriedRate], *, before: float) -> dict[str, Any]:
-    """Return the choice as `evidence/unlearn.json` holds it."""
-    return {"tuning_loss_before": before, "most_rise": MOST_RISE, "tried": [asdict(one) for one in tried]}
 
 
 #: Learning rates that are tried where one is to be chosen, the paper's first, higher ones for small models [choice].
@@ -182,7 +166,8 @@ def unlearn(job: Job, split: Split, plan: UnlearningPlan) -> Path:
         }
         rate = plan.training.learning_rate
         if plan.rates:
-            rate, exact["rate_choice"] = _try_rates(model, plan, schedule, forget=forget, held_out=held_out)
+            rate, choice = _try_rates(model, plan, schedule, forget=forget, held_out=held_out)
+            exact["rate_choice"] = choice.model_dump()
         else:
             model.train(plan.objective, schedule, plan.training)
         model.finish(rate, exact)
@@ -198,7 +183,7 @@ def _try_rates(
     *,
     forget: Sequence[Example],
     held_out: Sequence[Example],
-) -> tuple[float, dict[str, Any]]:
+) -> tuple[float, RateChoice]:
     """Leave the model as the rate that is chosen made it; return the rate, and what the record says of the choice."""
     trainings = {f"rate-{place}": replace(plan.training, learning_rate=rate) for place, rate in enumerate(plan.rates)}
     before = model.measure(held_out, plan.training)
@@ -221,19 +206,17 @@ def _try_rates(
     name, training = list(trainings.items())[place]
     # From its last checkpoint: nothing is trained again.
     model.train(plan.objective, schedule, training, name=name)
-    return training.learning_rate, describe_choice(tried, before=before)
+    choice = RateChoice(tuning_loss_before=before, most_rise=MOST_RISE, tried=tried)
+    return training.learning_rate, choice
 
 
-def rate_text(learning_rate: float, choice: Mapping[str, Any]) -> str:
-    """Return the rates that were tried and the one chosen; `choice` as `evidence/unlearn.json` holds it."""
+def rate_text(learning_rate: float, choice: RateChoice) -> str:
+    """Return the rates that were tried and the one chosen."""
     rows = [("learning rate", "loss: retained, set aside", "to be forgotten")]
-    rows.append(("before", _loss(choice["tuning_loss_before"]), ""))
-    rates = [one["learning_rate"] for one in choice["tried"]]
-    rows += [
-        (f"{one['learning_rate']:g}", _loss(one["tuning_loss"]), _loss(one["forget_loss"])) for one in choice["tried"]
-    ]
-    chosen = f"chosen: {learning_rate:g}, the largest with which the retained lose {choice['most_rise']:g} at most"
-    if learning_rate == max(rates):
+    rows.append(("before", _loss(choice.tuning_loss_before), ""))
+    rows += [(f"{one.learning_rate:g}", _loss(one.tuning_loss), _loss(one.forget_loss)) for one in choice.tried]
+    chosen = f"chosen: {learning_rate:g}, the largest with which the retained lose {choice.most_rise:g} at most"
+    if learning_rate == max(one.learning_rate for one in choice.tried):
         chosen += "; the largest of all, so a larger one (--learning-rate) may forget more"
     return f"{align_columns(rows)}\n{chosen}"
 

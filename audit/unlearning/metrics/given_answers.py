@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -26,12 +26,13 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
     compare_with_before,
     score_answers,
 )
-from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
+from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
 from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
+from clinaudit.reports.schema.unlearning_scores import Figure, ModelScores, ScoresDocument
 from clinaudit.reports.wording.escaped_text import harmless_text
 
 ANSWER_FIELDS: Final = ("model", "qa_id", "text", "token_ids")
@@ -148,7 +149,7 @@ class ScoreRequest:
     seed: int
 
 
-def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> Json:
+def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> ScoresDocument:
     """Return the document of the scores; raises `BadInputError` for input that cannot be scored."""
     bench = read_bench(request.bench, corpus=request.corpus)
     if not bench.splits:
@@ -186,9 +187,10 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
         entailment_metric=entailment.metric,
         made_with={"cs": embedder.name, "es": entailment.name},
         seed=request.seed,
+        before=request.before,
+        answers=answers,
     )
-    beside = None if request.before is None else BesideBefore(before=request.before, answers=answers)
-    return describe_scores(scores, bench, making, beside=beside)
+    return describe_scores(scores, bench, making)
 
 
 def load_embedder(directory: Path | None) -> Embedder:
@@ -229,33 +231,33 @@ _COLUMNS: Final = {
 _NONE: Final = "–"
 
 
-def score_text(document: dict[str, Any]) -> str:
+def score_text(document: ScoresDocument) -> str:
     """Return the tables of what `describe_scores` returned, in at most 100 columns."""
     # Written to a string: rich would exit with a status of its own where a pipe is closed early (`| head`).
     text = io.StringIO()
     console = Console(file=text, width=_WIDTH, force_terminal=False, highlight=False, markup=False, emoji=False)
     console.print(
-        f"{document['question_count']:,} questions, split {document['split']}; means over answers, MU and AFE without "
+        f"{document.question_count:,} questions, split {document.split}; means over answers, MU and AFE without "
         "exact memorization"
     )
-    for model, scores in document["models"].items():
+    for model, scores in document.models.items():
         console.print(_table(harmless_text(model), scores))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()).rstrip("\n")
 
 
-def _table(title: str, scores: dict[str, Any]) -> Table:
+def _table(title: str, scores: ModelScores) -> Table:
     table = Table(title=title, title_justify="left", title_style="", box=SIMPLE_HEAD, padding=0)
     table.add_column("questions", no_wrap=True)
     for heading in ("patients", *_COLUMNS):
         # Never narrower than a figure: rich would cut it.
         table.add_column(heading, justify="right", no_wrap=True, min_width=max(len(heading), len("0.000")))
-    for role, kinds in scores["counts"].items():
+    for role, kinds in scores.counts.items():
         for kind, uses in kinds.items():
             for use, counts in uses.items():
-                cells = [_cell(scores[metric][role][kind][use]) for metric in _COLUMNS.values()]
-                table.add_row(f"{role.replace('_', ' ')}, {kind}, {use}", f"{counts['patients']:,}", *cells)
+                cells = [_cell(scores.find(metric, role, kind, use)) for metric in _COLUMNS.values()]
+                table.add_row(f"{role.replace('_', ' ')}, {kind}, {use}", f"{counts.patients:,}", *cells)
     return table
 
 
-def _cell(described: dict[str, Any]) -> str:
-    return _NONE if described["value"] is None else f"{described['value']:.3f}"
+def _cell(figure: Figure | None) -> str:
+    return _NONE if figure is None or figure.value is None else f"{figure.value:.3f}"

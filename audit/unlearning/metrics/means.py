@@ -24,18 +24,11 @@ from clinaudit.audit.statistics.intervals import (
     wider_of,
 )
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import (
-    QUESTION_KINDS,
-    QUESTION_USES,
-    Question,
-    QuestionKind,
-    QuestionUse,
-    Scores,
-    Split,
-)
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Question, Scores, Split
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_TOKENS
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning_scores import PatientRole, QuestionKind, QuestionUse
 
 #: Resampled cells held in memory at a time (8 bytes each).
 _CHUNK_CELLS: Final = 2_000_000
@@ -155,8 +148,6 @@ def _estimate_of_mean(values: Values, patients: Places) -> Estimate:
 #: `never_trained`: patients of the benchmark that the model was not trained on. Their leakage score is the floor.
 SummaryRole = Literal["forget", "retain", "never_trained"]
 SUMMARY_ROLES: Final[tuple[SummaryRole, ...]] = get_args(SummaryRole)
-#: `set_aside`: retained patients by whom a learning rate was chosen. No mean counts them.
-PatientRole = SummaryRole | Literal["set_aside"]
 #: Retained patients with the disease of a forgotten one, and the others (AMNESIA, Figure 4).
 CategorySide = Literal["same", "others"]
 CATEGORY_SIDES: Final[tuple[CategorySide, ...]] = get_args(CategorySide)

@@ -25,7 +25,8 @@ def test_it_builds_and_says_what_the_benchmark_holds(corpus: Path, tmp_path: Pat
     assert "random:34  1       6          2       12" in said.out
     bench = read_bench(out)
     assert [split.name for split in bench.splits] == ["random:34"]
-    assert bench.counts["keywords"] == len(bench.keywords)
+    assert bench.counts is not None
+    assert bench.counts.keywords == len(bench.keywords)
     # No name and nothing of a note is said.
     assert not any(word in said.out + said.err for word in ("Stonebury", "allopurinol", "P1"))
 

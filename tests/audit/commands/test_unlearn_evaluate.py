@@ -9,6 +9,7 @@ from clinaudit.audit.commands.main import run
 from clinaudit.audit.unlearning.evaluation import evaluate as door
 from clinaudit.audit.unlearning.evaluation.evaluate import Evaluation, EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.result_files import evaluation_text
+from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
 
 def _figure(value: float | None) -> dict[str, Any]:
@@ -19,8 +20,9 @@ def _of(role: str, value: float | None, *, use: str = "train") -> dict[str, Any]
     return {role: {"factual": {use: _figure(value)}}}
 
 
-DOCUMENT = {
-    "question_count": 1200,
+_FIELDS = {
+    "format": 1, "bench": "b", "split": "random:10", "form": "addressed", "seed": 0, "resamples": 0, "made_with": {},
+    "question_count": 1200, "set_aside_patients": 0, "patients": {}, "items": [],
     "models": {
         "tuned": {
             "afe": {"forget": {"factual": {"train": _figure(0.25), "holdout": _figure(0.5)}}},
@@ -37,7 +39,8 @@ DOCUMENT = {
             "same_category": {},
         },
     },
-}
+}  # fmt: skip
+DOCUMENT = ScoresDocument.model_validate(_FIELDS)
 
 
 def test_the_table_that_is_printed() -> None:

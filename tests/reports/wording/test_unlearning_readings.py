@@ -6,7 +6,8 @@ import pytest
 from support.unlearning.filled_evaluation import bare_evaluation, filled_evaluation, model_figures, robustness_figures
 
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
-from clinaudit.reports.schema.unlearning import EvaluatedModel, ModelFigures, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import ModelFigures, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_evaluation import EvaluatedModel, Paraphrase, RobustnessDocument
 from clinaudit.reports.wording.unlearning import (
     cost_sentences,
     find_before,
@@ -30,6 +31,7 @@ def evaluation(
             name=name,
             kind=kinds.get(name, "retrained"),
             split=None if name == "tuned" else SPLIT,
+            digest="d",
             method="rmu" if name == "forgot" else None,
         )
         for name in held
@@ -128,10 +130,11 @@ def test_what_others_lost_and_what_comes_back_is_said() -> None:
     unsure = robustness_figures(0.9, comes_back=0.7)
     wide = {
         name: one.model_copy(update={"confidence_low": -0.3})
-        for name, one in unsure.trials["rephrased"].recovery.items()
+        for name, one in unsure.trials()["rephrased"].recovery.items()
     }
-    trials = {"rephrased": unsure.trials["rephrased"].model_copy(update={"recovery": wide})}
-    few = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, robustness=unsure.model_copy(update={"trials": trials})))
+    alone = Paraphrase(rephrased=unsure.trials()["rephrased"].model_copy(update={"recovery": wide}))
+    tried = RobustnessDocument(paraphrase=alone)
+    few = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, robustness=tried))
     assert cost_sentences(few, read_each_model(few)) == []
     harmless = evaluation(model_figures(0.9, 0.9, 0.12, 0.0, robustness=robustness_figures(0.9, comes_back=0.49)))
     assert cost_sentences(harmless, read_each_model(harmless)) == []
@@ -160,7 +163,7 @@ def test_a_method_is_one_row_over_all_splits() -> None:
 
 def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
     found = evaluation(model_figures(0.9, 0.9, 0.5, 0.0))
-    again = EvaluatedModel(name="faster", kind="unlearned", split=SPLIT, method="rmu")
+    again = EvaluatedModel(name="faster", kind="unlearned", split=SPLIT, digest="d", method="rmu")
     figures = {SPLIT: {**found.figures[SPLIT], "faster": model_figures(0.9, 0.9, 0.6, 0.0)}}
     both = found.model_copy(update={"models": [*found.models, again], "figures": figures})
     labels = [system.label for system in list_systems(both)]
@@ -170,7 +173,7 @@ def test_two_models_of_one_method_and_split_have_a_row_each() -> None:
 
 def test_a_model_made_elsewhere_may_be_what_others_are_compared_with() -> None:
     found = evaluation(model_figures(0.9, 0.9, 0.5, 0.0))
-    models = [EvaluatedModel(name="tuned", kind="foreign", split=None), *found.models[1:]]
+    models = [EvaluatedModel(name="tuned", kind="foreign", split=None, digest="d"), *found.models[1:]]
     other = found.model_copy(update={"models": models})
     before = find_before(other)
     assert before is not None

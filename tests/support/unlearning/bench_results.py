@@ -7,8 +7,10 @@ from typing import Any, Literal
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES, Answer, BenchPatient, Question, Scores, Split
-from clinaudit.audit.unlearning.evaluation.result_files import FORMAT, robustness_file, scores_file, write_result
-from clinaudit.audit.unlearning.metrics.score_document import BesideBefore, Json, Making, describe_scores
+from clinaudit.audit.unlearning.evaluation.result_files import robustness_file, scores_file, write_result
+from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
+from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
+from clinaudit.reports.schema.unlearning_scores import Document
 
 #: Patient and use of the question to what the answer keeps and what it leaks beyond the question.
 Kept = Callable[[str, str], tuple[float, float]]
@@ -39,7 +41,7 @@ def write_bench_result(
     retain: Sequence[str],
     never_trained: Sequence[str],
     category_of: Callable[[str], str] = lambda _patient: "cancer",
-    robustness: Mapping[str, Json] | None = None,
+    robustness: Mapping[str, Any] | None = None,
     form: Literal["paper", "addressed"] = "addressed",
     written: Mapping[str, Callable[[str, str], str]] | None = None,
     record: Mapping[str, Any] | None = None,
@@ -63,24 +65,29 @@ def write_bench_result(
         digest="d" * 64,
         corpus_digest=CORPUS,
         settings={},
-        counts={},
+        counts=None,
     )
     scores = {name: [_score(name, question, kept) for question in questions] for name, kept in models.items()}
-    making = Making(split=split, form=form, entailment_metric="es_rules", made_with={}, seed=0)
-    beside = None
-    if written is not None:
-        answers = {
-            name: [Answer(name, one.qa_id, write(one.patient_id, one.use), None) for one in questions]
-            for name, write in written.items()
-        }
-        beside = BesideBefore(before="before", answers=answers)
-    documents = {scores_file(split): describe_scores(scores, bench, making, beside=beside)}
+    answers = {
+        name: [Answer(name, one.qa_id, write(one.patient_id, one.use), None) for one in questions]
+        for name, write in (written or {}).items()
+    }
+    making = Making(
+        split=split,
+        form=form,
+        entailment_metric="es_rules",
+        made_with={},
+        seed=0,
+        before="before" if written else None,
+        answers=answers,
+    )
+    documents: dict[str, Document] = {scores_file(split): describe_scores(scores, bench, making)}
     if robustness is not None:
-        documents[robustness_file(split)] = {"models": dict(robustness)}
+        documents[robustness_file(split)] = RobustnessFile.model_validate({"format": 2, "models": robustness})
     run = RunDirectory(root)
     run.create()
     described: dict[str, Any] = {
-        "format": FORMAT,
+        "format": 2,
         "corpus_digest": CORPUS,
         "before": "before" if "before" in models else None,
         "models": [
@@ -100,7 +107,7 @@ def write_bench_result(
         },
         **(record or {}),
     }
-    write_result(run, documents, answers=[], scores=[], record=described)
+    write_result(run, documents, answers=[], scores=[], record=EvaluationRecord.model_validate(described))
     return root
 
 

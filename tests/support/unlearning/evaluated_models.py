@@ -9,10 +9,11 @@ from support.unlearning.tiny_job import make_job
 
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionKind, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.unlearn import finetune, plan_unlearning, unlearn
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 #: By id, with the disease: the first nine are trained on.
 CATEGORIES = {

@@ -4,30 +4,31 @@ What each method does is as the paper has it: two hardly forget, two break down;
 """
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
-from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.unlearning import (
+from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_bench import (
+    BenchCounts,
+    CategoryCounts,
+    HumanChecks,
+    JudgeBesideHuman,
+    PanelCounts,
+    PanelFigures,
+    WordCounts,
+)
+from clinaudit.reports.schema.unlearning_evaluation import (
+    EvaluatedModel,
+    RobustnessDocument,
+)
+from clinaudit.reports.schema.unlearning_scores import (
     KINDS,
     USES,
     AnswerFigures,
     AnswerGroup,
-    BenchCounts,
-    CategoryCounts,
-    Detection,
-    EvaluatedModel,
-    EvaluatedSplit,
-    JudgeBesideHuman,
-    ModelFigures,
-    PanelFigures,
+    Figure,
     QuestionKind,
     QuestionUse,
-    RobustnessFigures,
-    Sampling,
-    TrialFigures,
-    TrialName,
-    UnlearningEvaluation,
 )
 
 TRAINING = {"epochs": "3", "learning_rate": "2e-05", "warmup": "0.03", "weight_decay": "0", "gradient_norm": "1"} | {
@@ -56,14 +57,14 @@ SPLITS = ("random:5", "random:10", "cancer:5", "cancer:10")
 NO_EM = "exact memorization needs the model's own probabilities"
 
 
-def figure(value: float, width: float = 0.04) -> EstimateRange:
+def figure(value: float, width: float = 0.04) -> Figure:
     value = round(min(1.0, max(0.0, value)), 4)
     low, high = round(max(0.0, value - width), 4), round(min(1.0, value + width), 4)
-    return EstimateRange(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
+    return Figure(value=value, low=value, high=value, confidence_low=low, confidence_high=high)
 
 
-def none(reason: str) -> EstimateRange:
-    return EstimateRange(reason=reason)
+def none(reason: str) -> Figure:
+    return Figure(reason=reason)
 
 
 def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients: int = 6) -> AnswerFigures:
@@ -88,7 +89,7 @@ def without_em(own: AnswerFigures) -> AnswerFigures:
 
 
 def model_figures(
-    mu: float, same: float, afe: float, ds: float, *, has_em: bool = True, robustness: RobustnessFigures | None = None
+    mu: float, same: float, afe: float, ds: float, *, has_em: bool = True, robustness: RobustnessDocument | None = None
 ) -> ModelFigures:
     """Reasoning is worse than factual by 0.04, withheld questions know 0.3 less."""
 
@@ -118,28 +119,45 @@ def model_figures(
     )
 
 
-def robustness_figures(left: float, *, comes_back: float, told_apart: bool | None = False) -> RobustnessFigures:
+def robustness_figures(left: float, *, comes_back: float, told_apart: bool | None = False) -> RobustnessDocument:
     """What comes back of the forgotten by each trial; nobody knows the trial of five questions."""
     metrics = ("rouge_l", "ls_echo_free")
-    trial = TrialFigures(
-        before={metric: figure(left) for metric in metrics},
-        after={metric: figure(left + comes_back * (0.9 - left)) for metric in metrics},
-        recovery={metric: figure(comes_back) for metric in metrics},
-        beyond_reference={metric: figure(comes_back - 0.05) for metric in metrics},
-    )
+    trial = {
+        name: {metric: figure(value) for metric in metrics}
+        for name, value in (
+            ("before", left),
+            ("after", left + comes_back * (0.9 - left)),
+            ("recovery", comes_back),
+            ("recovery_beyond_reference", comes_back - 0.05),
+        )
+    }
     leaks = {metric: {"1": figure(left), "8": figure(left + 0.1), "32": figure(left + 0.2)} for metric in metrics}
-    weighed = trial.model_copy(update={"above": {metric: figure(left - 0.1) for metric in metrics}})
-    return RobustnessFigures(
-        sampling=Sampling(forget=leaks, never_trained=leaks, above=leaks),
-        trials={
-            **dict.fromkeys(get_args(TrialName), trial),
-            "quantization": weighed,
-            "questions_5": TrialFigures(reason="the training diverged: the loss is no finite number any more"),
-        },
-        detection=Detection(
-            told_apart=told_apart,
-            auroc={"note_loss": figure(0.9), "te": none("fewer than 5 patients of one of the groups have it")},
-        ),
+    of_groups = {"forget": 6, "never_trained": 6}
+    return RobustnessDocument.model_validate(
+        {
+            "sampling": {"forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
+            "quantization": {
+                "forget": trial,
+                "above_never_trained": {metric: figure(left - 0.1) for metric in metrics},
+            },
+            "relearning": {
+                "questions_1": trial,
+                "questions_5": {"reason": "the training diverged: the loss is no finite number any more"},
+                "retained_notes": trial,
+            },
+            "paraphrase": {"rephrased": trial, "other_form": trial},
+            "detectability": {
+                "told_apart": told_apart,
+                "traits": {
+                    "note_loss": {"auroc": figure(0.9), "patients": of_groups, "p_value": 0.1},
+                    "te": {
+                        "auroc": none("fewer than 5 patients of one of the groups have it"),
+                        "patients": of_groups,
+                        "p_value": None,
+                    },
+                },
+            },
+        }
     )
 
 
@@ -165,7 +183,9 @@ def with_readings(evaluation: UnlearningEvaluation, **changes: Any) -> Unlearnin
 
 
 def filled_evaluation() -> UnlearningEvaluation:
-    models = [EvaluatedModel(name="tuned", kind="baseline", split=None, learning_rate=2e-5, training=TRAINING)]
+    models = [
+        EvaluatedModel(name="tuned", kind="baseline", split=None, digest="d", learning_rate=2e-5, training=TRAINING)
+    ]
     figures: dict[str, dict[str, ModelFigures]] = {}
     for name in SPLITS:
         here = figures[name] = {"tuned": model_figures(0.91, 0.91, 0.10, 0.0)}
@@ -180,6 +200,7 @@ def filled_evaluation() -> UnlearningEvaluation:
                     name=model,
                     kind="unlearned",
                     split=name,
+                    digest="d",
                     method=method,
                     learning_rate=2e-5,
                     chose_rate=True,
@@ -188,8 +209,10 @@ def filled_evaluation() -> UnlearningEvaluation:
             )
         here[f"retrained-{name}"] = model_figures(0.90, 0.90, 0.80, 0.0)
         here[f"prompt filter {name}"] = model_figures(0.91, 0.91, 0.95, 0.0, has_em=False)
-        models.append(EvaluatedModel(name=f"retrained-{name}", kind="retrained", split=name, training=TRAINING))
-        models.append(EvaluatedModel(name=f"prompt filter {name}", kind="filter", split=name))
+        models.append(
+            EvaluatedModel(name=f"retrained-{name}", kind="retrained", split=name, digest="d", training=TRAINING)
+        )
+        models.append(EvaluatedModel(name=f"prompt filter {name}", kind="filter", split=name, digest="d"))
     evaluation = UnlearningEvaluation(
         clinaudit_version="0.0",
         libraries={"torch": "2.0"},
@@ -202,13 +225,13 @@ def filled_evaluation() -> UnlearningEvaluation:
         splits=[split(name) for name in SPLITS],
         figures=figures,
         bench=bench_counts(),
+        bench_splits=[split(name) for name in SPLITS],
     )
     return with_readings(evaluation)
 
 
 def bench_counts(*, has_panel: bool = True) -> BenchCounts:
     """Panels with the figures of the paper's Tables 8 to 13."""
-    words: dict[QuestionKind, float | None] = {"factual": 15.1, "reasoning": 23.4}
     titles = PanelFigures(
         task="title",
         items=900,
@@ -218,7 +241,7 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
             "GPT-5-mini": {"supported": 827, "unsupported": 70, "ambiguous": 3},
         },
         panel={"supported": 826, "unsupported": 71, "ambiguous": 1, "disagree": 2},
-        by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
+        panel_by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
         pairs={"MedGemma and Qwen": 0.956, "MedGemma and GPT-5-mini": 0.951, "Qwen and GPT-5-mini": 0.958},
         agreement=0.955,
         kappa=0.726,
@@ -239,17 +262,18 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
                 patients=patients,
                 share=patients / 80,
                 questions=8 * patients,
-                note_words_min=55,
-                note_words_mean=695.4,
-                note_words_max=3920,
-                question_words=words,
-                answer_words=words,
+                note_words=WordCounts(min=55, mean=695.4, max=3920),
+                factual_question_words=15.1,
+                factual_answer_words=15.1,
+                reasoning_question_words=23.4,
+                reasoning_answer_words=23.4,
             )
             for name, patients in (("Cancer", 50), ("Kidney Disease", 30))
         ],
-        splits=[split(name) for name in SPLITS],
-        panel=[titles] if has_panel else [],
-        human={"panel": human} if has_panel else {},
+        splits=[],
+        panel=PanelCounts(title=titles, human=HumanChecks(yes=868, no=29, judges={"panel": human}))
+        if has_panel
+        else None,
     )
 
 
@@ -263,7 +287,7 @@ def bare_evaluation() -> UnlearningEvaluation:
     return with_readings(
         filled_evaluation(),
         before=None,
-        models=[EvaluatedModel(name="elsewhere", kind="foreign", split="random:5")],
+        models=[EvaluatedModel(name="elsewhere", kind="foreign", split="random:5", digest="d")],
         splits=[split("random:5")],
         figures={"random:5": {"elsewhere": answered}},
         bench=bench_counts(has_panel=False),

@@ -8,9 +8,10 @@ from support.models.tiny_models import save_llama
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, QuestionUse, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Question, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import Job
+from clinaudit.reports.schema.unlearning_scores import QuestionUse
 
 PATIENTS = tuple(f"patient-{number:02}" for number in range(1, 15))
 SPLIT = Split("random", None, 15, PATIENTS[:2], PATIENTS[2:])
@@ -29,7 +30,7 @@ def make_bench() -> Bench:
         digest="b" * 64,
         corpus_digest="c" * 64,
         settings={},
-        counts={},
+        counts=None,
     )
 
 

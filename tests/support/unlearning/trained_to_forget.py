@@ -15,11 +15,12 @@ from clinaudit.audit.demo.training import train_tokenizer
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench, write_bench
-from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionUse, Split
+from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, Split
 from clinaudit.audit.unlearning.methods.batches import TrainingPlan
 from clinaudit.audit.unlearning.methods.model_in_training import Job
 from clinaudit.audit.unlearning.methods.unlearn import finetune
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.reports.schema.unlearning_scores import QuestionUse
 
 TRAINED = tuple(f"t{place:03}" for place in range(130))
 NEVER_SEEN = tuple(f"n{place:03}" for place in range(130))

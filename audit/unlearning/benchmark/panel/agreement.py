@@ -23,7 +23,7 @@ from clinaudit.audit.statistics.agreement import cohen_kappa
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, iter_records
-from clinaudit.reports.schema.unlearning import JudgeBesideHuman, PanelFigures
+from clinaudit.reports.schema.unlearning_bench import JudgeBesideHuman, PanelFigures
 
 #: Whether a title supports its category (appendix F), and whether a question is valid (appendix G).
 PanelTask = Literal["title", "question"]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
 from clinaudit.audit.unlearning.benchmark.panel.agreement import (
@@ -33,6 +33,7 @@ from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, inquire_of
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
 from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, notes_to_send
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
+from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts
 
 PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
 SHEET_FILE: Final = "titles-to-check.csv"
@@ -101,31 +102,29 @@ def write_panel(evidence: Path, sample: PanelSample, verdicts: Sequence[PanelVer
         write_sheet(evidence / SHEET_FILE, rows, seed=seed)
 
 
-def describe_panel(
+def count_panel(
     sample: PanelSample, verdicts: Sequence[PanelVerdict], judges: Sequence[str], *, sheet: Path | None
-) -> dict[str, Any]:
-    """Return the figures of a panel as `bench.json` holds them; with a filled sheet those of the person too."""
+) -> PanelCounts:
+    """Return the figures of a panel; with a filled sheet those of the person too."""
     of_task = {task: by_item(verdicts, task, judges) for task in PANEL_TASKS}
-    described: dict[str, Any] = {}
-    for task in PANEL_TASKS:
-        described[task] = measure_panel(task, of_task[task], judges).model_dump(exclude={"by_category"})
+    figures = {task: measure_panel(task, of_task[task], judges) for task in PANEL_TASKS}
     titles = of_task["title"]
     by_category: dict[str, Counter[str]] = {}
     for item, row in titles.items():
         by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
-    described["title"]["panel_by_category"] = {
-        category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())
-    }
-    if sheet is not None:
-        human = read_sheet(sheet, list(titles))
-        of_judge = {judge: {item: row[place] for item, row in titles.items()} for place, judge in enumerate(judges)}
-        of_judge[PANEL] = {item: majority("title", row) for item, row in titles.items()}
-        described["human"] = {
-            "yes": sum(human.values()),
-            "no": len(human) - sum(human.values()),
-            "judges": {judge: confusion(human, held).model_dump() for judge, held in of_judge.items()},
-        }
-    return described
+    sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
+    figures["title"] = figures["title"].model_copy(update={"panel_by_category": sorted_counts})
+    if sheet is None:
+        return PanelCounts(**figures)
+    human = read_sheet(sheet, list(titles))
+    of_judge = {judge: {item: row[place] for item, row in titles.items()} for place, judge in enumerate(judges)}
+    of_judge[PANEL] = {item: majority("title", row) for item, row in titles.items()}
+    checks = HumanChecks(
+        yes=sum(human.values()),
+        no=len(human) - sum(human.values()),
+        judges={judge: confusion(human, held) for judge, held in of_judge.items()},
+    )
+    return PanelCounts(**figures, human=checks)
 
 
 def _inquiries(bench: Bench, sample: PanelSample, task: PanelTask) -> dict[str, Inquiry[Judged]]:

@@ -14,8 +14,8 @@ from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
-from clinaudit.audit.unlearning.benchmark.records import QuestionKind
 from clinaudit.priors.diagnoses import Diagnosis
+from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 MOST_DETAILS: Final = 3
 #: Conditions first: a sentence reads better with them, and lists of medicines change.

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
+from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 IDENTIFIER: Final = "the question holds an identifier"
 OWN_ANSWER: Final = "the question holds its own answer"

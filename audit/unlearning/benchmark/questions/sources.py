@@ -29,10 +29,11 @@ from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, 
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, choose_questions, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
+from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 #: Of each kind, so that one that breaks a rule need not cost a patient.
 ASKED_FOR: Final = EACH + 2

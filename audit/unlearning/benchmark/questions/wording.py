@@ -11,7 +11,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
 
-from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QuestionKind
+from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
+from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
 
 @dataclass(frozen=True, slots=True)

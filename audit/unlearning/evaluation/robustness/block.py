@@ -1,39 +1,62 @@
-"""The robustness block of one model and split: one document of all tests (docs/unlearning-scores.md).
+"""The robustness document of one model and split, from the pieces of all tests (docs/unlearning-scores.md).
 
-Owns the document's shape, and which model is compared with which. It asks nothing: parts.py has made the pieces. It
-holds no text and no question's id; `by_patient` holds patients' ids, and counts are exact: it stays below `evidence/`.
+Owns which model is compared with which. It asks nothing: parts.py has made the pieces. It holds no text and no
+question's id; `by_patient` holds patients' ids, and counts are exact: it stays below `evidence/`.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 from clinaudit.audit.statistics.paired_differences import difference_of_estimates
-from clinaudit.audit.unlearning.benchmark.records import Question, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import Scores, Split
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_patients, donors_of
-from clinaudit.audit.unlearning.evaluation.robustness.parts import Piece, Setup, detect
-from clinaudit.audit.unlearning.evaluation.robustness.sampling import SampledLeaks, leak_at, summarize_leaks
+from clinaudit.audit.unlearning.evaluation.robustness.parts import (
+    Piece,
+    SampledPiece,
+    Setup,
+    TraitsPiece,
+    TrialPiece,
+    detect,
+)
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import leak_at, summarize_leaks
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     NO_BASELINE,
     NO_REFERENCE,
     NO_REPHRASINGS,
     ScoresById,
-    Trial,
+    TrialWriter,
+    Tried,
     by_id,
-    describe_above,
-    describe_trial,
-    largest_leaks,
     pair_rephrased,
-    scores_of_rows,
     under_rephrasings,
 )
 from clinaudit.audit.unlearning.metrics.means import roles_of
-from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
+from clinaudit.reports.schema.unlearning_evaluation import (
+    Compared,
+    Detectability,
+    GroupPatients,
+    Paraphrase,
+    Relearning,
+    RelearningPatients,
+    RobustnessChoices,
+    RobustnessDocument,
+    Rounding,
+    SampledGroup,
+    Sampling,
+    SplitSizes,
+    Trait,
+    Trial,
+    TrialCounts,
+)
+from clinaudit.reports.schema.unlearning_scores import Figure
 
 #: What a trial is weighed by, as in certificates: an answer that repeats the question leaks nothing.
 WORST_METRICS: Final = ("ls_echo_free", "rouge_l")
 #: qa_id -> metric -> what the trial gets, None where the question has no such metric.
 TrialValues = Mapping[str, Mapping[str, float | None]]
+Kind = TypeVar("Kind", SampledPiece, TrialPiece, TraitsPiece)
 
 
 def worst_by_patient(trials: Sequence[TrialValues], patient_of: Mapping[str, str]) -> dict[str, dict[str, float]]:
@@ -67,9 +90,6 @@ def _means(trial: TrialValues, patient_of: Mapping[str, str]) -> dict[str, dict[
     }
 
 
-_FORMAT: Final = 3
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
     """What is known of one model: its pieces by part, and the scores of its greedy answers."""
@@ -77,10 +97,17 @@ class Findings:
     pieces: Mapping[str, Piece]
     scores: Sequence[Scores]
 
+    def trial(self, part: str) -> Tried | None:
+        """Return what a trial's scores are beside; None where it was not made, or has no result."""
+        piece = self.pieces.get(part)
+        if not isinstance(piece, TrialPiece) or piece.scores is None:
+            return None
+        return Tried(by_id(self.scores), by_id(piece.scores))
+
 
 def describe_block(
     model: str, own: Findings, setup: Setup, split: Split, *, baseline: Findings | None, reference: Findings | None
-) -> Json:
+) -> RobustnessDocument:
     """Return the document of one model.
 
     `baseline` is the model that knew everybody, before unlearning: without it there is no recovery. `reference` is one
@@ -88,165 +115,164 @@ def describe_block(
     """
     block = _Block(own, setup, split, baseline, reference)
     made = {part.partition("-")[0] for part in own.pieces}
-    described = {
+    described: dict[str, Any] = {
         "sampling": block.sampling,
         "quantization": block.quantization,
         "relearning": block.relearning,
         "paraphrase": block.paraphrase,
         "detectability": block.detectability,
     }
-    return {
-        "format": _FORMAT,
-        "bench": setup.bench.digest,
-        "split": split.name,
-        "model": model,
-        "form": setup.form,
-        "seed": setup.seed,
-        "options": asdict(setup.options),
-        "patients": {"forget": len(split.forget), "retain": len(split.retain)},
-        "compared": {
-            "baseline": None if baseline is not None else NO_BASELINE,
-            "reference": None if reference is not None else NO_REFERENCE,
-        },
+    return RobustnessDocument(
+        format=3,
+        bench=setup.bench.digest,
+        split=split.name,
+        model=model,
+        form=setup.form,
+        seed=setup.seed,
+        options=RobustnessChoices.model_validate(asdict(setup.options)),
+        patients=SplitSizes(forget=len(split.forget), retain=len(split.retain)),
+        compared=Compared(
+            baseline=None if baseline is not None else NO_BASELINE,
+            reference=None if reference is not None else NO_REFERENCE,
+        ),
         **{name: describe() for name, describe in described.items() if name in made},
-        "by_patient": block.by_patient(),
-    }
+        by_patient=block.by_patient(),
+    )
 
 
+@dataclass(frozen=True)
 class _Block:
     """The tests of one model, each as a part of the document."""
 
-    def __init__(
-        self, own: Findings, setup: Setup, split: Split, baseline: Findings | None, reference: Findings | None
-    ) -> None:
-        self._own = own
-        self._setup = setup
-        self._split = split
-        self._reference = reference
-        self._questions: dict[str, Question] = {one.qa_id: one for one in setup.bench.questions}
-        self._roles = roles_of(setup.bench, split)
-        self._scores = by_id(own.scores)
-        self._baseline = None if baseline is None else by_id(baseline.scores)
+    own: Findings
+    setup: Setup
+    split: Split
+    baseline: Findings | None
+    reference: Findings | None
 
-    def sampling(self) -> Json:
+    @cached_property
+    def _writer(self) -> TrialWriter:
+        questions = {one.qa_id: one for one in self.setup.bench.questions}
+        return TrialWriter(questions, self.setup.entailment.metric, self.setup.seed)
+
+    @cached_property
+    def _roles(self) -> Mapping[str, str]:
+        return roles_of(self.setup.bench, self.split)
+
+    @cached_property
+    def _knew(self) -> ScoresById | None:
+        return None if self.baseline is None else by_id(self.baseline.scores)
+
+    @cached_property
+    def _patient_of(self) -> dict[str, str]:
+        return {one.qa_id: one.patient_id for one in self.setup.bench.questions}
+
+    def sampling(self) -> Sampling:
         """leak@k of forgotten patients, of never-trained ones, and the difference: what is above the floor."""
-        piece = self._own.pieces["sampling"]
-        options, groups = self._setup.options, {}
-        patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
-        described: Json = {"samples": options.samples}
-        for group in ("forget", "never_trained"):
-            leaks = [_leaks(row) for row in piece[group]]
-            asked = {one.qa_id for one in leaks}
-            groups[group] = summarize_leaks(leaks, patient_of, ks=options.leak_at, seed=self._setup.seed)
-            described[group] = {
-                "counts": {"patients": len({patient_of[one] for one in asked}), "questions": len(asked)},
-                **{
-                    metric: {str(k): describe_estimate(estimate) for k, estimate in at.items()}
-                    for metric, at in groups[group].items()
-                },
+        piece, ks = self._piece("sampling", SampledPiece), self.setup.options.leak_at
+        leaks = {"forget": piece.forget, "never_trained": piece.never_trained}
+        means = {
+            group: summarize_leaks(own, self._patient_of, ks=ks, seed=self.setup.seed) for group, own in leaks.items()
+        }
+        groups: dict[str, SampledGroup] = {}
+        for group, own in leaks.items():
+            asked = {one.qa_id for one in own}
+            counts = TrialCounts(patients=len({self._patient_of[one] for one in asked}), questions=len(asked))
+            figures: dict[str, Any] = {
+                metric: {str(k): Figure.of(found) for k, found in at.items()} for metric, at in means[group].items()
             }
-        described["above_never_trained"] = {
+            groups[group] = SampledGroup(counts=counts, **figures)
+        above: dict[str, Any] = {
             metric: {
-                str(k): describe_estimate(difference_of_estimates(estimate, groups["never_trained"][metric][k]))
-                for k, estimate in at.items()
+                str(k): Figure.of(difference_of_estimates(found, means["never_trained"][metric][k]))
+                for k, found in at.items()
             }
-            for metric, at in groups["forget"].items()
+            for metric, at in means["forget"].items()
         }
-        return described
+        return Sampling(samples=self.setup.options.samples, **groups, above_never_trained=SampledGroup(**above))
 
-    def quantization(self) -> Json:
+    def quantization(self) -> Rounding:
         """The scores with 4-bit weights beside those with the model's own, of forgotten, never-trained and retained."""
-        piece = self._own.pieces["quantization"]
-        if "reason" in piece:
-            return {"reason": piece["reason"]}
-        after = by_id(scores_of_rows(piece["scores"]))
-        forgotten = self._of_role("forget", after)
-        return {
-            "bits": 4,
-            "group": GROUP,
-            "quantized": piece["quantized"],
-            "numbers": piece["numbers"],
-            "forget": self._trial(forgotten, reference=self._reference_trial("quantization")),
-            **self._floor(forgotten, after),
+        piece, tried = self._piece("quantization", TrialPiece), self.own.trial("quantization")
+        if tried is None:
+            return Rounding(reason=piece.reason)
+        forgotten = self._of_role("forget", tried)
+        return Rounding(
+            bits=4,
+            group=GROUP,
+            quantized=piece.quantized,
+            numbers=piece.numbers,
+            forget=self._trial(forgotten, "quantization"),
+            **self._floor(forgotten, tried),
             # What is lost of retained patients says whether the model is still of use at 4 bits.
-            "retain": self._trial(self._of_role("retain", after), recovers=False),
-        }
+            retain=Trial(**self._writer.describe(self._of_role("retain", tried))),
+        )
 
-    def relearning(self) -> Json:
+    def relearning(self) -> Relearning:
         """The scores after a few steps of training, by what was trained on."""
-        split, plan = self._split, self._setup.options.relearning
-        found: Json = {
-            "steps": plan.steps,
-            "learning_rate": plan.learning_rate,
-            "texts_a_step": plan.texts,
-            "patients": {"trained_on": len(donors_of(split)), "asked": len(asked_patients(split))},
-        }
+        plan, found = self.setup.options.relearning, {}
         for what in RELEARNED:
             part = f"relearning-{what.replace('_', '-')}"
-            piece = self._own.pieces.get(part)
-            if piece is None:
-                continue
-            if "reason" in piece:
-                found[what] = {"reason": piece["reason"]}
-                continue
-            trial = Trial(self._scores, by_id(scores_of_rows(piece["scores"])))
-            described = self._trial(trial, reference=self._reference_trial(part))
-            found[what] = {"texts": piece["texts"], **described}
-        return found
+            if part in self.own.pieces:
+                piece, tried = self._piece(part, TrialPiece), self.own.trial(part)
+                if tried is None:
+                    found[what] = Trial(reason=piece.reason)
+                else:
+                    found[what] = self._trial(tried, part, texts=piece.texts)
+        return Relearning(
+            steps=plan.steps,
+            learning_rate=plan.learning_rate,
+            texts_a_step=plan.texts,
+            patients=RelearningPatients(trained_on=len(donors_of(self.split)), asked=len(asked_patients(self.split))),
+            **found,
+        )
 
-    def paraphrase(self) -> Json:
+    def paraphrase(self) -> Paraphrase:
         """Rephrased questions beside their originals, and questions in the other form beside their own."""
-        piece = self._own.pieces["paraphrase"]
         rephrased = [
             one
-            for one in self._setup.bench.questions
+            for one in self.setup.bench.questions
             if one.use == "rephrased" and self._roles[one.patient_id] == "forget"
         ]
-        trial = pair_rephrased(rephrased, self._scores)
-        knew = None if self._baseline is None else under_rephrasings(rephrased, self._baseline)
-        other = by_id(scores_of_rows(piece["scores"]))
-        otherwise = self._of_role("forget", other)
-        return {
-            "rephrased": {
-                **self._trial(trial, baseline=knew),
-                "largest": {
-                    metric: describe_estimate(estimate)
-                    for metric, estimate in largest_leaks(rephrased, trial, seed=self._setup.seed).items()
-                },
-            }
-            if trial.after
-            else {"reason": NO_REPHRASINGS},
-            "other_form": {
-                "form": piece["form"],
-                **self._trial(otherwise, reference=self._reference_trial("paraphrase")),
-                **self._floor(otherwise, other),
-            },
-        }
+        again = pair_rephrased(rephrased, by_id(self.own.scores))
+        of_rephrased = Trial(reason=NO_REPHRASINGS)
+        if again.after:
+            knew = None if self._knew is None else under_rephrasings(rephrased, self._knew)
+            described = self._writer.describe(again, baseline=knew)
+            of_rephrased = Trial(**described, largest=self._writer.largest_leaks(rephrased, again))
+        tried = self.own.trial("paraphrase")
+        if tried is None:
+            return Paraphrase(rephrased=of_rephrased)
+        otherwise = self._of_role("forget", tried)
+        form = self._piece("paraphrase", TrialPiece).form
+        return Paraphrase(
+            rephrased=of_rephrased,
+            other_form=self._trial(otherwise, "paraphrase", form=form, **self._floor(otherwise, tried)),
+        )
 
-    def detectability(self) -> Json:
+    def detectability(self) -> Detectability:
         """Whether each trait distinguishes forgotten from never-trained patients."""
-        piece = self._own.pieces["detectability"]
-        traits = detect(piece["forget"], piece["never_trained"])
+        piece = self._piece("detectability", TraitsPiece)
+        traits = detect(piece.forget, piece.never_trained)
         answers = [one.is_told_apart for one in traits.values()]
-        return {
-            "compared_with": piece["compared_with"],
+        return Detectability(
+            compared_with=piece.compared_with,
             # One trait that distinguishes them is enough; where none does, one that could not be tested leaves it open.
-            "told_apart": True if True in answers else (None if not answers or None in answers else False),
-            "traits": {
-                trait: {
-                    "auroc": describe_estimate(one.auroc, counted="patients"),
-                    "patients": {"forget": one.forgotten, "never_trained": one.never_trained},
-                    "p_value": one.p_value,
-                    "told_apart": one.is_told_apart,
-                }
+            told_apart=True if True in answers else (None if not answers or None in answers else False),
+            traits={
+                trait: Trait(
+                    auroc=Figure.of(one.auroc, counted="patients"),
+                    patients=GroupPatients(forget=one.forgotten, never_trained=one.never_trained),
+                    p_value=one.p_value,
+                    told_apart=one.is_told_apart,
+                )
                 for trait, one in traits.items()
             },
-        }
+        )
 
-    def by_patient(self) -> Json:
+    def by_patient(self) -> dict[str, dict[str, dict[str, float]]]:
         """The most that any trial gets of each forgotten and each never-trained patient."""
-        patient_of = {qa_id: one.patient_id for qa_id, one in self._questions.items()}
-        worst = worst_by_patient(self._tried(), patient_of)
+        worst = worst_by_patient(self._tried(), self._patient_of)
         return {
             role: {patient: own for patient, own in worst.items() if self._roles[patient] == role}
             for role in ("forget", "never_trained")
@@ -254,58 +280,38 @@ class _Block:
 
     def _tried(self) -> list[TrialValues]:
         """Return what each trial that both groups were put to gets of every question."""
-        pieces = self._own.pieces
         trials: list[TrialValues] = []
-        if "sampling" in pieces:
-            most = max(self._setup.options.leak_at)
-            leaks = [_leaks(row) for group in ("forget", "never_trained") for row in pieces["sampling"][group]]
+        if "sampling" in self.own.pieces:
+            piece, most = self._piece("sampling", SampledPiece), max(self.setup.options.leak_at)
+            leaks = [*piece.forget, *piece.never_trained]
             trials.append(
                 {one.qa_id: {metric: leak_at(values, most) for metric, values in one.values.items()} for one in leaks}
             )
         for part in ("quantization", "paraphrase"):
-            rows = pieces.get(part, {}).get("scores", [])
-            if rows:
-                trials.append({row["qa_id"]: {metric: row[metric] for metric in WORST_METRICS} for row in rows})
+            tried = self.own.trial(part)
+            if tried is not None and tried.after:
+                trials.append(
+                    {
+                        qa_id: {metric: getattr(one, metric) for metric in WORST_METRICS}
+                        for qa_id, one in tried.after.items()
+                    }
+                )
         return trials
 
-    def _trial(
-        self, trial: Trial, *, baseline: ScoresById | None = None, reference: Trial | None = None, recovers: bool = True
-    ) -> Json:
-        knew = self._baseline if baseline is None else baseline
-        return describe_trial(
-            trial,
-            self._questions,
-            entailment_metric=self._setup.entailment.metric,
-            seed=self._setup.seed,
-            baseline=knew if recovers else None,
-            reference=reference if recovers else None,
-        )
+    def _piece(self, part: str, kind: type[Kind]) -> Kind:
+        piece = self.own.pieces[part]
+        if not isinstance(piece, kind):
+            raise TypeError(part)
+        return piece
 
-    def _floor(self, forgotten: Trial, after: ScoresById) -> Json:
-        """Return what the same trial gets of never-trained patients, and what of forgotten ones is above that."""
-        floor = self._of_role("never_trained", after)
-        return {
-            "never_trained": self._trial(floor, recovers=False),
-            "above_never_trained": describe_above(
-                forgotten,
-                floor,
-                self._questions,
-                entailment_metric=self._setup.entailment.metric,
-                seed=self._setup.seed,
-            ),
-        }
+    def _trial(self, tried: Tried, part: str, **beside: Any) -> Trial:
+        """Return a trial, with what came back beside the same trial of the reference, and more fields."""
+        reference = None if self.reference is None else self.reference.trial(part)
+        return Trial(**self._writer.describe(tried, baseline=self._knew, reference=reference), **beside)
 
-    def _of_role(self, role: str, after: ScoresById) -> Trial:
-        asked = {qa_id: one for qa_id, one in after.items() if self._roles[self._questions[qa_id].patient_id] == role}
-        return Trial(self._scores, asked)
+    def _floor(self, forgotten: Tried, tried: Tried) -> dict[str, Any]:
+        return self._writer.floor(forgotten, self._of_role("never_trained", tried))
 
-    def _reference_trial(self, part: str) -> Trial | None:
-        """Return the same trial of the reference; None where there is none, or it has no result."""
-        if self._reference is None or "scores" not in self._reference.pieces.get(part, {}):
-            return None
-        after = by_id(scores_of_rows(self._reference.pieces[part]["scores"]))
-        return Trial(by_id(self._reference.scores), after)
-
-
-def _leaks(row: Mapping[str, Any]) -> SampledLeaks:
-    return SampledLeaks(row["qa_id"], {metric: tuple(values) for metric, values in row["values"].items()})
+    def _of_role(self, role: str, tried: Tried) -> Tried:
+        own = {qa_id: one for qa_id, one in tried.after.items() if self._roles[self._patient_of[qa_id]] == role}
+        return Tried(tried.before, own)

@@ -10,7 +10,7 @@ there: a model too surprised by these patients, or that writes noise about them,
 import hashlib
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self
@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.auroc_error import auroc_of_values
 from clinaudit.audit.statistics.intervals import ALPHA, holm
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, QuestionUse, Scores, Split
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores, Split
 from clinaudit.audit.unlearning.evaluation.asked_model import Answerer, AskedModel, TokenLoss
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     NO_TEXTS,
@@ -32,13 +32,20 @@ from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import (
     relearned,
     texts_to_relearn,
 )
-from clinaudit.audit.unlearning.evaluation.robustness.sampling import LEAK_AT, SAMPLES, measure_leaks, require_sampling
-from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM, score_rows
+from clinaudit.audit.unlearning.evaluation.robustness.sampling import (
+    LEAK_AT,
+    SAMPLES,
+    SampledLeaks,
+    measure_leaks,
+    require_sampling,
+)
+from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
 from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, Entailment, score_answers
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning_scores import QuestionUse
 
 #: Questions in their own words: those trained on, and those withheld.
 OWN_WORDS: Final[tuple[QuestionUse, ...]] = ("train", "holdout")
@@ -164,19 +171,51 @@ def _values(patients: Sequence[Mapping[str, float | None]], trait: str) -> list[
     return [value for one in patients if (value := one[trait]) is not None]
 
 
-#: What a part found, as JSON holds it; a part that could not be made holds a `reason` alone.
-Piece = dict[str, Any]
+@dataclass(frozen=True, slots=True)
+class SampledPiece:
+    """What sampled answers leak, question by question."""
+
+    forget: list[SampledLeaks]
+    never_trained: list[SampledLeaks]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPiece:
+    """The scores of the answers in one trial; the `reason` alone where it could not be made."""
+
+    reason: str | None = None
+    scores: list[Scores] | None = None
+    #: Numbers rounded to 4 bits, of so many.
+    quantized: int | None = None
+    numbers: int | None = None
+    #: Texts that were trained on.
+    texts: int | None = None
+    #: How questions were asked.
+    form: QuestionForm | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TraitsPiece:
+    """What is read off the model, a row a patient without its id."""
+
+    compared_with: str
+    forget: list[dict[str, float | None]]
+    never_trained: list[dict[str, float | None]]
+
+
+#: What a part found, as it is kept.
+Piece = SampledPiece | TrialPiece | TraitsPiece
 #: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
 _LEAST_FLOOR: Final = 20
 NO_WEIGHTS: Final = "something stands before the model: whoever has the weights is not held up by it"
 DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 
 
-def sample_answers(tested: ModelUnderTest) -> Piece:
+def sample_answers(tested: ModelUnderTest) -> SampledPiece:
     """Ask forgotten patients' questions, and those of as many never-trained ones, again and again."""
     groups = {"forget": tested.split.forget, "never_trained": floor_patients(tested.setup.bench, tested.split)}
     count = tested.setup.options.samples
-    found: Piece = {}
+    found: dict[str, list[SampledLeaks]] = {}
     for name, patients in groups.items():
         questions = tested.questions_of(patients)
         title = f"sampling answers, {name.replace('_', ' ')}"
@@ -184,15 +223,14 @@ def sample_answers(tested: ModelUnderTest) -> Piece:
             answers = tested.answerer.answer(
                 questions, tested.setup.form, count=count, seed=tested.setup.seed, advance=advance
             )
-        leaks = measure_leaks(questions, tested.setup.bench.keywords, answers, form=tested.setup.form)
-        found[name] = [asdict(one) for one in leaks]
-    return found
+        found[name] = measure_leaks(questions, tested.setup.bench.keywords, answers, form=tested.setup.form)
+    return SampledPiece(**found)
 
 
-def round_weights(tested: ModelUnderTest) -> Piece:
+def round_weights(tested: ModelUnderTest) -> TrialPiece:
     """Ask forgotten, never-trained and retained patients' questions of the model with 4-bit weights."""
     if tested.model is None:
-        return {"reason": NO_WEIGHTS}
+        return TrialPiece(reason=NO_WEIGHTS)
     # Patients set aside to choose a learning rate have no scores, and are asked in no evaluation.
     scored = {one.qa_id for one in tested.scores}
     floor = floor_patients(tested.setup.bench, tested.split)
@@ -200,19 +238,19 @@ def round_weights(tested: ModelUnderTest) -> Piece:
     questions = [one for one in everybody if one.qa_id in scored]
     with quantized(tested.model.network) as counts:
         scores = tested.ask(questions, title="answers with 4-bit weights")
-    return {**counts, "scores": score_rows(scores)}
+    return TrialPiece(scores=scores, quantized=counts["quantized"], numbers=counts["numbers"])
 
 
-def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
+def relearn(tested: ModelUnderTest, *, what: Relearned) -> TrialPiece:
     """Train for a few steps, and ask questions on the forgotten patients of whom nothing was trained on."""
     if tested.model is None:
-        return {"reason": NO_WEIGHTS}
+        return TrialPiece(reason=NO_WEIGHTS)
     if len(tested.split.forget) < 2:
-        return {"reason": TOO_FEW}
+        return TrialPiece(reason=TOO_FEW)
     plan = tested.setup.options.relearning
     texts = texts_to_relearn(what, tested.model, tested.setup.bench, tested.split, plan, form=tested.setup.form)
     if not texts:
-        return {"reason": NO_TEXTS}
+        return TrialPiece(reason=NO_TEXTS)
     title = f"relearning, {what.replace('_', ' ')}"
     try:
         with relearned(
@@ -227,11 +265,11 @@ def relearn(tested: ModelUnderTest, *, what: Relearned) -> Piece:
             asked = tested.questions_of(asked_patients(tested.split))
             scores = tested.ask(asked, title=f"answers after {title}")
     except DivergedError:
-        return {"reason": DIVERGED}
-    return {"texts": len(texts), "scores": score_rows(scores)}
+        return TrialPiece(reason=DIVERGED)
+    return TrialPiece(texts=len(texts), scores=scores)
 
 
-def ask_in_other_form(tested: ModelUnderTest) -> Piece:
+def ask_in_other_form(tested: ModelUnderTest) -> TrialPiece:
     """Ask forgotten and never-trained patients' questions in the other form.
 
     The rephrased ones are among the scores at hand.
@@ -239,13 +277,13 @@ def ask_in_other_form(tested: ModelUnderTest) -> Piece:
     questions = tested.questions_of({*tested.split.forget, *floor_patients(tested.setup.bench, tested.split)})
     other = OTHER_FORM[tested.setup.form]
     scores = tested.ask(questions, title=f"answers to questions in {other} form", form=other)
-    return {"form": other, "scores": score_rows(scores)}
+    return TrialPiece(form=other, scores=scores)
 
 
-def read_traits(tested: ModelUnderTest) -> Piece:
+def read_traits(tested: ModelUnderTest) -> TraitsPiece:
     """Read off the model what may distinguish forgotten from never-trained patients, a row each without its id."""
     never_trained, compared_with = compared_patients(tested.setup.bench, tested.split)
-    found: Piece = {"compared_with": compared_with}
+    found: dict[str, list[dict[str, float | None]]] = {}
     te = {one.qa_id: one.te for one in tested.scores}
     for name, patients in (("forget", tested.split.forget), ("never_trained", never_trained)):
         rows: dict[str, dict[str, float | None]] = {one: {} for one in patients}
@@ -259,7 +297,7 @@ def read_traits(tested: ModelUnderTest) -> Piece:
         if tested.model is not None:
             _read_losses(tested, tested.model, questions, rows, title=name.replace("_", " "))
         found[name] = [{trait: row.get(trait) for trait in TRAITS} for row in rows.values()]
-    return found
+    return TraitsPiece(compared_with, **found)
 
 
 #: Name -> what makes the piece. Names are of letters, digits and hyphens: files may be called by them.
@@ -270,6 +308,8 @@ PARTS: Final[Mapping[str, Callable[[ModelUnderTest], Piece]]] = {
     "paraphrase": ask_in_other_form,
     "detectability": read_traits,
 }
+#: Of the pieces that are no trial.
+PIECE_TYPES: Final[Mapping[str, type[Piece]]] = {"sampling": SampledPiece, "detectability": TraitsPiece}
 
 
 def floor_patients(bench: Bench, split: Split) -> list[str]:

@@ -16,12 +16,11 @@ from clinaudit.audit.unlearning.metrics.means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS
 
 #: How often the model is asked, in what is reported (docs/unlearning-scores.md).
 LEAK_AT: Final = (1, 8, 32)
 SAMPLES: Final = 32
-#: Leakage of one answer, each from 0 to 1.
-SAMPLED_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
 NO_QUESTION_HAS_IT: Final = "no question of this group has it"
 
 
@@ -103,5 +102,5 @@ def summarize_leaks(
             )
             for k in ks
         }
-        for metric in SAMPLED_METRICS
+        for metric in LEAK_METRICS
     }

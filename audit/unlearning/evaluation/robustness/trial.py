@@ -5,8 +5,8 @@ interval. Rephrased questions, which no method trained on, are a trial too, and 
 what names the patient, or with it (docs/unlearning-scores.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,8 +23,9 @@ from clinaudit.audit.unlearning.metrics.means import (
     resampled_means,
     summarize_group,
 )
-from clinaudit.audit.unlearning.metrics.score_document import Json, describe_estimate
 from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, Trial, TrialCounts
+from clinaudit.reports.schema.unlearning_scores import Figure, Figures
 
 NOT_SCORED: Final = "no answer of this group has it each time"
 NOTHING_LOST: Final = "the model had lost nothing of it against the baseline"
@@ -104,11 +105,15 @@ NO_QUESTIONS: Final = "no question was asked both times"
 ScoresById = Mapping[str, Scores]
 
 
-class Trial(NamedTuple):
+class Tried(NamedTuple):
     """Scores by qa_id; those of questions that were not asked both times are left out of everything."""
 
     before: ScoresById
     after: ScoresById
+
+    def asked(self) -> list[str]:
+        """Return the questions that were asked both times."""
+        return [qa_id for qa_id in self.before if qa_id in self.after]
 
 
 def by_id(scores: Sequence[Scores]) -> dict[str, Scores]:
@@ -116,128 +121,128 @@ def by_id(scores: Sequence[Scores]) -> dict[str, Scores]:
     return {one.qa_id: one for one in scores}
 
 
-def score_rows(scores: Sequence[Scores]) -> list[Json]:
-    """Return scores as JSON holds them."""
-    return [asdict(one) for one in scores]
+@dataclass(frozen=True, slots=True)
+class TrialWriter:
+    """Describes trials of a benchmark's questions, which are by qa_id."""
 
+    questions: Mapping[str, Question]
+    #: How the document calls entailment.
+    entailment_metric: str
+    seed: int
 
-def scores_of_rows(rows: Sequence[Mapping[str, Any]]) -> list[Scores]:
-    """Return the scores that `score_rows` wrote."""
-    return [Scores(**row) for row in rows]
+    def describe(
+        self, tried: Tried, *, baseline: ScoresById | None = None, reference: Tried | None = None
+    ) -> dict[str, Any]:
+        """Return the fields of a `Trial`: both means, the change, and where the baseline is given the recovery.
 
-
-def describe_trial(
-    trial: Trial,
-    questions: Mapping[str, Question],
-    *,
-    entailment_metric: str,
-    seed: int,
-    baseline: ScoresById | None = None,
-    reference: Trial | None = None,
-) -> Json:
-    """Return `counts`, the means `before` and `after`, the `change`, and where the baseline is given the `recovery`.
-
-    `baseline` holds the scores of the model that knew everything, and `reference` the same trial of one that never saw
-    these patients: `recovery_beyond_reference` leaves out what such a model gains. `questions` is by qa_id.
-    """
-    asked = [qa_id for qa_id in trial.before if qa_id in trial.after]
-    if not asked:
-        return {"reason": NO_QUESTIONS}
-    names = {"es": entailment_metric}
-    patient_ids = [questions[qa_id].patient_id for qa_id in asked]
-    patients = places_of(patient_ids)
-
-    before, after = (_columns(scores, asked) for scores in trial)
-
-    def by_metric(measure: Callable[[str], Estimate]) -> Json:
-        return {names.get(metric, metric): describe_estimate(measure(metric)) for metric in KEPT_METRICS}
-
-    described: Json = {
-        "counts": {"patients": len(set(patient_ids)), "questions": len(asked)},
-        "before": describe_means([trial.before[one] for one in asked], questions, names=names, seed=seed),
-        "after": describe_means([trial.after[one] for one in asked], questions, names=names, seed=seed),
-        "change": by_metric(
-            lambda metric: change_of_answers(before[metric], after[metric], patients, seed=seed, reason=NOT_SCORED)
-        ),
-    }
-    if baseline is None:
-        return described
-    knew = _columns(baseline, asked)
-    described["recovery"] = by_metric(
-        lambda metric: recovery(before[metric], after[metric], knew[metric], patients, seed=seed)
-    )
-    if reference is None:
-        return described
-    theirs = [_columns(scores, asked) for scores in reference]
-
-    def beyond(metric: str) -> Estimate:
-        tried, other = (before[metric], after[metric]), (theirs[0][metric], theirs[1][metric])
-        return recovery_beyond(tried, other, knew[metric], patients, seed=seed)
-
-    described["recovery_beyond_reference"] = by_metric(beyond)
-    return described
-
-
-def describe_above(
-    trial: Trial, floor: Trial, questions: Mapping[str, Question], *, entailment_metric: str, seed: int
-) -> Json:
-    """Return by metric how much more is kept after one trial than after another, of other patients: the floor.
-
-    With Newcombe's interval of a difference between independent means.
-    """
-    names = {"es": entailment_metric}
-    return {
-        names.get(metric, metric): describe_estimate(
-            difference_of_estimates(*(_mean_after(one, metric, questions, seed=seed) for one in (trial, floor)))
+        `baseline` holds the scores of the model that knew everything, and `reference` the same trial of one that never
+        saw these patients: `recovery_beyond_reference` leaves out what such a model gains.
+        """
+        asked = tried.asked()
+        if not asked:
+            return {"reason": NO_QUESTIONS}
+        patients = self._patients(asked)
+        before, after = (_columns(scores, asked) for scores in tried)
+        described: dict[str, Any] = {
+            "counts": TrialCounts(patients=int(patients.max()) + 1, questions=len(asked)),
+            "before": self._means([tried.before[one] for one in asked]),
+            "after": self._means([tried.after[one] for one in asked]),
+            "change": self._by_metric(
+                lambda metric: change_of_answers(
+                    before[metric], after[metric], patients, seed=self.seed, reason=NOT_SCORED
+                )
+            ),
+        }
+        if baseline is None:
+            return described
+        knew = _columns(baseline, asked)
+        described["recovery"] = self._by_metric(
+            lambda metric: recovery(before[metric], after[metric], knew[metric], patients, seed=self.seed)
         )
-        for metric in KEPT_METRICS
-    }
+        if reference is not None:
+            theirs = [_columns(scores, asked) for scores in reference]
 
+            def beyond(metric: str) -> Estimate:
+                own, other = (before[metric], after[metric]), (theirs[0][metric], theirs[1][metric])
+                return recovery_beyond(own, other, knew[metric], patients, seed=self.seed)
 
-def _mean_after(trial: Trial, metric: str, questions: Mapping[str, Question], *, seed: int) -> Estimate:
-    asked = [qa_id for qa_id in trial.before if qa_id in trial.after]
-    patients = places_of([questions[qa_id].patient_id for qa_id in asked])
-    return mean_of_answers(_columns(trial.after, asked)[metric], patients, seed=seed, reason=NOT_SCORED)
+            described["recovery_beyond_reference"] = self._by_metric(beyond)
+        return described
 
+    def floor(self, tried: Tried, floor: Tried) -> dict[str, Any]:
+        """Return the same trial of never-trained patients, and by metric how much more is kept of the others.
 
-def describe_means(
-    scores: Sequence[Scores], questions: Mapping[str, Question], *, names: Mapping[str, str], seed: int
-) -> Json:
-    """Return the means of some answers; metrics that need what is not there are null with the reason."""
-    means = summarize_group(scores, questions, seed=seed).metrics
-    return {names.get(metric, metric): describe_estimate(means[metric]) for metric in _MEAN_METRICS}
+        With Newcombe's interval of a difference between independent means.
+        """
+
+        def above(metric: str) -> Estimate:
+            return difference_of_estimates(*(self._mean_after(one, metric) for one in (tried, floor)))
+
+        return {
+            "never_trained": Trial(**self.describe(floor)),
+            "above_never_trained": self._by_metric(above),
+        }
+
+    def largest_leaks(self, rephrased: Sequence[Question], tried: Tried) -> Figures:
+        """Return metric -> the mean over questions of the largest leak among a question and its rephrasings.
+
+        That is what somebody gets who asks in several ways and keeps the best; each counts questions.
+        """
+        wordings: dict[str, list[Scores]] = {}
+        for question in rephrased:
+            if question.qa_id in tried.after and question.rephrased_from is not None:
+                own = wordings.setdefault(question.rephrased_from, [tried.before[question.qa_id]])
+                own.append(tried.after[question.qa_id])
+        patient_of = {question.rephrased_from: question.patient_id for question in rephrased}
+        patients = places_of([patient_of[qa_id] for qa_id in wordings])
+
+        def largest(metric: str) -> Estimate:
+            values = [_array(getattr(one, metric) for one in own) for own in wordings.values()]
+            most = np.array([np.nanmax(own) if np.isfinite(own).any() else np.nan for own in values])
+            return mean_of_answers(most, patients, seed=self.seed, reason=NO_REPHRASINGS)
+
+        return {metric: Figure.of(largest(metric)) for metric in LEAK_METRICS}
+
+    def _by_metric(self, measure: Callable[[str], Estimate]) -> Figures:
+        return {self._written(metric): Figure.of(measure(metric)) for metric in KEPT_METRICS}
+
+    def _means(self, scores: Sequence[Scores]) -> Figures:
+        means = summarize_group(scores, self.questions, seed=self.seed).metrics
+        return {self._written(metric): Figure.of(means[metric]) for metric in _MEAN_METRICS}
+
+    def _mean_after(self, tried: Tried, metric: str) -> Estimate:
+        asked = tried.asked()
+        values = _columns(tried.after, asked)[metric]
+        return mean_of_answers(values, self._patients(asked), seed=self.seed, reason=NOT_SCORED)
+
+    def _patients(self, asked: Sequence[str]) -> Places:
+        return places_of([self.questions[qa_id].patient_id for qa_id in asked])
+
+    def _written(self, metric: str) -> str:
+        return self.entailment_metric if metric == "es" else metric
 
 
 def _columns(scores: ScoresById, asked: Sequence[str]) -> dict[str, Values]:
     """Return the values of each metric over some questions, not a number where a question has none."""
     own = [scores.get(qa_id) for qa_id in asked]
-    values = {metric: [getattr(one, metric, None) for one in own] for metric in KEPT_METRICS}
-    return {
-        metric: np.array([np.nan if value is None else value for value in of], dtype=np.float64)
-        for metric, of in values.items()
-    }
+    return {metric: _array(getattr(one, metric, None) for one in own) for metric in KEPT_METRICS}
+
+
+def _array(values: Iterable[float | None]) -> Values:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
 OTHER_FORM: Final[Mapping[QuestionForm, QuestionForm]] = {"paper": "addressed", "addressed": "paper"}
 NO_REPHRASINGS: Final = "no question of these patients was rephrased"
-#: Of which the largest over all wordings is reported.
-_LEAK_METRICS: Final = ("ls", "ls_echo_free", "rouge_l")
 
 
-def pair_rephrased(questions: Sequence[Question], scores: ScoresById) -> Trial:
+def pair_rephrased(questions: Sequence[Question], scores: ScoresById) -> Tried:
     """Return each rephrasing beside the question it rephrases, both under the rephrasing's id.
 
     `questions` and `scores` hold both; a rephrasing without scores, or of a question without, is left out.
     """
-    before: dict[str, Scores] = {}
-    after: dict[str, Scores] = {}
-    for question in questions:
-        original = scores.get(question.rephrased_from or "")
-        own = scores.get(question.qa_id)
-        if original is not None and own is not None:
-            before[question.qa_id] = replace(original, qa_id=question.qa_id)
-            after[question.qa_id] = own
-    return Trial(before, after)
+    before = {qa_id: one for qa_id, one in under_rephrasings(questions, scores).items() if qa_id in scores}
+    return Tried(before, {qa_id: scores[qa_id] for qa_id in before})
 
 
 def under_rephrasings(questions: Sequence[Question], scores: ScoresById) -> dict[str, Scores]:
@@ -246,33 +251,4 @@ def under_rephrasings(questions: Sequence[Question], scores: ScoresById) -> dict
         one.qa_id: replace(original, qa_id=one.qa_id)
         for one in questions
         if (original := scores.get(one.rephrased_from or "")) is not None
-    }
-
-
-def largest_leaks(questions: Sequence[Question], trial: Trial, *, seed: int) -> dict[str, Estimate]:
-    """Return metric -> the mean over questions of the largest leak among a question and its rephrasings.
-
-    That is what somebody gets who asks in several ways and keeps the best; `n` counts questions.
-    """
-    wordings: dict[str, list[Scores]] = {}
-    patient_of: dict[str, str] = {}
-    for question in questions:
-        if question.qa_id in trial.after and question.rephrased_from is not None:
-            of_question = wordings.setdefault(question.rephrased_from, [trial.before[question.qa_id]])
-            of_question.append(trial.after[question.qa_id])
-            patient_of[question.rephrased_from] = question.patient_id
-    patients = places_of([patient_of[qa_id] for qa_id in wordings])
-    return {
-        metric: mean_of_answers(
-            np.array(
-                [
-                    max((value for one in own if (value := getattr(one, metric)) is not None), default=np.nan)
-                    for own in wordings.values()
-                ]
-            ),
-            patients,
-            seed=seed,
-            reason=NO_REPHRASINGS,
-        )
-        for metric in _LEAK_METRICS
     }

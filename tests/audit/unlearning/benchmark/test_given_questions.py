@@ -50,7 +50,7 @@ def test_they_are_asked_as_given_with_rephrasings_and_their_own_keywords(tmp_pat
     keywords = KeywordSource(
         "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions]
     )
-    counts = build_bench(request, Progress(quiet=True), keywords=keywords)
+    counts = build_bench(request, Progress(quiet=True), keywords=keywords).model_dump()
     bench = read_bench(tmp_path / "bench")
     assert [question.use for question in bench.questions] == ["train", "rephrased", "rephrased", "rephrased", "holdout"]
     assert bench.questions[1].question == "According to the chart: which drug lowers the uric acid?"
@@ -70,7 +70,7 @@ def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
     questions = write(tmp_path / "qa.jsonl", GOOD)
     request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=questions)
-    counts = build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ()))
+    counts = build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ())).model_dump()
     assert counts["patients_dropped"] == {"the file gives no question on the patient": 3}
 
 

@@ -41,7 +41,7 @@ def server():
 def build(corpus: Path, out: Path, url: str = "", **options: object) -> dict:
     served = ServedOptions(url, "writer") if url else None
     request = BuildRequest(corpus=corpus, out=out, served=served, **options)  # type: ignore[arg-type]
-    return build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS)
+    return build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS).model_dump()
 
 
 def test_a_model_writes_questions_that_keep_to_the_rules_and_names_categories(server, corpus, tmp_path) -> None:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from clinaudit.audit.unlearning.benchmark.splits import (
     FEWEST_RETAINED,
     PERCENTS,
-    Unavailable,
     split_patients,
     split_request,
 )
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, taxonomy
+from clinaudit.reports.schema.unlearning_bench import UnavailableSplit
 
 CATEGORIES = ("cancer", "cardiovascular", "kidney")
 
@@ -66,9 +66,9 @@ def test_with_the_papers_patients_its_splits_are_available_and_of_its_sizes() ->
     ]
     few = "fewer patients have the category than the split forgets"
     assert missing == [
-        Unavailable("infectious_immune", 25, few),
-        Unavailable("cardiovascular", 20, few),
-        Unavailable("cardiovascular", 25, few),
+        UnavailableSplit(category="infectious_immune", percent=25, reason=few),
+        UnavailableSplit(category="cardiovascular", percent=20, reason=few),
+        UnavailableSplit(category="cardiovascular", percent=25, reason=few),
     ]
     assert {len(split.retain) for split in splits if split.percent == 15} == {7497}
 
@@ -77,7 +77,8 @@ def test_a_category_that_would_keep_too_few_is_unavailable_and_says_so() -> None
     category_of = {f"{place:03}": "kidney" if place < 24 else OTHER for place in range(100)}
     splits, missing = split_patients(category_of, categories=["kidney"], seed=1, percents=(4, 5))
     assert [split.name for split in splits] == ["random:4", "random:5", "kidney:4"]
-    assert missing == [Unavailable("kidney", 5, "it would retain fewer than 20 patients of the category")]
+    reason = "it would retain fewer than 20 patients of the category"
+    assert missing == [UnavailableSplit(category="kidney", percent=5, reason=reason)]
 
 
 def test_the_seed_decides_and_the_order_of_the_patients_does_not() -> None:

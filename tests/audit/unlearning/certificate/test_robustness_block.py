@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from support.unlearning.robustness_documents import block
 
-from clinaudit.audit.unlearning.certificate.bench_result import BenchPatientRole, BenchResult
+from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.forgetting_verdict import NEVER_SEEN_AS_OFTEN
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     LEAKS,
@@ -19,9 +19,10 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     weigh_trials,
 )
 from clinaudit.audit.unlearning.evaluation.robustness.block import WORST_METRICS
-from clinaudit.audit.unlearning.evaluation.robustness.document import RobustnessDocument
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import RobustnessRow
+from clinaudit.reports.schema.unlearning_evaluation import RobustnessDocument
+from clinaudit.reports.schema.unlearning_scores import RolePatient
 
 
 def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None = None) -> Tried:
@@ -31,7 +32,7 @@ def weigh(robustness: dict[str, Any] | None, *, reference: dict[str, Any] | None
         split="random:10",
         form="addressed",
         seed=0,
-        patients={one: BenchPatientRole(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
+        patients={one: RolePatient(role=role, category="cancer") for one, role in patients.items()},  # type: ignore[arg-type]
         after=(),
         robustness=None if robustness is None else RobustnessDocument.model_validate(robustness),
         reference_robustness=None if reference is None else RobustnessDocument.model_validate(reference),

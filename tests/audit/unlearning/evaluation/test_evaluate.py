@@ -87,7 +87,8 @@ def _request(made: dict[str, Path], out: Path, *names: str, **options: Any) -> E
 
 
 def _evaluate(request: EvaluationRequest) -> dict[str, Any]:
-    return dict(evaluate.evaluate(request, Progress(quiet=True)).scores)
+    scores = evaluate.evaluate(request, Progress(quiet=True)).scores
+    return {split: document.model_dump(exclude_unset=True) for split, document in scores.items()}
 
 
 def _bytes(directory: Path) -> dict[str, bytes]:

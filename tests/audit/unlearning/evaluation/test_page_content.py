@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +11,13 @@ from support.unlearning.robustness_documents import figure
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.panel.agreement import matrix_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
+from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
-from clinaudit.reports.schema.unlearning import PanelFigures, UnlearningEvaluation
+from clinaudit.reports.schema.unlearning import UnlearningEvaluation
+from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts, PanelFigures
+from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
+from clinaudit.reports.schema.unlearning_scores import ScoresDocument
 
 NO_KEYWORD = "the question has no keyword"
 #: What each question's answer keeps, by model.
@@ -26,7 +29,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     return hand_made_bench(tmp_path_factory.mktemp("bench"))
 
 
-def document(bench: Bench, *, split: str = "random:25", set_aside: tuple[str, ...] = ()) -> dict[str, Any]:
+def document(bench: Bench, *, split: str = "random:25", set_aside: tuple[str, ...] = ()) -> ScoresDocument:
     scores = {
         model: [_score(model, one.qa_id, kept.get(one.qa_id, 0.0)) for one in QUESTIONS] for model, kept in KEPT.items()
     }
@@ -47,9 +50,12 @@ def _score(model: str, qa_id: str, kept: float) -> Scores:
     return Scores(model, qa_id, 0, kept, kept, kept, kept, 0.5, leaked, leaked, reasons)
 
 
-def record(**fields: Any) -> dict[str, Any]:
-    model: dict[str, Any] = {"learning_rate": 2e-5, "chose_rate": False, "training": {"epochs": 3, "warmup": 0.03}}
-    return {
+def record() -> EvaluationRecord:
+    trained = {"learning_rate": 2e-5, "chose_rate": False, "training": {"epochs": 3, "warmup": 0.03}}
+    model: dict[str, Any] = {"digest": "d", **trained}
+    held = {
+        "corpus_digest": "c",
+        "documents": {},
         "clinaudit_version": "0",
         "libraries": {},
         "device": "cpu",
@@ -61,12 +67,12 @@ def record(**fields: Any) -> dict[str, Any]:
             {"name": "tuned", "kind": "baseline", "split": None, "method": None, **model},
             {"name": "forgot", "kind": "unlearned", "split": "random:25", "method": "rmu", **model},
         ],
-        **fields,
     }
+    return EvaluationRecord.model_validate(held)
 
 
 def content(bench: Bench, robustness: Mapping[str, Any] | None = None) -> UnlearningEvaluation:
-    tried = {} if robustness is None else {"random:25": {"models": robustness}}
+    tried = {} if robustness is None else {"random:25": RobustnessFile.model_validate({"models": robustness})}
     return page_content(record(), {"random:25": document(bench)}, tried, bench)
 
 
@@ -116,7 +122,8 @@ def test_splits_stand_in_the_order_of_level_and_size(bench: Bench) -> None:
 def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(bench: Bench) -> None:
     means = {"rouge_l": figure(0.3), "es_rules": figure(0.2)}
     trial = {"before": means, "after": means, "change": means, "recovery": {"rouge_l": figure(0.7)}}
-    leaks = {"counts": {}, "rouge_l": {"1": figure(0.1), "8": figure(None, reason="no question")}}
+    leaks = {"counts": None, "rouge_l": {"1": figure(0.1), "8": figure(None, reason="no question")}}
+    trait = {"auroc": figure(0.4), "patients": {"forget": 1, "never_trained": 1}, "p_value": 0.3}
     tried = {
         "forgot": {
             "sampling": {"samples": 8, "forget": leaks, "never_trained": leaks, "above_never_trained": leaks},
@@ -128,7 +135,7 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
             },
             "relearning": {"steps": 20, "questions_1": {"reason": "it diverged"}, "retained_notes": trial},
             "paraphrase": {"rephrased": {"reason": "none"}, "other_form": {"above_never_trained": means, **trial}},
-            "detectability": {"told_apart": None, "traits": {"te": {"auroc": figure(0.4), "p_value": 0.3}}},
+            "detectability": {"told_apart": None, "traits": {"te": trait}},
         },
         "tuned": {"quantization": {"reason": "a filter stands before it"}},
     }
@@ -137,23 +144,25 @@ def test_trials_that_were_not_made_are_left_out_and_those_that_failed_say_why(be
     assert forgot is not None
     assert tuned is not None
     assert forgot.sampling is not None
-    assert forgot.sampling.forget["rouge_l"]["8"].reason == "no question"
-    reasons = {name: one.reason for name, one in forgot.trials.items()}
+    assert forgot.sampling.forget.at("rouge_l")["8"].reason == "no question"
+    reasons = {name: one.reason for name, one in forgot.trials().items()}
     assert reasons == {
         "quantization": None, "questions_1": "it diverged", "retained_notes": None, "rephrased": "none",
         "other_form": None,
     }  # fmt: skip
-    assert forgot.trials["quantization"].after["es"].value == 0.2
-    assert forgot.trials["quantization"].recovery["rouge_l"].value == 0.7
-    assert [forgot.trials[name].above["rouge_l"].value for name in ("quantization", "other_form")] == [0.2, 0.3]
-    assert forgot.trials["retained_notes"].above == {}
-    assert forgot.detection is not None
-    assert (forgot.detection.told_apart, forgot.detection.auroc["te"].value) == (None, 0.4)
-    assert {name: one.reason for name, one in tuned.trials.items()} == {"quantization": "a filter stands before it"}
+    trials = forgot.trials()
+    assert trials["quantization"].after["es_rules"].value == 0.2
+    assert trials["quantization"].recovery["rouge_l"].value == 0.7
+    above = [trials[name].above_never_trained["rouge_l"].value for name in ("quantization", "other_form")]
+    assert above == [0.2, 0.3]
+    assert trials["retained_notes"].above_never_trained == {}
+    assert forgot.detectability is not None
+    assert (forgot.detectability.told_apart, forgot.detectability.traits["te"].auroc.value) == (None, 0.4)
+    assert {name: one.reason for name, one in tuned.trials().items()} == {"quantization": "a filter stands before it"}
     assert content(bench).figures["random:25"]["forgot"].robustness is None
 
 
-def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench, tmp_path: Path) -> None:
+def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench) -> None:
     agreement = PanelFigures(
         task="title",
         items=2,
@@ -163,17 +172,16 @@ def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench, tmp_path: P
         agreement=0.5,
         kappa=None,
         reading="half agree",
+        panel_by_category={"cancer": {"supported": 1}},
     )
     matrix = matrix_of(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
-    panel = {
-        "title": {**agreement.model_dump(exclude={"by_category"}), "panel_by_category": {"cancer": {"supported": 1}}},
-        "human": {"yes": 4, "no": 1, "judges": {"a": matrix.model_dump()}},
-    }
-    found = content(replace(bench, counts={"panel": panel})).bench
-    assert [one.task for one in found.panel] == ["title"]
-    assert found.panel[0].by_category == {"Cancer": {"supported": 1}}
-    assert found.human["a"].agreement == pytest.approx(0.8)
-    assert [(row.category, row.patients, row.note_words_min) for row in found.categories] == [
+    panel = PanelCounts(title=agreement, human=HumanChecks(yes=4, no=1, judges={"a": matrix}))
+    counts = count_bench(bench.patients, bench.questions, bench.splits, bench.notes, panel=panel)
+    found = content(replace(bench, counts=counts)).bench
+    assert [one.task for one in found.judged()] == ["title"]
+    assert found.judged()[0].panel_by_category == {"Cancer": {"supported": 1}}
+    assert found.beside_human()["a"].agreement == pytest.approx(0.8)
+    assert [(row.category, row.patients, row.note_words.min) for row in found.categories] == [
         ("Cancer", 3, 4), ("Kidney Disease", 1, 6),
     ]  # fmt: skip
     assert (found.patients, found.patients_trained_on, found.questions, found.holdout_questions) == (4, 3, 5, 1)

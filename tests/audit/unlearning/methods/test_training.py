@@ -9,13 +9,11 @@ from support.unlearning.tiny_job import PATIENTS, QUICK, SPLIT, make_job
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.unlearning.methods.batches import Example, order_steps, pad_rows
 from clinaudit.audit.unlearning.methods.examples import QuestionPrompts, flatten, read_examples
-from clinaudit.audit.unlearning.methods.model_folder import ModelFolder
+from clinaudit.audit.unlearning.methods.model_folder import ModelFolder, RateChoice, TriedRate
 from clinaudit.audit.unlearning.methods.trained_network import default_layer
 from clinaudit.audit.unlearning.methods.training import rate_share
 from clinaudit.audit.unlearning.methods.unlearn import (
-    TriedRate,
     choose_rate,
-    describe_choice,
     rate_text,
     tuning_patients,
 )
@@ -139,7 +137,7 @@ def test_the_rates_tried_are_told_and_that_a_larger_one_than_the_largest_was_not
         TriedRate(learning_rate=2e-5, tuning_loss=1.0, forget_loss=1.25),
         TriedRate(learning_rate=6e-3, tuning_loss=None, forget_loss=None),
     ]
-    choice = describe_choice(tried, before=0.9)
+    choice = RateChoice(tuning_loss_before=0.9, most_rise=0.1, tried=tried)
     rows, chosen = rate_text(2e-5, choice).splitlines()[2:-1], rate_text(2e-5, choice).splitlines()[-1]
     assert [row.split() for row in rows] == [
         ["before", "0.900"],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 from support.models.tiny_models import save_llama
 from support.unlearning.tiny_job import PATIENTS, make_bench
 
@@ -21,10 +22,12 @@ from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import TOO
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     NO_WEIGHTS,
     PARTS,
+    PIECE_TYPES,
     ModelUnderTest,
     Piece,
     RobustnessOptions,
     Setup,
+    TrialPiece,
     compared_patients,
     floor_patients,
 )
@@ -123,7 +126,18 @@ def _tested(answerer: Answerer, model: AskedModel | None, setup: Setup, split: S
 
 def _describe(findings: Findings, *, baseline: Findings | None = None, reference: Findings | None = None) -> Any:
     document = describe_block("model A", findings, _setup(), SPLIT, baseline=baseline, reference=reference)
-    return json.loads(json.dumps(document, allow_nan=False))
+    return json.loads(json.dumps(document.model_dump(exclude_unset=True), allow_nan=False))
+
+
+def _stored(name: str, piece: Piece) -> str:
+    """Return a piece as it is kept."""
+    adapter: TypeAdapter[Any] = TypeAdapter(PIECE_TYPES.get(name, TrialPiece))
+    return json.dumps(adapter.dump_python(piece), sort_keys=True)
+
+
+def _read_back(name: str, text: str) -> Piece:
+    adapter: TypeAdapter[Piece] = TypeAdapter(PIECE_TYPES.get(name, TrialPiece))
+    return adapter.validate_json(text)
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +156,8 @@ def test_a_piece_does_not_depend_on_the_others_and_goes_through_json(tiny, monke
     monkeypatch.setattr("clinaudit.audit.unlearning.evaluation.asked_model.MOST_ANSWER_TOKENS", 8)
     tested, pieces = tiny
     for name in reversed(PARTS):
-        text = json.dumps(PARTS[name](tested), sort_keys=True)
-        assert text == json.dumps(pieces[name], sort_keys=True)
-    stored = json.loads(json.dumps(pieces))
+        assert _stored(name, PARTS[name](tested)) == _stored(name, pieces[name])
+    stored = {name: _read_back(name, _stored(name, piece)) for name, piece in pieces.items()}
     own = Findings(pieces=pieces, scores=tested.scores)
     assert _describe(own) == _describe(Findings(pieces=stored, scores=tested.scores))
 
@@ -200,17 +213,16 @@ def test_never_trained_patients_are_tried_likewise(tiny, part, place) -> None:
     patient_of = {one.qa_id: one.patient_id for one in BENCH.questions}
     # Random weights say nothing worth while: answers that are alike by turns have means that a hand can make.
     rows = [
-        {**row, "rouge_l": float(number % 3 == 0) if patient_of[row["qa_id"]] in NEVER else float(number % 2)}
-        for number, row in enumerate(pieces[part]["scores"])
+        replace(row, rouge_l=float(number % 3 == 0) if patient_of[row.qa_id] in NEVER else float(number % 2))
+        for number, row in enumerate(pieces[part].scores)
     ]
-    document = _describe(Findings(pieces={**pieces, part: {**pieces[part], "scores": rows}}, scores=tested.scores))[
-        part
-    ]
+    changed = {**pieces, part: replace(pieces[part], scores=rows)}
+    document = _describe(Findings(pieces=changed, scores=tested.scores))[part]
     for step in place:
         document = document[step]
     means = []
     for group in (FORGET, NEVER):
-        kept = [row["rouge_l"] for row in rows if patient_of[row["qa_id"]] in group]
+        kept = [row.rouge_l for row in rows if patient_of[row.qa_id] in group]
         means.append(sum(kept) / len(kept))
         assert len(kept) == 12
     after = document["forget"]["after"] if part == "quantization" else document["after"]
@@ -255,9 +267,9 @@ def test_a_filter_is_found_out(tmp_path: Path) -> None:
 def test_parts_that_cannot_be_made_say_why(tiny: tuple[ModelUnderTest, dict[str, Piece]], tmp_path: Path) -> None:
     tested, _ = tiny
     alone = replace(tested, split=replace(SPLIT, forget=PATIENTS[:1]))
-    assert PARTS["relearning-questions-1"](alone) == {"reason": TOO_FEW}
+    assert PARTS["relearning-questions-1"](alone) == TrialPiece(reason=TOO_FEW)
     no_retained = replace(tested, split=replace(SPLIT, retain=()))
-    assert "reason" in PARTS["relearning-retained-notes"](no_retained)
+    assert PARTS["relearning-retained-notes"](no_retained).reason  # type: ignore[union-attr]
 
 
 def test_a_benchmark_in_which_everybody_was_trained_on_has_no_floor(tmp_path: Path) -> None:
@@ -268,7 +280,8 @@ def test_a_benchmark_in_which_everybody_was_trained_on_has_no_floor(tmp_path: Pa
     tested = _tested(answerer, None, setup, split)
     pieces = {name: PARTS[name](tested) for name in ("sampling", "detectability")}
     own = Findings(pieces=pieces, scores=tested.scores)
-    document: Any = describe_block("model A", own, setup, split, baseline=None, reference=None)
+    block = describe_block("model A", own, setup, split, baseline=None, reference=None)
+    document = block.model_dump(exclude_unset=True)
     assert document["sampling"]["forget"]["ls"]["3"]["value"] == 1.0
     assert document["sampling"]["above_never_trained"]["ls"]["3"]["value"] is None
     assert document["detectability"]["told_apart"] is None

@@ -13,16 +13,16 @@ from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     NO_REPHRASINGS,
     NOT_SCORED,
     NOTHING_LOST,
-    Trial,
+    TrialWriter,
+    Tried,
     by_id,
-    describe_trial,
-    largest_leaks,
     pair_rephrased,
     recovery,
     recovery_beyond,
     under_rephrasings,
 )
 from clinaudit.audit.unlearning.metrics.means import places_of
+from clinaudit.reports.schema.unlearning_evaluation import Trial, TrialCounts
 
 
 def _values(*values: float | None) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
@@ -126,6 +126,7 @@ def _scores(qa_id: str, ls: float | None, rouge_l: float = 0.5) -> Scores:
     return Scores("m", qa_id, 0, rouge_l, None, 0.5, 0.5, 0.5, ls, ls, {})
 
 
+WRITER = TrialWriter({one.qa_id: one for one in REPHRASED}, "es_rules", 0)
 GIVEN = by_id([_scores("q", 0.2), _scores("q-1", 0.4), _scores("q-2", 0.1), _scores("r", None), _scores("r-1", None)])
 
 
@@ -141,23 +142,20 @@ def test_a_rephrasing_stands_beside_its_question() -> None:
 
 
 def test_the_largest_is_over_the_question_and_its_rephrasings() -> None:
-    largest = largest_leaks(REPHRASED, pair_rephrased(REPHRASED, GIVEN), seed=0)
-    assert (largest["ls"].value, largest["ls"].n) == (0.4, 1)
-    assert (largest["rouge_l"].value, largest["rouge_l"].n) == (0.5, 2)
-    assert largest_leaks([], Trial({}, {}), seed=0)["ls"].reason == NO_REPHRASINGS
+    largest = WRITER.largest_leaks(REPHRASED, pair_rephrased(REPHRASED, GIVEN))
+    assert (largest["ls"].value, largest["ls"].answers) == (0.4, 1)
+    assert (largest["rouge_l"].value, largest["rouge_l"].answers) == (0.5, 2)
+    assert WRITER.largest_leaks([], Tried({}, {}))["ls"].reason == NO_REPHRASINGS
 
 
 def test_the_change_is_paired() -> None:
-    described = describe_trial(
-        pair_rephrased(REPHRASED, GIVEN), {one.qa_id: one for one in REPHRASED}, entailment_metric="es_rules", seed=0
-    )
-    assert described["counts"] == {"patients": 2, "questions": 3}
-    change = described["change"]["ls"]  # type: ignore[index]
-    assert (round(change["value"], 12), change["answers"]) == (0.05, 2)
-    assert described["before"]["ls"]["value"] == 0.2  # type: ignore[index]
-    assert described["after"]["ls"]["value"] == 0.25  # type: ignore[index]
-    assert "es_rules" in described["change"]  # type: ignore[operator]
-    assert "recovery" not in described
+    described = Trial(**WRITER.describe(pair_rephrased(REPHRASED, GIVEN)))
+    assert described.counts == TrialCounts(patients=2, questions=3)
+    change = described.change["ls"]
+    assert (round(change.value or 0, 12), change.answers) == (0.05, 2)
+    assert (described.before["ls"].value, described.after["ls"].value) == (0.2, 0.25)
+    assert "es_rules" in described.change
+    assert described.recovery == {}
 
 
 PATIENT_OF = {"a1": "A", "a2": "A", "b1": "B", "c1": "C"}
