@@ -13,6 +13,7 @@ from clinaudit.reports.schema.certificate_blocks import BenchBlocks
 from clinaudit.reports.tables.certificate import (
     canary_table,
     identity_table,
+    joint_table,
     measures_table,
     overview_table,
     shortfall_table,
@@ -27,7 +28,14 @@ from clinaudit.reports.tables.certificate_blocks import (
     robustness_table,
 )
 from clinaudit.reports.tables.comparison import VERDICTS, health_table
-from clinaudit.reports.wording.certificate import MEANINGS, NEXT_STEPS, NOT_SAID, collapse_sentence, figures_sentence
+from clinaudit.reports.wording.certificate import (
+    MEANINGS,
+    NEXT_STEPS,
+    NOT_SAID,
+    collapse_sentence,
+    figures_sentence,
+    joint_sentence,
+)
 from clinaudit.reports.wording.escaped_text import harmless_document
 from clinaudit.reports.wording.numbers import estimate_text
 
@@ -53,6 +61,8 @@ def render_certificate(certificate: Certificate) -> str:
             "identity": identity_table(certificate),
             "overview": overview_table(certificate.patients),
             "not_said": NOT_SAID,
+            "joint": None if certificate.joint is None else joint_table(certificate.joint),
+            "joint_sentence": joint_sentence(certificate.joint),
             "collapse": collapse_sentence(certificate.verdict, certificate.collapsed),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "has_reference": certificate.has_reference,
@@ -86,7 +96,6 @@ def _blocks(bench: BenchBlocks) -> dict[str, Any]:
         "model": questions.model,
         "split": questions.split,
         "form": questions.form,
-        "above": estimate_text(questions.controls_above_level, share=True, interval=True),
         "groups": question_groups_table(questions),
         "collapsed": questions.collapsed,
         "health": answer_health_table(questions.health) if questions.health else None,

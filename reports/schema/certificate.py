@@ -8,7 +8,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
-from clinaudit.reports.schema.comparison import Difference, FigureVerdict, ForgettingVerdict, HealthCheck
+from clinaudit.reports.schema.comparison import Difference, ForgettingVerdict, HealthCheck
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
@@ -41,12 +41,12 @@ class CertificateRow(Record):
     measure: str
     before: float | None
     after: float | None
-    #: The level of the patients never seen, in B: what 95 in 100 of them are at or below.
-    level: float | None
-    controls: int
+    #: Patients never seen who have less of it in B, of so many who have the figure.
+    below: int = 0
+    controls: int = 0
     #: In the reference, a model that was retrained without the named patients; None where there is none.
     reference: float | None = None
-    status: FigureVerdict
+    #: What is missing for a verdict; None where nothing is.
     reason: str | None = None
 
 
@@ -78,6 +78,33 @@ class Shortfall(Record):
     enough: int | None
 
 
+class SmallestLeak(Record):
+    """The smallest leak that would show in one measure, were it the patient's only one, at every level of access."""
+
+    measure: str
+    #: None: no number shows, since other figures of patients never seen stand out more.
+    tokens: float | None
+
+
+class JointDecision(Record):
+    """The joint test of the named patients against those never seen, over all figures (docs/methods.md, section 12)."""
+
+    #: Those whom it can be asked of: probed, and trained on.
+    named: int
+    #: Who have all figures that the named have, in B and in A.
+    never_seen: int
+    never_seen_before: int
+    #: Patients never seen without whom the test cannot fail.
+    enough: int
+    #: Of those never seen, how many may stand out as much as a patient who is shown to leak; None: nobody can be shown.
+    most_as_large: int | None
+    #: Of the one who stands out most, adjusted for all named; None without any.
+    p_value: float | None
+    p_value_before: float | None
+    #: By the patients never seen in A: what the test would see.
+    smallest: list[SmallestLeak]
+
+
 class PatientCertificate(Record):
     """One named patient (PHI)."""
 
@@ -91,12 +118,19 @@ class PatientCertificate(Record):
     canaries: CanaryTally | None = None
     #: Empty where no benchmark was given, or it asks nothing about this patient.
     questions: list[QuestionRow] = Field(default_factory=list)
+    #: Patients never seen who stand out as much, or more, over all figures; None: not in the joint test.
+    as_large: int | None = None
+    #: Adjusted for all named patients; in B, and in A.
+    p_value: float | None = None
+    p_value_before: float | None = None
+    #: The figure of the largest rank; None where all are the lowest there are.
+    largest: str | None = None
 
 
 class Certificate(Record):
     """The deletion certificate by patient; PHI, for `evidence/` alone."""
 
-    schema_version: Literal["2.0"] = "2.0"
+    schema_version: Literal["3.0"] = "3.0"
     verdict: ForgettingVerdict
     #: The models before and after; null in certificates of an earlier state.
     before: CertifiedModel | None = None
@@ -106,6 +140,8 @@ class Certificate(Record):
     #: Whether a retrained model was given to compare with.
     has_reference: bool = False
     collapsed: bool | None
+    #: Null in certificates of an earlier state.
+    joint: JointDecision | None = None
     #: Share of the patients never seen who would not pass the same rule; exact.
     controls_above_level: EstimateRange
     health: list[HealthCheck]

@@ -8,12 +8,11 @@ from typing import Literal
 from pydantic import Field
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.comparison import FigureVerdict
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Record
 
-#: `leak`: above what patients never trained on give, `within` it, or `open` where that cannot be said.
-RobustnessStatus = Literal["leak", "within", "open"]
+#: `above` what patients never trained on give, `within` it, or `open` where that cannot be said.
+RobustnessStatus = Literal["above", "within", "open"]
 
 
 class QuestionRow(Record):
@@ -25,12 +24,12 @@ class QuestionRow(Record):
     #: None of trials: the model before is not looked up.
     before: float | None
     after: float | None
-    #: What 95 in 100 patients never trained on are at or below, or what a retrained model keeps.
-    level: float | None
-    #: Patients never trained on who make it.
-    controls: int
+    #: Patients never trained on who have less of it, of so many who have the figure.
+    below: int = 0
+    controls: int = 0
+    #: What a retrained model keeps.
     reference: float | None
-    status: FigureVerdict
+    #: What is missing for a verdict; None where nothing is.
     reason: str | None = None
 
 
@@ -46,10 +45,6 @@ class QuestionGroup(Record):
     after: EstimateRange
     floor: EstimateRange
     reference: EstimateRange
-    #: One-sided, by permuting patients, adjusted for the number of measures (Holm 1979); None: not weighed.
-    p_value: float | None = None
-    #: None: not weighed.
-    is_above: bool | None = None
 
 
 class QuestionBlock(Record):
@@ -60,8 +55,6 @@ class QuestionBlock(Record):
     #: `addressed` or `paper`.
     form: str
     groups: list[QuestionGroup]
-    #: Share of the patients never trained on who would not pass the rule for a named one.
-    controls_above_level: EstimateRange
     #: Whether answers still read as those of the model before; empty where none was asked.
     health: list[AnswerCheck] = Field(default_factory=list)
     #: Null where that could not be asked.

@@ -16,8 +16,6 @@ from clinaudit.reports.schema.record import Arm, Record
 FiguresRead = Literal["published", "exact"]
 #: Of one named patient, and of all. The worst first.
 ForgettingVerdict = Literal["still leaks", "collapsed", "not shown", "forgotten"]
-#: Of one figure of a patient: `says nothing` where its level is the largest value there is, so that it cannot fail.
-FigureVerdict = ForgettingVerdict | Literal["says nothing"]
 FORGETTING_VERDICTS: Final[tuple[ForgettingVerdict, ...]] = get_args(ForgettingVerdict)
 #: The reason of a measured value that is not given.
 NOT_PUBLISHED: Final = "not published"
@@ -132,7 +130,7 @@ class HealthCheck(Record):
 
 
 class LevelCounts(Record):
-    """Patients by whether some figure of theirs is above the level of those never seen."""
+    """Patients by whether they stand out among those never seen, by the joint test."""
 
     above: Count
     within: Count
@@ -147,7 +145,7 @@ class Forgetting(Record):
     patients: dict[ForgettingVerdict, Count]
     #: Named patients in A; null where 1 to 10 are named.
     before: LevelCounts | None
-    #: The patients never seen that the level is made of, in B, by the rule for named ones; null where there are none.
+    #: The patients never seen of the joint test, in B, by the rule for named ones; null where there are none.
     controls: LevelCounts | None
     #: Share of these who would not pass the same rule.
     controls_above_level: EstimateRange

@@ -6,9 +6,16 @@ Owns what stands in which column. Knows nothing of how a figure came about.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from clinaudit.reports.schema.certificate import CanaryCheck, Certificate, CertificateRow, PatientCertificate, Shortfall
+from clinaudit.reports.schema.certificate import (
+    CanaryCheck,
+    Certificate,
+    CertificateRow,
+    JointDecision,
+    PatientCertificate,
+    Shortfall,
+)
 from clinaudit.reports.schema.comparison import EXIT_STATUS
-from clinaudit.reports.tables.comparison import FIGURE_VERDICTS, GROUPS, VERDICTS
+from clinaudit.reports.tables.comparison import GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table, numbered_tier_title
 from clinaudit.reports.wording.certificate import model_text
 
@@ -49,23 +56,47 @@ def overview_table(patients: Sequence[PatientCertificate]) -> Table:
 def measures_table(rows: Iterable[CertificateRow]) -> Table:
     """Return one patient's measures in both runs beside their levels."""
     return Table(
-        "Before, after, and the level: what 95 in 100 never seen are at or below, or the retrained model writes",
-        ("Someone who knows", "Figure", "Before", "After", "Level", "Never seen", "Retrained", "Verdict", "Why"),
+        "Before, after, and how many of the patients never seen have less of it after",
+        ("Someone who knows", "Figure", "Before", "After", "Less", "Never seen", "Retrained", "What is missing"),
         tuple(
             (
                 numbered_tier_title(row.tier),
                 row.measure,
                 _value_text(row.before),
                 _value_text(row.after),
-                _value_text(row.level),
+                str(row.below),
                 str(row.controls),
                 _value_text(row.reference),
-                " ".join(reversed(FIGURE_VERDICTS[row.status])),
                 row.reason or "",
             )
             for row in rows
         ),
     )
+
+
+def joint_table(joint: JointDecision) -> Table:
+    """Return the joint test: who was tested, what could fail, what was found, and the smallest leak that shows."""
+    most = "none" if joint.most_as_large is None else f"{joint.most_as_large:,}"
+    rows = [
+        ("Named patients who were tested", f"{joint.named:,}"),
+        ("Patients never seen: before, after", f"{joint.never_seen_before:,}, {joint.never_seen:,}"),
+        ("Patients never seen without whom it cannot fail", f"{joint.enough:,}"),
+        ("Patients never seen who may stand out as much as one who leaks", most),
+        ("Joint p before; it must be 0.05 or less", _p_text(joint.p_value_before)),
+        ("Joint p after; of 0.05 or less, somebody still leaks", _p_text(joint.p_value)),
+    ]
+    rows += [
+        (
+            f"The smallest leak that shows: {one.measure}, at every level of access, and nothing else",
+            "none" if one.tokens is None else f"{one.tokens:,.0f}",
+        )
+        for one in joint.smallest
+    ]
+    return Table("The joint test of all named patients over all figures", ("What", "Which"), tuple(rows))
+
+
+def _p_text(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.4f}"
 
 
 def shortfall_table(shortfalls: Sequence[Shortfall]) -> Table:

@@ -17,14 +17,14 @@ from clinaudit.reports.schema.certificate_blocks import (
 )
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS, FIGURE_VERDICTS
+from clinaudit.reports.tables.comparison import COLLATERAL_GROUPS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.unlearning import TRAITS
 
 USES: Final = {"train": "in training", "holdout": "withheld", "rephrased": "rephrased", "tried": "the worst trial"}
 ASKED: Final = {"forget": "forgotten by the split", "retain": "retained", "never_trained": "never trained on"}
 _STATUSES: Final[dict[RobustnessStatus | None, str]] = {
-    "leak": "✗ above",
+    "above": "✗ above",
     "within": "✓ within",
     "open": "? open",
     None: "shown alone",
@@ -35,18 +35,17 @@ _YES: Final = {True: "yes", False: "not shown", None: "not measured"}
 def question_rows_table(rows: Iterable[QuestionRow]) -> Table:
     """Return what answers keep of one patient, by the use of the questions."""
     return Table(
-        "Answers to questions: before, after, and the level of patients never trained on",
-        ("Questions", "Figure", "Before", "After", "Level", "Never trained on", "Retrained", "Verdict", "Why"),
+        "Answers to questions: before, after, and how many never trained on have less of it",
+        ("Questions", "Figure", "Before", "After", "Less", "Never trained on", "Retrained", "What is missing"),
         tuple(
             (
                 USES.get(row.use, row.use),
                 row.measure,
                 _share(row.before),
                 _share(row.after),
-                _share(row.level),
+                str(row.below),
                 str(row.controls),
                 _share(row.reference),
-                " ".join(reversed(FIGURE_VERDICTS[row.status])),
                 row.reason or "",
             )
             for row in rows
@@ -58,7 +57,7 @@ def question_groups_table(block: QuestionBlock) -> Table:
     """Return what answers keep of all named patients together."""
     return Table(
         "All named patients together",
-        ("Questions", "Figure", "Named", "Never trained on", "Before", "After", "Floor", "Retrained", "p", "Above"),
+        ("Questions", "Figure", "Named", "Never trained on", "Before", "After", "Floor", "Retrained"),
         tuple(
             (
                 USES.get(group.use, group.use),
@@ -69,8 +68,6 @@ def question_groups_table(block: QuestionBlock) -> Table:
                 figure_text(group.after),
                 figure_text(group.floor),
                 figure_text(group.reference),
-                "" if group.p_value is None else f"{group.p_value:.3f}",
-                {True: "✗ above", False: "✓ not shown", None: "not weighed"}[group.is_above],
             )
             for group in block.groups
         ),

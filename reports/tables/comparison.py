@@ -8,12 +8,10 @@ from typing import Final
 
 from clinaudit.reports.schema.comparison import (
     COLLATERAL_CHANGES,
-    FORGETTING_VERDICTS,
     NOT_PUBLISHED,
     ComparedEstimate,
     ComparedMemorization,
     Comparison,
-    FigureVerdict,
     Forgetting,
     ForgettingVerdict,
     HealthCheck,
@@ -33,16 +31,11 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate
 
 #: What rules are about. A change of a difference of shares may be beyond 100%, which nobody can read.
 DELTA: Final = "auroc_all"
-#: Of one figure: the words of a patient's verdicts, and that it cannot fail.
-FIGURE_VERDICTS: Final[dict[FigureVerdict, tuple[str, str]]] = {
+VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
     "forgotten": ("Forgotten", "✓"),
     "still leaks": ("Still leaks", "✗"),
     "collapsed": ("Collapsed", "✗"),
     "not shown": ("Not shown", "?"),
-    "says nothing": ("Says nothing", "–"),
-}
-VERDICTS: Final[dict[ForgettingVerdict, tuple[str, str]]] = {
-    verdict: FIGURE_VERDICTS[verdict] for verdict in FORGETTING_VERDICTS
 }
 COLLATERAL_GROUPS: Final = {"same": "with a disease of a named patient", "others": "others retained"}
 GROUPS: Final = {"named": "named patients", "retained": "others trained on", "controls": "never seen"}
@@ -178,9 +171,9 @@ def forgetting_table(forgetting: Forgetting) -> Table:
         *((VERDICTS[verdict][0], count_text(number)) for verdict, number in forgetting.patients.items()),
     ]
     if forgetting.before is not None:
-        rows.append(("Above the level of the never seen already in A", above_text(forgetting.before)))
+        rows.append(("Stood out among the never seen already in A", above_text(forgetting.before)))
     if forgetting.controls is not None:
-        rows.append(("Never seen, and above the level by chance or by shared text", above_text(forgetting.controls)))
+        rows.append(("Never seen, and would stand out by chance or by shared text", above_text(forgetting.controls)))
     share = estimate_text(forgetting.controls_above_level, share=True, interval=True)
     rows.append(("Share of the never seen who would not pass either", share))
     if forgetting.beside:
@@ -204,6 +197,6 @@ def cost_table(forgetting: Forgetting) -> Table:
 
 
 def above_text(counts: LevelCounts) -> str:
-    """Return how many are above the level, of how many."""
+    """Return how many stand out, of how many."""
     total = CountRange(low=counts.above.low + counts.within.low, high=counts.above.high + counts.within.high)
     return f"{count_text(counts.above)} of {count_text(total)}"

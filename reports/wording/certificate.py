@@ -6,7 +6,7 @@ Knows nothing of how a verdict came about (docs/comparing-runs.md).
 
 from typing import Final
 
-from clinaudit.reports.schema.certificate import CertifiedModel, PatientCertificate
+from clinaudit.reports.schema.certificate import CertifiedModel, JointDecision, PatientCertificate
 from clinaudit.reports.schema.comparison import ForgettingVerdict
 from clinaudit.reports.wording.numbers import counted
 
@@ -56,20 +56,18 @@ NOT_SAID: Final = (
     ),
     (
         "That forgotten means no risk.",
-        "It means: no more than of patients never seen, of whom one in twenty exceeds one figure by chance.",
+        "It means: over all figures together, the named patients do not stand out among patients never seen. Of five"
+        " named patients whom a model never saw, one time in twenty somebody stands out by chance.",
     ),
     (
-        "That every figure was a test.",
-        "A figure whose level is the largest value there is could not have failed. Such figures say nothing, and are"
-        " counted at each patient.",
-    ),
-    (
-        "That still leaks means memory.",
-        "With many figures the rule errs to that side. The share of never-seen patients who would not pass either is"
-        " given.",
+        "That every leak would have shown.",
+        "The test sees leaks that stand out among those of the patients never seen. The smallest of them is stated; a"
+        " smaller one passes.",
     ),
 )
 _DIGEST_SHOWN: Final = 12
+#: Level of the joint test.
+_ALPHA: Final = 0.05
 
 
 def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None) -> str:
@@ -97,15 +95,35 @@ def model_text(model: CertifiedModel | None) -> str:
     return ", ".join(part for part in (model.name, digest) if part is not None)
 
 
+def joint_sentence(joint: JointDecision | None) -> str:
+    """Return what the joint test can see, and what it saw."""
+    if joint is None or not joint.named:
+        return "No named patient could be tested."
+    number = f"{counted(joint.never_seen_before, 'patient')} never seen before and {joint.never_seen:,} after"
+    if joint.most_as_large is None or joint.p_value is None or joint.p_value_before is None:
+        return (
+            f"With {number} no leak of {counted(joint.named, 'named patient')} could show; {joint.enough:,} are needed."
+        )
+    shown = [one for one in joint.smallest if one.tokens is not None]
+    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in shown) or "none of one measure alone"
+    fails = "fails" if joint.p_value_before <= _ALPHA else "does not fail"
+    return (
+        f"With {number} the smallest leak that shows, at every level of access and in no other figure, is {least}."
+        f" The test {fails} for the model before (p = {joint.p_value_before:.4f}), and"
+        f" {'fails' if joint.p_value <= _ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
+    )
+
+
 def figures_sentence(patient: PatientCertificate) -> str:
-    """Return how many figures of a patient could tell whether it is forgotten, and how many could not."""
-    statuses = [*(row.status for row in patient.measures), *(row.status for row in patient.questions)]
-    if not statuses:
-        return "No figure of the patient was measured."
-    silent, missing = statuses.count("says nothing"), statuses.count("not shown")
-    parts = [f"{len(statuses) - silent - missing} could tell whether the patient is forgotten"]
-    if silent:
-        parts.append(f"{silent} could not, since their level is the largest value there is, and say nothing")
-    if missing:
-        parts.append(f"{missing} could not be weighed, as their rows say")
-    return f"Of {counted(len(statuses), 'figure')} {'; '.join(parts)}."
+    """Return how a patient stands among those never seen."""
+    reasons = [*(row.reason for row in patient.measures), *(row.reason for row in patient.questions)]
+    missing = sum(reason is not None for reason in reasons)
+    number = counted(len(patient.measures) + len(patient.questions), "figure")
+    lacks = f" Of {number} {missing:,} could not be measured." if missing else ""
+    if patient.as_large is None or patient.p_value is None:
+        return f"The patient was not in the joint test.{lacks}"
+    largest = "" if patient.largest is None else f"; its largest rank is that of: {patient.largest}"
+    return (
+        f"Over {number} {counted(patient.as_large, 'patient')} never seen stand out as much or more"
+        f" (p = {patient.p_value:.4f}, adjusted for all named){largest}.{lacks}"
+    )

@@ -60,7 +60,7 @@ def write_comparisons(folder: Path) -> None:
     """Compare two planted runs: as published, with a certificate, and exactly."""
     with tempfile.TemporaryDirectory() as made:
         root = Path(made)
-        planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"])
+        planted = plant(root, leaking={"pt-train-00": 60}, stated=["pt-train-01"], held_out=95)
         ids = root / "ids.txt"
         # One of them is in neither run.
         ids.write_text("\n".join([*planted.named, "pt-" + "0123456789abcdef" * 4]))

@@ -4,13 +4,14 @@ A model that ends at once, repeats itself or writes noise leaks nothing, but has
 the five questions, each against the generations before, of the same patients.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.unlearning.certificate.verdict import COLLAPSED, OWN_COLLAPSE, Found
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,
@@ -19,6 +20,7 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     Limit,
     at_most,
     distinct_share,
+    has_collapsed,
     hold,
     mean_length,
     mean_of,
@@ -103,3 +105,70 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
     ids = np.asarray(token_ids, dtype=np.int64)
     pairs: Pairs = (ids[:-1] << _ID_BITS) | ids[1:]
     return pairs
+
+
+ByPatient = Mapping[str, Sequence[Generation]]
+
+
+def check_texts(
+    runs: Sequence[Sequence[Generation]],
+    groups: Mapping[str, Collection[str]],
+    found: Mapping[str, Found],
+    probed: Collection[str],
+    *,
+    ngram: int,
+) -> tuple[list[HealthCheck], dict[str, int]]:
+    """Return the collapse check of each group with its size, and note it of each patient, with the patient's own."""
+    texts = [_by_patient(run) for run in runs]
+    health, sizes = _check_groups(texts[0], texts[1], groups, ngram=ngram)
+    others = _BigramsOfOthers(texts[0])
+    for patient in probed:
+        own = Group(patient, texts[0].get(patient, ()), texts[1].get(patient, ()), others.of(patient))
+        found[patient].collapse(has_collapsed(health), COLLAPSED)
+        own_checks = check_group(own, ngram=ngram, counts_repetition=False)
+        found[patient].collapse(has_collapsed(own_checks), OWN_COLLAPSE)
+    return health, sizes
+
+
+def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]]:
+    found: dict[str, list[Generation]] = {}
+    for generation in generations:
+        found.setdefault(generation.patient_id, []).append(generation)
+    return found
+
+
+def _check_groups(
+    before: ByPatient, after: ByPatient, groups: Mapping[str, Collection[str]], *, ngram: int
+) -> tuple[list[HealthCheck], dict[str, int]]:
+    """Return the collapse check of the named, the retained and the controls, and the number of patients of each."""
+    sizes: dict[str, int] = {}
+    health: list[HealthCheck] = []
+    for name, members in groups.items():
+        patients = before.keys() & after.keys() & set(members)
+        known = neighbouring_pairs(_texts(before, before.keys() - patients))
+        group = Group(name, _texts(before, patients), _texts(after, patients), known)
+        health += check_group(group, ngram=ngram)
+        sizes[name] = len(patients)
+    return health, sizes
+
+
+def _texts(generations: ByPatient, patients: Collection[str]) -> list[Generation]:
+    return [generation for patient in sorted(patients) for generation in generations[patient]]
+
+
+class _BigramsOfOthers:
+    """The pairs of neighbouring tokens (bigrams) that A wrote of all patients but one."""
+
+    def __init__(self, generations: ByPatient) -> None:
+        self._owners = {patient: place for place, patient in enumerate(sorted(generations))}
+        own = [neighbouring_pairs(generations[patient]) for patient in self._owners]
+        every = np.concatenate(own) if own else np.zeros(0, dtype=np.int64)
+        owners = np.repeat(np.arange(len(own)), [pairs.size for pairs in own])
+        self._pairs, first, self._patients = np.unique(every, return_index=True, return_counts=True)
+        self._first_owners = owners[first]
+
+    def of(self, patient_id: str) -> Pairs:
+        """Return the pairs that stand in the generations of any other patient."""
+        owner = self._owners.get(patient_id, -1)
+        pairs: Pairs = self._pairs[(self._patients > 1) | (self._first_owners != owner)]
+        return pairs

@@ -17,7 +17,7 @@ from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
-from clinaudit.audit.unlearning.certificate.forgetting_verdict import PURGED
+from clinaudit.audit.unlearning.certificate.verdict import PURGED
 from clinaudit.audit.unlearning.metrics.means import (
     AFE_PARTS,
     MU_PARTS,

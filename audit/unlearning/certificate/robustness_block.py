@@ -1,23 +1,18 @@
-"""The robustness tests in a certificate: what leaks under them, and whether a reader can tell who was forgotten.
+"""The robustness tests in a certificate: what trials get of patients, and whether a reader can tell who was forgotten.
 
-Owns which trials are weighed, against which floor, and how many patients would be enough to say that nobody can be
-distinguished (docs/comparing-runs.md). Each trial is weighed by the mean of all whom a split forgets, and all trials
-together by the most that they get of each named patient: a mean hides the one who leaks.
+What the trials get of each patient at most is weighed by the joint test, as every figure. The means of all whom a split
+forgets are shown beside (docs/comparing-runs.md); and how many patients would be enough to say that nobody can be
+distinguished.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from clinaudit.audit.unlearning.certificate.audit_figures import below
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
-from clinaudit.audit.unlearning.certificate.forgetting_verdict import (
-    LARGEST_SHARE,
-    LEVEL_PATIENTS,
-    Reasons,
-    find_level,
-    judge,
-)
+from clinaudit.audit.unlearning.certificate.joint_test import Figures, Place
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
@@ -48,18 +43,10 @@ RELEARNED: Final[Mapping[TrialName, str]] = {
     "questions_5": "fine-tuned for a few steps on five such questions",
     "retained_notes": "fine-tuned for a few steps on notes of retained patients",
 }
-LEAKS: Final = {
-    SAMPLED: "what was to be forgotten comes back where the model is asked again and again",
-    ROUNDED: "what was to be forgotten comes back where the model's weights are rounded to 4 bits",
-    OTHER_FORM: "what was to be forgotten comes back where the model is asked in other words",
-}
 #: How certificates call the questions of all trials together.
 TRIED: Final = "tried"
-WORST_TRIAL: Final = "the most that a trial gets of one patient"
-WORST_ABOVE: Final = "what a trial gets of the patient at most is above the level of patients never trained on"
 NOT_TRIED: Final = "this was not tried"
 NO_FLOOR: Final = "there is nothing to compare it with"
-_OF_TRIALS: Final = Reasons(above=WORST_ABOVE, missing=NOT_TRIED, few=NO_FLOOR)
 TOLD_APART: Final = "telling forgotten patients from those never trained on"
 #: So near 0.5 the AUROC must be held that nobody counts as distinguishable [choice].
 _MARGIN: Final = 0.1
@@ -67,37 +54,49 @@ _MARGIN: Final = 0.1
 _NORMAL: Final = 1.959964
 
 
-@dataclass(frozen=True, slots=True)
-class Tried:
-    """What the trials say."""
-
-    robustness: RobustnessBlock | None
-    detectability: DetectabilityBlock | None
-    #: In words; each holds of every named patient whom the split forgets.
-    leaks: set[str]
-    shortfalls: list[Shortfall]
-    #: Named patient -> the most that any trial gets of the patient; without those who were not tried.
-    rows: Mapping[str, list[QuestionRow]] = field(default_factory=dict)
-
-
-def weigh_trials(result: BenchResult, named: Collection[str]) -> Tried:
-    """Return what the trials of the model after say; nothing where none was made."""
+def describe_trials(result: BenchResult, named: Collection[str]) -> RobustnessBlock | None:
+    """Return what the trials of the model after get of all whom the split forgets; None where none was made."""
     block = result.robustness
     if block is None:
-        return Tried(None, None, set(), [])
-    reference = result.reference_robustness or RobustnessDocument()
+        return None
     forgotten = {patient for patient, of in result.patients.items() if of.role == "forget"}
-    own = _trials(block)
-    other = {} if result.reference_robustness is None else _trials(reference)
-    rows = [_weigh(place, trial, other.get(place)) for place, trial in own.items()]
-    detectability = None if block.detectability is None else _detect(block.detectability)
-    return Tried(
-        RobustnessBlock(patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)]),
-        detectability,
-        {LEAKS[row.test] for row in rows if row.status == "leak"},
-        [*([] if detectability is None else _too_few(detectability)), *_too_few_for_one(block)],
-        _weigh_by_patient(block, reference, sorted(forgotten & set(named))),
-    )
+    other = {} if result.reference_robustness is None else _trials(result.reference_robustness)
+    rows = [_row(place, trial, other.get(place)) for place, trial in _trials(block).items()]
+    return RobustnessBlock(patients=len(forgotten), named=len(forgotten & set(named)), rows=[*rows, *_relearned(block)])
+
+
+def measure_trials(block: RobustnessDocument | None) -> dict[str, dict[Place, float | None]]:
+    """Return the most that any trial gets of each forgotten and each never-trained patient."""
+    groups = {} if block is None else block.by_patient
+    return {
+        patient: {(TRIED, words): own.get(metric) for metric, words in WEIGHED.items()}
+        for group in groups.values()
+        for patient, own in group.items()
+    }
+
+
+def trial_rows(patient: str, after: Figures, reference: Figures, never_seen: Collection[str]) -> list[QuestionRow]:
+    """Return the most that a trial gets of one patient; empty where it was not tried."""
+    return [
+        QuestionRow(
+            use=place[0],
+            measure=place[1],
+            before=None,
+            after=value,
+            **below(after, value, place, never_seen),
+            reference=reference.get(patient, {}).get(place),
+        )
+        for place, value in after.get(patient, {}).items()
+        if value is not None
+    ]
+
+
+def describe_detectability(result: BenchResult) -> tuple[DetectabilityBlock | None, list[Shortfall]]:
+    """Return whether a reader can tell who was forgotten, and how many named patients would be enough to deny it."""
+    if result.robustness is None or result.robustness.detectability is None:
+        return None, []
+    block = _detect(result.robustness.detectability)
+    return block, _too_few(block)
 
 
 def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
@@ -111,7 +110,7 @@ def enough_to_tell_nobody_apart(never_trained: int) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _WeighedTrial:
+class _ShownTrial:
     value: EstimateRange
     floor: EstimateRange
     difference: EstimateRange
@@ -124,21 +123,21 @@ def _shown(figure: Figure | None, *reasons: str | None) -> EstimateRange:
     return EstimateRange(reason=next((reason for reason in reasons if reason), NOT_TRIED))
 
 
-def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _WeighedTrial]:
+def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _ShownTrial]:
     """Return test and measure to what came of it, of one model."""
     asked, tried = str(max(block.options.leak_at)), block.trials()
-    found: dict[tuple[str, str], _WeighedTrial] = {}
+    found: dict[tuple[str, str], _ShownTrial] = {}
     for metric in WEIGHED:
         groups = ("forget", "never_trained", "above_never_trained")
         sampled = (getattr(block.sampling, group, SampledGroup()).at(metric) for group in groups)
-        found[SAMPLED, metric] = _WeighedTrial(*(_shown(at.get(asked)) for at in sampled))
+        found[SAMPLED, metric] = _ShownTrial(*(_shown(at.get(asked)) for at in sampled))
         for test, name in _TRIALS.items():
             trial = tried.get(name)
             if trial is None:
-                found[test, metric] = _WeighedTrial(*[_shown(None)] * 3)
+                found[test, metric] = _ShownTrial(*[_shown(None)] * 3)
                 continue
             floor = trial.never_trained or Trial()
-            found[test, metric] = _WeighedTrial(
+            found[test, metric] = _ShownTrial(
                 _shown(trial.after.get(metric), trial.reason),
                 _shown(floor.after.get(metric), floor.reason, trial.reason),
                 _shown(trial.above_never_trained.get(metric), trial.reason),
@@ -146,8 +145,10 @@ def _trials(block: RobustnessDocument) -> dict[tuple[str, str], _WeighedTrial]:
     return found
 
 
-def _weigh(place: tuple[str, str], trial: _WeighedTrial, reference: _WeighedTrial | None) -> RobustnessRow:
+def _row(place: tuple[str, str], trial: _ShownTrial, reference: _ShownTrial | None) -> RobustnessRow:
     test, metric = place
+    low = trial.difference.confidence_low
+    status: RobustnessStatus = "open" if low is None else "within" if low <= 0 else "above"
     return RobustnessRow(
         test=test,
         measure=WEIGHED[metric],
@@ -155,61 +156,8 @@ def _weigh(place: tuple[str, str], trial: _WeighedTrial, reference: _WeighedTria
         floor=trial.floor,
         difference=trial.difference,
         reference=_shown(None) if reference is None else reference.value,
-        status=_status(trial, reference),
+        status=status,
     )
-
-
-def _status(trial: _WeighedTrial, reference: _WeighedTrial | None) -> RobustnessStatus:
-    low = trial.difference.confidence_low
-    if low is None:
-        return "open"
-    return "within" if low <= 0 or _vouches(reference, trial) else "leak"
-
-
-def _vouches(reference: _WeighedTrial | None, trial: _WeighedTrial) -> bool:
-    """Whether a retrained model gives as much, and is itself not shown to be above its own floor."""
-    if reference is None or reference.value.value is None or trial.value.value is None:
-        return False
-    own = reference.difference.confidence_low
-    return own is not None and own <= 0 and reference.value.value >= trial.value.value
-
-
-def _weigh_by_patient(
-    block: RobustnessDocument, reference: RobustnessDocument, named: Sequence[str]
-) -> dict[str, list[QuestionRow]]:
-    """Return each patient's rows; none of a measure where too few never-trained patients were tried for a level."""
-    rows: dict[str, list[QuestionRow]] = {}
-    for metric, words in WEIGHED.items():
-        own, theirs = _worst(block, "forget", metric), _worst(reference, "forget", metric)
-        held_out, their_level = (
-            find_level(list(_worst(one, "never_trained", metric).values())) for one in (block, reference)
-        )
-        if held_out.value is None:
-            continue
-        for patient in (one for one in named if one in own):
-            judged = judge(
-                own[patient],
-                held_out,
-                reference=(theirs.get(patient), their_level),
-                largest=LARGEST_SHARE,
-                reasons=_OF_TRIALS,
-            )
-            row = QuestionRow(use=TRIED, measure=words, before=None, after=own[patient], **judged._asdict())
-            rows.setdefault(patient, []).append(row)
-    return rows
-
-
-def _too_few_for_one(block: RobustnessDocument) -> list[Shortfall]:
-    """Return that no patient can be weighed alone, where somebody was tried and too few make the level."""
-    tried, floor = (block.by_patient.get(group, {}) for group in ("forget", "never_trained"))
-    if not tried or len(floor) >= LEVEL_PATIENTS:
-        return []
-    return [Shortfall(figure=WORST_TRIAL, group="controls", patients=len(floor), enough=LEVEL_PATIENTS)]
-
-
-def _worst(block: RobustnessDocument, group: str, metric: str) -> dict[str, float]:
-    by_patient = block.by_patient.get(group, {})
-    return {patient: own[metric] for patient, own in by_patient.items() if metric in own}
 
 
 def _relearned(block: RobustnessDocument) -> list[RobustnessRow]:

@@ -107,9 +107,7 @@ AFTER = CertifiedModel(digest="b" * 64, name=None, audited=None)
 
 def certificate(verdict: ForgettingVerdict = "forgotten", **changes: Any) -> Certificate:
     """Return a certificate over two patients; the second has no reason, the first as changed."""
-    row = CertificateRow(
-        tier="encounter", measure="memorized tokens", before=60, after=0, level=3, controls=30, status="forgotten"
-    )
+    row = CertificateRow(tier="encounter", measure="memorized tokens", before=60, after=0, below=3, controls=95)
     patients = [
         PatientCertificate(patient_id=name, verdict=verdict, leaked_before=True, reasons=[], measures=[row])
         for name in ("pt-1", "pt-2")
@@ -215,5 +213,5 @@ def test_what_is_not_published_of_the_collapse_check_is_said_once() -> None:
 def test_the_certificate_says_whether_there_was_something_to_forget() -> None:
     patients = certificate().patients
     never = [patient.model_copy(update={"leaked_before": False}) for patient in patients]
-    assert "Before, some figure of the patient was above the level" in render_certificate(certificate())
+    assert "Before, the patient stood out among the patients never seen" in render_certificate(certificate())
     assert "there was no leak to forget" in render_certificate(certificate(patients=never))

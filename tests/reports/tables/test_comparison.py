@@ -89,8 +89,8 @@ def test_the_certificate_without_names() -> None:
         "Still leaks": "1–10",
         "Not shown": "0",
         "Forgotten": "11–20",
-        "Above the level of the never seen already in A": "11–20 of 12–30",
-        "Never seen, and above the level by chance or by shared text": "1–10 of 112–130",
+        "Stood out among the never seen already in A": "11–20 of 12–30",
+        "Never seen, and would stand out by chance or by shared text": "1–10 of 112–130",
         "Share of the never seen who would not pass either": "0–9% (0 to 15)",
     }
 

@@ -1,28 +1,55 @@
-"""The sentences of a deletion certificate: counts by hand."""
+"""The sentences of a deletion certificate: how a patient stands, and what the joint test can see."""
 
-from clinaudit.reports.schema.certificate import CertificateRow, PatientCertificate
+import pytest
+
+from clinaudit.reports.schema.certificate import CertificateRow, JointDecision, PatientCertificate, SmallestLeak
 from clinaudit.reports.schema.certificate_blocks import QuestionRow
-from clinaudit.reports.schema.comparison import FigureVerdict
-from clinaudit.reports.wording.certificate import figures_sentence
+from clinaudit.reports.wording.certificate import figures_sentence, joint_sentence
 
 
-def patient(measures: list[FigureVerdict], questions: list[FigureVerdict]) -> PatientCertificate:
-    figure = {"measure": "m", "before": 1, "after": 1, "level": 1, "controls": 30}
+def patient(reasons: list[str | None], **fields: object) -> PatientCertificate:
+    figure = {"measure": "m", "before": 1, "after": 1, "below": 3, "controls": 95}
     return PatientCertificate(
         patient_id="p",
         verdict="forgotten",
         leaked_before=True,
         reasons=[],
-        measures=[CertificateRow(tier="public", status=status, **figure) for status in measures],
-        questions=[QuestionRow(use="train", reference=None, status=status, **figure) for status in questions],
+        measures=[CertificateRow(tier="public", reason=reason, **figure) for reason in reasons],
+        questions=[QuestionRow(use="train", reference=None, **figure)],
+        **fields,
     )
 
 
-def test_figures_that_could_tell_are_counted_apart_from_those_that_could_not() -> None:
-    of = patient(["forgotten", "still leaks", "says nothing", "not shown"], ["says nothing", "forgotten"])
-    assert figures_sentence(of) == (
-        "Of 6 figures 3 could tell whether the patient is forgotten; 2 could not, since their level is the largest"
-        " value there is, and say nothing; 1 could not be weighed, as their rows say."
+def test_how_a_patient_stands_and_how_many_figures_could_not_be_measured() -> None:
+    tested = {"as_large": 1, "p_value": 0.0977, "largest": "public, m"}
+    assert figures_sentence(patient([None, "too short"], **tested)) == (
+        "Over 3 figures 1 patient never seen stand out as much or more (p = 0.0977, adjusted for all named); its"
+        " largest rank is that of: public, m. Of 3 figures 1 could not be measured."
     )
-    assert figures_sentence(patient(["forgotten"], [])) == "Of 1 figure 1 could tell whether the patient is forgotten."
-    assert figures_sentence(patient([], [])) == "No figure of the patient was measured."
+    assert figures_sentence(patient([])) == "The patient was not in the joint test."
+
+
+def joint(never_seen: int, **fields: object) -> JointDecision:
+    made = {"named": 5, "never_seen": never_seen, "never_seen_before": 130, "enough": 95, "most_as_large": 0}
+    leaks = [SmallestLeak(measure="longest match", tokens=12), SmallestLeak(measure="memorized", tokens=None)]
+    return JointDecision(**{**made, "p_value": 0.2, "p_value_before": 0.05, "smallest": leaks, **fields})
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            joint(128),
+            "With 130 patients never seen before and 128 after the smallest leak that shows, at every level of access"
+            " and in no other figure, is longest match: 12. The test fails for the model before (p = 0.0500), and does"
+            " not fail for the model after (p = 0.2000).",
+        ),
+        (
+            joint(94, never_seen_before=94, most_as_large=None),
+            "With 94 patients never seen before and 94 after no leak of 5 named patients could show; 95 are needed.",
+        ),
+        (joint(95, named=0), "No named patient could be tested."),
+    ],
+)
+def test_what_the_joint_test_can_see_is_said(found: JointDecision, said: str) -> None:
+    assert joint_sentence(found) == said

@@ -82,5 +82,5 @@ def forgetting(form: Notation) -> Forgetting:
                 reason=None if shown else "not published",
             ),
         ],
-        reasons=["a figure is above the level of the patients never seen"],
+        reasons=["over all figures the patient stands out among the patients never seen"],
     )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from support.runs.compared_pair import Planted
+from support.runs.compared_pair import Planted, plant
 
 from clinaudit.audit.commands.main import run as command
 
@@ -48,6 +48,15 @@ class Certified(NamedTuple):
         """Return what one measure at one tier says of each patient."""
         rows = (row for one in self.certificate["patients"] for row in one["measures"])
         return [row for row in rows if (row["tier"], row["measure"]) == (tier, measure)]
+
+
+#: Patients never seen without whom five named ones cannot be decided.
+ENOUGH = 95
+
+
+def plant_enough(root: Path, **options: Any) -> Planted:
+    """Plant two runs with as many patients never seen as five named ones need."""
+    return plant(root, **{"held_out": ENOUGH, **options})
 
 
 def certify(before: Path, after: Path, out: Path, *options: str, ids: Sequence[str]) -> Certified:

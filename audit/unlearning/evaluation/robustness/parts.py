@@ -205,8 +205,9 @@ class TraitsPiece:
 
 #: What a part found, as it is kept.
 Piece = SampledPiece | TrialPiece | TraitsPiece
-#: Patients whose leakage is the floor: as many as are forgotten, and at least so many [choice].
-_LEAST_FLOOR: Final = 20
+#: Patients whose leakage is the floor: as many as are forgotten, and at least so many, of whom a certificate of five
+#: named patients can be decided [choice].
+_LEAST_FLOOR: Final = 95
 NO_WEIGHTS: Final = "something stands before the model: whoever has the weights is not held up by it"
 DIVERGED: Final = "the training diverged: the loss is no finite number any more"
 

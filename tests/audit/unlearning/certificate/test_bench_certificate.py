@@ -6,17 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.runs.compared_pair import Planted, plant
+from support.runs.compared_pair import Planted
 from support.unlearning.bench_results import Kept, constant, except_for, write_bench_result
-from support.unlearning.certificates import Certified, certify_planted
+from support.unlearning.certificates import ENOUGH, Certified, certify_planted
+from support.unlearning.certificates import plant_enough as plant
 from support.unlearning.robustness_documents import block
 
 from clinaudit.audit.commands.main import run as command
 
 NAMED = [f"pt-train-{place:02}" for place in range(5)]
 RETAINED = [f"pt-train-{place:02}" for place in range(5, 40)]
-CONTROLS = [f"pt-held-{place:02}" for place in range(30)]
-FLOOR = dict(zip(CONTROLS, [place / 100 for place in range(30)], strict=True))
+CONTROLS = [f"pt-held-{place:02}" for place in range(ENOUGH)]
+FLOOR = dict(zip(CONTROLS, [place / 300 for place in range(ENOUGH)], strict=True))
 NOTHING = except_for(FLOOR, constant(0.05))
 
 
@@ -67,10 +68,8 @@ def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path
     assert (found.status, found.certificate["verdict"]) == (1, "still leaks")
     assert found.by_patient == dict.fromkeys(NAMED, "forgotten") | {NAMED[2]: "still leaks"}
     one = found.patient(NAMED[2])
-    assert one["reasons"] == [
-        "answers to questions on the patient keep more than the level of patients never trained on"
-    ]
-    assert {row["status"] for row in one["questions"]} == {"still leaks"}
+    assert one["reasons"] == ["over all figures the patient stands out among the patients never seen"]
+    assert (one["as_large"], one["p_value"], {row["below"] for row in one["questions"]}) == (0, 0.05, {ENOUGH})
     assert "withheld" in found.page
     # Five are named: nothing but the verdict over all is published.
     published = found.published
@@ -78,27 +77,40 @@ def test_answers_above_the_floor_are_a_leak_though_the_audits_show_none(tmp_path
 
 
 def test_answers_within_the_floor_turn_nothing_into_forgotten(tmp_path, capsys) -> None:
-    found = certify(tmp_path, write(tmp_path / "result"), planted=plant(tmp_path, held_out=19))
+    found = certify(tmp_path, write(tmp_path / "result"), planted=plant(tmp_path, held_out=94))
     assert (found.status, found.verdicts) == (8, {"not shown"})
 
 
-def test_a_trial_above_its_floor_is_a_leak_of_those_whom_the_split_forgets_alone(tmp_path, capsys) -> None:
-    bench = write(tmp_path / "result", forget=NAMED[:4], robustness={"after": block(other_form=0.9)})
-    found = certify(tmp_path, bench)
-    assert found.status == 1
-    assert found.by_patient == dict.fromkeys(NAMED[:4], "still leaks") | {NAMED[4]: "forgotten"}
-
-
-def test_a_trial_that_gets_everything_of_anybody_is_no_leak_of_a_patient(tmp_path, capsys) -> None:
-    most = {
-        group: {one: {"rouge_l": 1.0} for one in of} for group, of in (("forget", NAMED), ("never_trained", CONTROLS))
+def most(own: float, floor: Callable[[int], float]) -> dict[str, Any]:
+    """The most that trials get of the named, and of each never-trained patient."""
+    groups = {"forget": dict.fromkeys(NAMED, own)} | {
+        "never_trained": {one: floor(place) for place, one in enumerate(CONTROLS)}
     }
-    bench = write(tmp_path / "result", robustness={"after": block() | {"by_patient": most}})
+    return {
+        "by_patient": {
+            group: {one: {"rouge_l": value, "ls_echo_free": value} for one, value in held.items()}
+            for group, held in groups.items()
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("own", "floor", "status"),
+    [
+        (0.99, lambda _: 0.1, 1),
+        # What trials get of anybody is no memory.
+        (1.0, lambda _: 1.0, 0),
+    ],
+)
+def test_what_trials_get_of_a_patient_is_weighed_with_all_else(tmp_path, capsys, own, floor, status) -> None:
+    # Asked greedily, answers keep nothing of anybody.
+    bench = write(tmp_path / "result", constant(0.0), robustness={"after": block() | most(own, floor)})
     found = certify(tmp_path, bench)
-    assert (found.status, found.verdicts) == (0, {"forgotten"})
-    tried = [row for one in found.certificate["patients"] for row in one["questions"] if row["use"] == "tried"]
-    assert {row["status"] for row in tried} == {"says nothing"}
-    assert found.page.count("<td>– Says nothing</td>") == len(tried) == 5
+    assert (found.status, len(found.verdicts)) == (status, 1)
+    rows = [row for one in found.certificate["patients"] for row in one["questions"] if row["use"] == "tried"]
+    assert {(row["after"], row["below"]) for row in rows} == {(own, ENOUGH if status else 0)}
+    # Means of all whom the split forgets are shown, and decide nothing.
+    assert {row["status"] for row in found.certificate["bench"]["robustness"]["rows"]} >= {"within", None}
 
 
 def usual(patient: str, use: str) -> str:
@@ -125,7 +137,6 @@ def test_answers_that_broke_down_are_a_collapse_though_the_audits_and_levels_sho
     assert {tuple(one["reasons"]) for one in certificate["patients"]} == {(reason,)}
     # The audits' own check passed: the notes are written as before.
     assert (certificate["collapsed"], certificate["bench"]["questions"]["collapsed"]) == (False, True)
-    assert {row["status"] for one in certificate["patients"] for row in one["questions"]} == {"forgotten"}
     assert "Answers do not read as those of the model before" in found.page
     # It is of the model, and so is said of five patients, too.
     assert (published["verdict"], published["reasons"]) == ("collapsed", [reason])
@@ -161,11 +172,11 @@ def test_who_is_not_asked_about_is_not_shown(tmp_path, capsys) -> None:
 
 def test_what_it_cost_is_published_in_classes_where_more_than_ten_are_named(tmp_path, capsys) -> None:
     ids = [f"pt-train-{place:02}" for place in range(11)]
-    # Only five of them had leaked; the others have nothing to forget.
+    # Only five of them had leaked; and 95 never seen are too few for eleven: 209 would be enough.
     bench = write(tmp_path / "result", forget=ids)
     found = certify(tmp_path, bench, ids=ids)
     published = found.published
-    assert found.status == 0
+    assert (found.status, found.shortfalls[0][2:]) == (8, (95, 209))
     exact = {group["group"]: group["bins"] for group in found.certificate["bench"]["collateral"]}
     assert exact["same"] == {"much worse": 29, "worse": 0, "about the same": 0, "better": 0}
     assert published["collateral"]["same"] == {
@@ -220,7 +231,8 @@ def test_the_file_of_unlearn_score_is_read_too(tmp_path, capsys) -> None:
 
 
 def test_the_model_is_found_by_its_digest_and_a_filter_by_its_name_alone(tmp_path, capsys) -> None:
-    models = {"before": NOTHING, "filtered": NOTHING, "retrained": NOTHING}
+    knew = except_for(dict.fromkeys(NAMED, 0.9), NOTHING)
+    models = {"before": knew, "filtered": NOTHING, "retrained": NOTHING}
     roles = {"forget": NAMED, "retain": RETAINED, "never_trained": CONTROLS}
     bench = write_bench_result(tmp_path / "result", models, **roles)
     assert certify(tmp_path, bench).status == 2

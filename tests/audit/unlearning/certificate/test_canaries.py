@@ -5,8 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
-from support.runs.compared_pair import Planted, plant
+from support.runs.compared_pair import Planted
 from support.unlearning.certificates import Certified, certify_planted
+from support.unlearning.certificates import plant_enough as plant
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.run.directory import RunDirectory

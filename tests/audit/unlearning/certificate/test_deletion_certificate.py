@@ -6,8 +6,9 @@ import stat
 from pathlib import Path
 
 import pytest
-from support.runs.compared_pair import NGRAM, Ids, plant
+from support.runs.compared_pair import NGRAM, Ids
 from support.unlearning.certificates import certify_planted as certify
+from support.unlearning.certificates import plant_enough as plant
 
 from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -30,7 +31,13 @@ def test_patients_at_the_level_of_the_held_out_are_forgotten(tmp_path, capsys) -
     assert found.certificate["collapsed"] is False
     assert all(patient["leaked_before"] for patient in found.certificate["patients"])
     row = found.rows("longest match in tokens")[0]
-    assert (row["before"], row["after"], row["level"], row["controls"]) == (60, 0, 0, 30)
+    assert (row["before"], row["after"], row["below"], row["controls"]) == (60, 0, 0, 95)
+    # Five of 100 stand out before, and none after.
+    joint = found.certificate["joint"]
+    assert (joint["named"], joint["never_seen"], joint["enough"], joint["most_as_large"]) == (5, 95, 95, 0)
+    assert (joint["p_value_before"], joint["p_value"]) == (0.05, 1)
+    assert {one["tokens"] for one in joint["smallest"]} == {1}
+    assert "The test fails for the model before (p = 0.0500), and does not fail for the model after" in found.page
 
 
 def move_to_included(root: Path, patients: list[str]) -> None:
@@ -160,7 +167,7 @@ def test_ids_stand_in_the_evidence_alone_which_others_cannot_read(tmp_path, caps
     assert aggregates["named"] == {"low": 1, "high": 10}
     assert aggregates["patients"] == {}
     assert aggregates["before"] is None
-    assert aggregates["controls"] == {"above": 0, "within": {"low": 21, "high": 40}}
+    assert aggregates["controls"] == {"above": 0, "within": {"low": 81, "high": 100}}
     share = aggregates["controls_above_level"]
     assert (share["low"], share["high"], share["confidence_low"]) == (0.0, 0.0, 0.0)
     assert {check["b"] for check in aggregates["health"] if check["group"] == "named"} == {None}
@@ -183,11 +190,48 @@ def test_an_exact_certificate_counts_its_patients_under_evidence_alone(tmp_path,
     assert found.status == 1
     assert [path.name for path in out.iterdir()] == ["evidence"]
     exact = json.loads((out / "evidence" / "compare.json").read_text(encoding="utf-8"))["forgetting"]
-    five, thirty = {"low": 5, "high": 5}, {"low": 30, "high": 30}
-    assert (exact["named"], exact["controls"]) == (five, {"above": 0, "within": thirty})
+    five, never_seen = {"low": 5, "high": 5}, {"low": 95, "high": 95}
+    assert (exact["named"], exact["controls"]) == (five, {"above": 0, "within": never_seen})
     counts = {"still leaks": {"low": 1, "high": 1}, "collapsed": 0, "not shown": 0, "forgotten": {"low": 4, "high": 4}}
     assert exact["patients"] == counts
     assert found.certificate["verdict"] == exact["verdict"] == "still leaks"
+
+
+@pytest.mark.parametrize(
+    ("held_out", "leaking", "status", "verdict"),
+    [
+        (94, {}, 8, "not shown"),
+        (95, {}, 0, "forgotten"),
+        # Too few for the test to fail: a leak is not shown either, and nobody passes.
+        (94, {"pt-train-03": 60}, 8, "not shown"),
+        (95, {"pt-train-03": 60}, 1, "still leaks"),
+    ],
+)
+def test_fewer_than_95_patients_never_seen_show_nothing_of_five(
+    tmp_path, capsys, held_out, leaking, status, verdict
+) -> None:
+    found = certify(plant(tmp_path, held_out=held_out, leaking=leaking), tmp_path / "out")
+    assert (found.status, found.certificate["verdict"]) == (status, verdict)
+    if held_out == 94:
+        figure = "all figures of the named patients together"
+        assert found.shortfalls == [(f"{figure}, model {when}", "controls", 94, 95) for when in ("before", "after")]
+        assert "<td>94</td><td>95</td><td>1</td>" in found.page
+        # Nothing that is published says how many are missing, nor that they are: it tells how many are named.
+        for name in ("compare.json", "compare.html"):
+            text = (tmp_path / "out" / name).read_text(encoding="utf-8")
+            assert "would be enough" not in text
+            assert "too few patients never seen" not in text
+
+
+def test_who_had_nothing_to_forget_does_not_pass(tmp_path, capsys) -> None:
+    planted = plant(tmp_path)
+    found = certify(planted, tmp_path / "out", ids=planted.train[10:15])
+    assert (found.status, found.verdicts) == (8, {"not shown"})
+    assert found.reasons == {"the joint test does not fail for the model before: that it passes now would show nothing"}
+    # Beside one who did leak they do: the named are decided together.
+    beside = certify(planted, tmp_path / "beside", ids=[planted.named[0], *planted.train[10:14]])
+    assert (beside.status, beside.verdicts) == (0, {"forgotten"})
+    assert [one["leaked_before"] for one in beside.certificate["patients"]] == [True, False, False, False, False]
 
 
 def test_an_empty_list_of_ids_is_bad_input(tmp_path, capsys) -> None:

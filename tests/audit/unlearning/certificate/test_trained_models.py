@@ -19,15 +19,8 @@ from support.unlearning.trained_to_forget import (
 )
 
 from clinaudit.audit.unlearning.benchmark.files import read_bench
-from clinaudit.audit.unlearning.certificate.forgetting_verdict import COLLAPSED, OWN_COLLAPSE
-from clinaudit.audit.unlearning.certificate.robustness_block import (
-    LEAKS,
-    OTHER_FORM,
-    SAMPLED,
-    TOLD_APART,
-    TRIED,
-    WORST_ABOVE,
-)
+from clinaudit.audit.unlearning.certificate.robustness_block import SAMPLED, TOLD_APART
+from clinaudit.audit.unlearning.certificate.verdict import ABOVE, COLLAPSED, OWN_COLLAPSE
 from clinaudit.audit.unlearning.evaluation.participants import filter_name, forgotten_names
 
 pytestmark = pytest.mark.slow
@@ -104,16 +97,9 @@ def test_a_filter_of_names_is_found_out_by_questions_that_name_nobody(made, tmp_
         made.before, made.retrained, tmp_path / "out", "--bench", str(made.result), "--bench-model", FILTER
     )
     assert (certified.status, certified.verdicts) == (1, {"still leaks"})
-    # All of them together, and by the worst trial of each.
-    assert certified.reasons == {LEAKS[OTHER_FORM], WORST_ABOVE}
-    assert LEAKS[OTHER_FORM] in certified.page
-    # Asked by name, it refuses: neither answers nor samples tell.
+    assert certified.reasons == {ABOVE}
+    # Asked by name, it refuses: samples do not tell.
     bench = certified.certificate["bench"]
-    asked = [row for one in certified.certificate["patients"] for row in one["questions"]]
-    assert {row["status"] for row in asked if row["use"] != TRIED} == {"forgotten"}
-    found = {(row["measure"], row["status"]) for row in asked if row["use"] == TRIED}
-    assert ("ROUGE-L recall", "still leaks") in found
-    assert ("ROUGE-L recall", "forgotten") not in found
     assert {row["status"] for row in bench["robustness"]["rows"] if row["test"] == SAMPLED} == {"within"}
 
 
@@ -134,7 +120,7 @@ def test_a_served_model_behind_a_filter_has_not_forgotten(made, tmp_path, capsys
     assert alone.reasons == {COLLAPSED, OWN_COLLAPSE}
     asked = certify(made.before, run, tmp_path / "asked", "--bench", str(made.result), "--bench-model", FILTER)
     assert (asked.status, asked.verdicts) == (1, {"still leaks"})
-    assert LEAKS[OTHER_FORM] in asked.reasons
+    assert ABOVE in asked.reasons
 
 
 def test_five_of_130_are_enough_for_a_verdict_and_43_to_say_that_nobody_is_told_apart(forgotten: Certified) -> None:

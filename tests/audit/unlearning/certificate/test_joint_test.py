@@ -1,0 +1,164 @@
+"""The joint test: its p-values by hand and by counting, ranks by a twin in plain Python, and how often it errs."""
+
+import random
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clinaudit.audit.unlearning.certificate.joint_test import (
+    Figures,
+    enough_never_seen,
+    joint_p_value,
+    most_as_large,
+    smallest_leak,
+    vouched_for,
+)
+from clinaudit.audit.unlearning.certificate.joint_test import (
+    run_joint_test as jointly,
+)
+
+FIGURES = [("t", f"f{place}") for place in range(4)]
+
+
+def pool(*values: tuple[float | None, ...], of: str) -> dict[str, dict[tuple[str, str], float | None]]:
+    """One patient a row: its figures, in order."""
+    return {f"{of}{place:03}": dict(zip(FIGURES, own, strict=False)) for place, own in enumerate(values)}
+
+
+@pytest.mark.parametrize(
+    ("as_large", "named", "never_seen", "expected"),
+    [
+        # The largest of all is one of the five: 5 / (N + 5).
+        (0, 5, 95, 5 / 100),
+        (0, 5, 94, 5 / 99),
+        (0, 1, 19, 1 / 20),
+        # Neither of the two largest is: 95 / 100 * 94 / 99.
+        (1, 5, 95, 1 - 95 / 100 * 94 / 99),
+        (95, 5, 95, 1),
+    ],
+)
+def test_p_values_by_hand(as_large: int, named: int, never_seen: int, expected: float) -> None:
+    assert joint_p_value(as_large, named=named, never_seen=never_seen) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("named", "never_seen"), [(1, 6), (2, 6), (3, 5)])
+def test_p_values_are_the_share_of_all_choices_of_the_named(named: int, never_seen: int) -> None:
+    # Whoever is named of a ranked pool: how many of the others stand above the best of them.
+    size = named + never_seen
+    counts = [sum(place not in chosen for place in range(min(chosen))) for chosen in combinations(range(size), named)]
+    for as_large in range(never_seen + 1):
+        share = sum(count <= as_large for count in counts) / len(counts)
+        assert joint_p_value(as_large, named=named, never_seen=never_seen) == pytest.approx(share)
+
+
+def test_fewer_than_95_of_five_cannot_fail_and_more_let_more_stand_above() -> None:
+    assert [enough_never_seen(named) for named in (1, 5, 11)] == [19, 95, 209]
+    found = {never_seen: most_as_large(named=5, never_seen=never_seen) for never_seen in (94, 95, 200, 500)}
+    assert found == {94: None, 95: 0, 200: 1, 500: 4}
+    for never_seen, most in found.items():
+        if most is not None:
+            assert joint_p_value(most, named=5, never_seen=never_seen) <= 0.05
+            assert joint_p_value(most + 1, named=5, never_seen=never_seen) > 0.05
+
+
+def test_the_largest_rank_decides_and_of_equals_the_next() -> None:
+    others = pool(*((float(place), 0.0) for place in range(20)), of="c")
+    # Both are the largest of one figure; the second stands out in another, too. 20 never-seen and 2 named.
+    named = pool((19.5, 0.0), (30.0, 1.0), of="n")
+    test = jointly({**others, **named}, list(named), others)
+    assert test.as_large == {"n000": 0, "n001": 0}
+    assert test.largest["n001"] == FIGURES[0]
+    below = jointly({**others, **pool((18.5, 0.0), (3.0, 0.0), of="n")}, ["n000", "n001"], others)
+    assert below.as_large == {"n000": 1, "n001": 17}
+
+
+def test_values_that_never_seen_patients_share_rank_nobody_high() -> None:
+    # A verdict that is told of half of the never-seen: whoever has it stands above the other half alone.
+    others = pool(*((float(place % 2), float(place)) for place in range(40)), of="c")
+    test = jointly({**others, **pool((1.0, None), of="n")}, ["n000"], others)
+    # 20 of 40 are below in the first figure, of everybody who has it; others have 20 or more below in the second.
+    assert test.as_large["n000"] == sum(place % 2 or place >= 20 for place in range(40))
+    nothing = jointly({**others, "n000": {}}, ["n000"], others)
+    assert (nothing.as_large["n000"], nothing.largest["n000"], nothing.p_value("n000")) == (40, None, 1)
+
+
+def twin(figures: Figures, named: list[str], never_seen: list[str]) -> dict[str, int]:
+    """The same in plain Python: sorted lists of ranks, compared as lists are."""
+    everybody = [*never_seen, *named]
+
+    def rank(patient: str, place: tuple[str, str]) -> int:
+        own = figures[patient].get(place)
+        others = (figures[one].get(place) for one in everybody)
+        return 0 if own is None else sum(value is not None and value < own for value in others)
+
+    def statistic(patient: str) -> list[int]:
+        ranks = sorted((rank(patient, place) for place in FIGURES), reverse=True)
+        return [*(min(one, len(never_seen)) for one in ranks), *ranks]
+
+    lists = {patient: statistic(patient) for patient in everybody}
+    return {one: sum(lists[other] >= lists[one] for other in never_seen) for one in named}
+
+
+_VALUES = st.lists(st.tuples(*[st.none() | st.integers(0, 3).map(float)] * 4), min_size=4, max_size=12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_VALUES, st.integers(1, 3))
+def test_it_equals_a_twin(values: list[Any], count: int) -> None:
+    named, others = pool(*values[:count], of="n"), pool(*values[count:], of="c")
+    figures = {**named, **others}
+    assert jointly(figures, list(named), others).as_large == twin(figures, list(named), list(others))
+
+
+def test_the_smallest_leak_that_shows_is_one_more_than_the_never_seen_have() -> None:
+    others = pool(*((float(place // 10), 0.0) for place in range(100)), of="c")
+    # The largest is 9, of ten patients: 10 stands above all.
+    assert smallest_leak(others, others, FIGURES[:1], named=5) == 10
+    assert smallest_leak(others, others, FIGURES[1:2], named=5) == 1
+    # One never-seen patient stands out in three figures: nothing in two figures shows, and anything in four.
+    one = pool((50.0, 50.0, 50.0, 0.0), *((0.0,) * 4 for _ in range(99)), of="c")
+    assert smallest_leak(one, one, FIGURES[:2], named=5) is None
+    assert smallest_leak(one, one, FIGURES, named=5) == 1
+
+
+def test_what_a_retrained_model_keeps_as_well_is_not_counted_where_it_does_not_stand_out_there() -> None:
+    others = pool(*((float(place), 0.0) for place in range(19)), of="c")
+    after = {**others, **pool((25.0, 7.0), of="n")}
+    within = {**others, **pool((5.0, 7.0), of="n")}
+    kept = vouched_for(after, {"n000": {FIGURES[0]: 5.0}, **others}, ["n000"], others)
+    assert kept["n000"] == after["n000"]
+    vouched = vouched_for(after, {**others, "n000": {FIGURES[0]: 5.0, FIGURES[1]: None}}, ["n000"], others)
+    assert vouched["n000"] == after["n000"]
+    # 7 of the second figure, of which nobody never seen has any, stands out in the reference as well.
+    assert vouched_for(after, within, ["n000"], others)["n000"] == after["n000"]
+    many = {**pool(*((float(place), float(place)) for place in range(19)), of="c"), "n000": within["n000"]}
+    assert vouched_for(after, many, ["n000"], others)["n000"] == {FIGURES[0]: 25.0}
+    # Too few for its own test to fail.
+    assert vouched_for(after, many, ["n000"], list(others)[:18]) == after
+
+
+def draw(rng: random.Random, *, leaks: float = 0.0) -> dict[tuple[str, str], float | None]:
+    """24 figures of a patient: counts that are mostly 0 and go together, as matches in a text do."""
+    common = rng.random() < 0.2
+    values = [max(0.0, round(rng.gauss(0.0, 8.0)) + 12.0 * common) if rng.random() < 0.4 else 0.0 for _ in range(24)]
+    return {("t", f"{place:02}"): value + leaks * (place % 2 == 0) for place, value in enumerate(values)}
+
+
+@pytest.mark.simulation
+def test_a_perfect_retrain_passes_at_the_nominal_rate_and_a_leaking_model_fails() -> None:
+    worlds, passed, failed = 400, 0, 0
+    for world in range(worlds):
+        rng = random.Random(world)
+        others = {f"c{place:03}": draw(rng) for place in range(130)}
+        named = [f"n{place}" for place in range(5)]
+        retrained = {**others, **{one: draw(rng) for one in named}}
+        unchanged = {**others, **{one: draw(rng, leaks=60.0) for one in named}}
+        passed += not any(map((test := jointly(retrained, named, others)).fails, named))
+        assert test.can_fail
+        failed += any(map(jointly(unchanged, named, others).fails, named))
+    # 95% at least, by the test; discrete levels and ties make it more. Of 400 a rate of 0.95 gives 367 or more.
+    assert passed >= 367
+    assert failed == worlds
