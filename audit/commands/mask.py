@@ -30,6 +30,12 @@ _WITHHELD = 1
 )
 @template_option()
 @click.option(
+    "--identifier-rules",
+    type=PATH,
+    metavar="FILE",
+    help="Rules of the site's own besides: numbers of a shape that only it gives (docs/mask.md).",
+)
+@click.option(
     "--ner/--no-ner",
     default=False,
     help="Also mask people and places that a small language model finds (clinaudit[pii]) where the context agrees: "

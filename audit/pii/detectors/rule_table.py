@@ -51,7 +51,7 @@ Reader = Callable[["re.Match[str]", "Rule"], Iterable[tuple[int, int, str]]]
 
 
 class RuleRow(BaseModel):
-    """One row of the table, as it is written."""
+    """One row of rules, as it is written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -65,6 +65,18 @@ class RuleRow(BaseModel):
     cues: list[str] = []
     #: A module of python-stdnum whose check digits must be right ("luhn", "us.rtn").
     check_digit: str | None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _is_known(cls, kind: str) -> str:
+        if kind not in categories():
+            raise ValueError(f"the taxonomy has no category {kind!r}")
+        return kind
+
+
+class TableRow(RuleRow):
+    """One row of the program's own table, which may ask more than a pattern."""
+
     #: Names of functions that must all accept the match.
     check: str | list[str] = []
     #: The function that says which spans a match is; without it, it is its group.
@@ -74,13 +86,6 @@ class RuleRow(BaseModel):
     #: Of a name: how many words must be left of it, and whether a word that is an eponym may be one.
     fewest_words: int = 1
     is_sure: bool = False
-
-    @field_validator("kind")
-    @classmethod
-    def _is_known(cls, kind: str) -> str:
-        if kind not in categories():
-            raise ValueError(f"the taxonomy has no category {kind!r}")
-        return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +248,7 @@ def _suffixes(*, alone: bool) -> str:
 
 
 def _read_group(row: Mapping[str, Any]) -> RuleGroup:
-    rules = [read_rule(RuleRow.model_validate(one), found_by=row["name"]) for one in row["rule"]]
+    rules = [_read_rule(TableRow.model_validate(one), found_by=row["name"]) for one in row["rule"]]
     if "also" in row:
         kinds = {rule.kind for rule in rules}
         rules += [rule for rule in _read_group(_named_group(row["also"])).rules if rule.kind in kinds]
@@ -254,14 +259,14 @@ def _named_group(name: str) -> Mapping[str, Any]:
     return next(row for file in _FILES for row in _document(file)["group"] if row["name"] == name)
 
 
-def read_rule(row: RuleRow, *, found_by: str) -> Rule:
+def _read_rule(row: TableRow, *, found_by: str) -> Rule:
     """Return a row of the table, ready to be searched for; raises `re.error` and KeyError for what is none."""
     pattern = "".join(row.pattern)
     checks = [_function(name) for name in ([row.check] if isinstance(row.check, str) else row.check)]
     if row.cues:
-        checks.append(_cued(row.cues))
+        checks.append(cued(row.cues))
     if row.check_digit is not None:
-        checks.append(_checked(row.check_digit))
+        checks.append(has_check_digit(row.check_digit))
     compiled = words(pattern) if row.any_case else regex(pattern)
     return Rule(
         kind=row.kind,
@@ -308,12 +313,14 @@ def _read_group_of_match(pattern: re.Pattern[str]) -> Reader:
     return read
 
 
-def _cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
+def cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
+    """Return what says whether one of some words stands shortly before a match."""
     cue = re.compile(rf"\b(?:{'|'.join(map(re.escape, cues))})\b", re.IGNORECASE)
     return lambda match: cue.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()) is not None
 
 
-def _checked(module: str) -> Callable[["re.Match[str]"], bool]:
+def has_check_digit(module: str) -> Callable[["re.Match[str]"], bool]:
+    """Return what says whether a match has the check digits of a number of python-stdnum."""
     is_valid: Callable[[str], bool] = import_module(f"stdnum.{module}").is_valid
     return lambda match: is_valid(_BETWEEN_DIGITS.sub("", match[0]))
 

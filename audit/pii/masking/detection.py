@@ -223,19 +223,19 @@ def _is_clinical_or_short(word: str) -> bool:
     return is_short or is_clinical(word) or is_allowed(word)
 
 
-def filter_detectors(site: Detector | None = None, *, ner: bool = False) -> tuple[Detector, Detector]:
+def filter_detectors(*site: Detector, ner: bool = False) -> tuple[Detector, Detector]:
     """Return what finds, and what looks over the rest.
 
-    `site` finds the names of a site's own patients (a `Gazetteer`). With `ner` a small language model adds people and
-    places where the context agrees, which rules miss in running text; it needs the extra `clinaudit[pii]`.
+    `site` are a site's own detectors: of its patients' names (`Gazetteer`), by its rules (`SiteRules`). With `ner` a
+    small language model adds people and places where the context agrees, which rules miss in running text; it needs
+    the extra `clinaudit[pii]`.
     """
     from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 
     detectors: list[Detector] = [RuleDetector(), SuspectedDetector(of_names=True), SuspectedDetector(), OtherScripts()]
-    if site is not None:
-        detectors.append(site)
+    detectors += site
     if ner:
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 

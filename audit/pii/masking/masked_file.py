@@ -55,6 +55,8 @@ class MaskOptions:
     out: Path
     corpus: Path | None = None
     template: Path | None = None
+    #: Rows of the site's own beside the table of rules.
+    identifier_rules: Path | None = None
     #: Whether a small language model adds names where the context agrees.
     ner: bool = False
     #: Key of the question, which some row must have; None: `query`, if a row has it.

@@ -70,7 +70,7 @@ def _asked_model(options: MaskOptions) -> ServedModel | None:
 def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector, Detector, dict[str, str]]:
     """Return what finds, what looks over the rest, and what both depend on."""
     identity = {"clinaudit": VERSION, "--policy": options.policy}
-    site: Detector | None = None
+    site: list[Detector] = []
     if options.corpus is not None:
         from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
 
@@ -78,9 +78,15 @@ def _open_detectors(options: MaskOptions, progress: Progress) -> tuple[Detector,
         corpus = read_corpus(options.corpus, stated=identity_reader(profile), scratch=options.out.absolute().parent)
         patients = len(corpus.patients) + len(corpus.validation)
         with progress.stage("reading the site's names", total=patients, unit="patients") as advance:
-            site = Gazetteer(corpus, profile, advance=advance, widely=True)
+            site.append(Gazetteer(corpus, profile, advance=advance, widely=True))
         identity |= {"--corpus": corpus.digest, "--template": profile.digest}
-    detector, second = filter_detectors(site, ner=options.ner)
+    if options.identifier_rules is not None:
+        from clinaudit.audit.pii.detectors.site_rules import read_site_rules
+
+        rules = read_site_rules(options.identifier_rules)
+        site.append(rules)
+        identity["--identifier-rules"] = rules.digest
+    detector, second = filter_detectors(*site, ner=options.ner)
     by = "and a language model" if options.ner else "alone, by no language model"
     progress.say(f"names are looked for by rules {by}")
     identity["detectors"] = f"{detector.name}; {second.name}"

@@ -1,0 +1,102 @@
+"""A site's own rows beside the table of rules: numbers and names of a shape that only this site gives (docs/mask.md).
+
+Owns their file, and what a row of it may hold. Patterns are RE2's: no text makes one of them slow.
+"""
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError, field_validator
+
+from clinaudit.audit.pii.detectors.rule_table import RuleRow, cued, has_check_digit
+from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
+from clinaudit.errors import BadInputError
+from clinaudit.templates.text_file import TomlLines, parse_toml, read_text_file
+
+_MOST_CHARS: Final = 2_000
+
+
+class SiteRow(RuleRow):
+    """One row of a site."""
+
+    @field_validator("pattern")
+    @classmethod
+    def _is_of_re2(cls, pattern: str | list[str]) -> str | list[str]:
+        compiled = _compile("".join(pattern), any_case=False)
+        if compiled.search("") is not None:
+            raise ValueError("the pattern matches a text of no characters")
+        return pattern
+
+    @field_validator("check_digit")
+    @classmethod
+    def _is_known_to_stdnum(cls, module: str | None) -> str | None:
+        if module is not None and not (module.replace(".", "").isalnum() and find_spec(f"stdnum.{module}")):
+            raise ValueError(f"python-stdnum has no number {module!r}")
+        return module
+
+
+class SiteRules:
+    """Finds what the rows of a site do."""
+
+    name = "the site's own rules"
+
+    def __init__(self, rows: list[SiteRow], digest: str) -> None:
+        #: The hexadecimal SHA-256 of the file.
+        self.digest = digest
+        self._rules = [
+            (
+                row.kind,
+                _compile("".join(row.pattern), any_case=row.any_case),
+                [cued(row.cues)] * bool(row.cues) + [has_check_digit(module) for module in [row.check_digit] if module],
+            )
+            for row in rows
+        ]
+
+    def detect(self, text: str) -> list[EntitySpan]:
+        """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
+        return resolve_overlaps(
+            EntitySpan(start, end, kind, self.name)
+            for kind, pattern, checks in self._rules
+            for match in pattern.finditer(text)
+            for start, end in [match.span(pattern.groupindex.get("value", 0))]
+            if all(check(match) for check in checks)
+        )
+
+
+def read_site_rules(path: Path) -> SiteRules:
+    """Read a file of `[[rule]]` rows; raises `BadInputError` that names every wrong entry and its line."""
+    text = read_text_file(path, role="the identifier rules")
+    document = parse_toml(text, f"the identifier rules {path.name}")
+    lines, problems, rows = TomlLines(text), [], []
+    given: Any = document.get("rule")
+    if set(document) != {"rule"} or not isinstance(given, list) or not given:
+        problems.append((1, "has [[rule]] tables and nothing else; one at least"))
+        given = []
+    for number, row in enumerate(given):
+        try:
+            rows.append(SiteRow.model_validate(row))
+        except ValidationError as error:
+            for one in error.errors(include_url=False, include_input=False):
+                path_of: list[str | int] = ["rule", number, *(str(part) for part in one["loc"] if part in row)]
+                problems.append((lines.line_of(path_of), f"{'.'.join(map(str, one['loc']))}: {one['msg']}"))
+    if problems:
+        listed = [f"line {line}: {problem}" for line, problem in sorted(set(problems))]
+        raise BadInputError(f"identifier rules {path.name} are not valid; mend what is listed", listed)
+    return SiteRules(rows, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _compile(pattern: str, *, any_case: bool) -> Any:
+    import re2
+
+    if len(pattern) > _MOST_CHARS:
+        raise ValueError(f"the pattern has more than {_MOST_CHARS:,} characters")
+    options = re2.Options()
+    options.log_errors = False
+    options.case_sensitive = not any_case
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        raise ValueError(f"no pattern of RE2 (github.com/google/re2/wiki/Syntax): {reason}") from None

@@ -1,0 +1,63 @@
+"""Rows of a site: what they find, and what a file of them is refused for."""
+
+from pathlib import Path
+
+import pytest
+from support.pii.found_spans import found_by
+
+from clinaudit.audit.commands.main import run
+from clinaudit.audit.pii.detectors.site_rules import read_site_rules
+from clinaudit.errors import BadInputError
+
+ROWS = """
+[[rule]]
+kind = "mrn"
+pattern = '\\bqx-(?P<value>[0-9]{4})\\b'
+any_case = true
+cues = ["chart"]
+
+[[rule]]
+kind = "device_id"
+pattern = '\\b[0-9]{4}-[0-9]{4}\\b'
+check_digit = "luhn"
+"""
+
+
+def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text(ROWS)
+    rules = read_site_rules(tmp_path / "rules.toml")
+    text = f"Ĉ: chart QX-4711.{40 * ' '} QX-4712 has no cue. 0000-0018, 0000-0019"
+    assert found_by(rules, text) == [("mrn", "4711"), ("device_id", "0000-0018")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        ("", "line 1: has [[rule]] tables"),
+        ("[[rule]]\nkind = 'mrn'\n", "line 1: pattern: Field required"),
+        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "line 2: kind: Value error, the taxonomy has no category 'shoe'"),
+        ("[[rule]]\nkind = 'mrn'\npattern = '(?<!x)y'\n", "line 3: pattern: Value error, no pattern of RE2"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x*'\n", "line 3: pattern: Value error, the pattern matches a text of no"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "line 4: check"),
+        (
+            "[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'nope'\n",
+            "line 4: check_digit: Value error, python",
+        ),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "line 4: shoe: Extra inputs"),
+    ],
+)
+def test_a_file_with_a_mistake_is_refused_by_its_line(tmp_path: Path, rows: str, problem: str) -> None:
+    (tmp_path / "rules.toml").write_text(rows)
+    with pytest.raises(BadInputError) as refused:
+        read_site_rules(tmp_path / "rules.toml")
+    assert any(line.startswith(problem) for line in refused.value.problems), refused.value.problems
+
+
+def test_mask_reads_them(tmp_path: Path) -> None:
+    rules, prompt, out = tmp_path / "rules.toml", tmp_path / "prompt.txt", tmp_path / "masked.txt"
+    rules.write_text(ROWS)
+    prompt.write_text("Chart QX-4711: asthma.")
+    assert run(["mask", str(prompt), "--out", str(out), "--identifier-rules", str(rules), "--quiet"]) == 0
+    assert out.read_text() == "Chart QX-<MRN_1>: asthma."
+    rules.write_text("[[rule]]\n")
+    assert run(["mask", str(prompt), "--out", str(tmp_path / "b.txt"), "--identifier-rules", str(rules)]) == 3
