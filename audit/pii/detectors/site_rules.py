@@ -79,7 +79,7 @@ def read_site_rules(path: Path) -> SiteRules:
             rows.append(SiteRow.model_validate(row))
         except ValidationError as error:
             for one in error.errors(include_url=False, include_input=False):
-                path_of: list[str | int] = ["rule", number, *(str(part) for part in one["loc"] if part in row)]
+                path_of: tuple[str | int, ...] = ("rule", number, *(str(part) for part in one["loc"] if part in row))
                 problems.append((lines.line_of(path_of), f"{'.'.join(map(str, one['loc']))}: {one['msg']}"))
     if problems:
         listed = [f"line {line}: {problem}" for line, problem in sorted(set(problems))]
