@@ -56,6 +56,7 @@ def filtered(run: Path, names: Collection[str]) -> Iterator[str]:
     rows = [
         row
         for folder in (evidence, evidence / "included")
+        if (folder / "generations.parquet").is_file()
         for row in pl.read_parquet(folder / "generations.parquet").to_dicts()
     ]
     with _Server(names, {row["prompt"]: (row["text"], row["finish_reason"]) for row in rows}) as server:
