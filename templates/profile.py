@@ -21,7 +21,8 @@ PROFILES_PATH = Path(__file__).with_name("profiles")
 #: Profiles that ship, by the name that `--template` takes.
 SHIPPED: tuple[str, ...] = tuple(sorted(path.stem for path in PROFILES_PATH.glob("*.toml")))
 DEFAULT = "soap"
-#: A profile of many layouts has some hundred; to find the lines of its faults takes time in the square of them.
+#: A profile of many layouts has a few hundred lines. Finding the lines of wrong entries takes time quadratic in their
+#: number.
 _MOST_LINES = 2_000
 DEFAULT_PROFILE = PROFILES_PATH / f"{DEFAULT}.toml"
 
@@ -49,7 +50,7 @@ class Layout:
     other_labels: tuple[str, ...]
     #: Ends a labelled value, and parts a line of the banner; None where nothing does.
     delimiter: str | None
-    #: Values, lower-case, that stand for none: the ___ of de-identified notes.
+    #: Values that mean "not given", lower-case: the ___ of de-identified notes.
     blanks: frozenset[str]
     #: A note has this layout where `signature` (if any) matches and all of `required` are found.
     signature: Pattern | None
@@ -72,7 +73,8 @@ class NoteProfile:
     name: str
     #: Lower-case header -> section name, headers of the lexicon and aliases alike.
     section_of: Mapping[str, str]
-    #: Headers of the lexicon proper (Table 2): those of the HEADER_PREFIX rule.
+    #: Headers of the lexicon proper (Table 2): the `header_prefix` rule of note.py calls a line's beginning templated
+    #: if it is one of these and a colon.
     lexicon: frozenset[str]
     #: Headers that set the parent of the ambiguous ones after them -> the parent's section name.
     parent_of: Mapping[str, str]

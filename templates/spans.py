@@ -15,5 +15,5 @@ class Span(NamedTuple):
         return self.start < other.end and other.start < self.end
 
     def at(self, offsets: Sequence[int]) -> "Span":
-        """Return the span of another sequence, in which each position of this one is one of `offsets`."""
+        """Return this span in another text: position i of this one is `offsets[i]` there."""
         return Span(offsets[self.start], offsets[self.end])

@@ -32,7 +32,7 @@ class StageOutcomes:
     #: None where nothing was decoded alone.
     drift: DriftTally | None
     judgements: Judgements
-    #: Of the tiers' own figures (None), and by rendering.
+    #: By view: None is each tier in its first rendering; then each further rendering.
     memorization: Mapping[View, TalliesByTier]
     disclosure: Mapping[View, DisclosureTally]
     identifiers: Mapping[View, IdentifiersTally]

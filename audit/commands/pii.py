@@ -145,7 +145,8 @@ def _told(counter: "SampleCounter", tally: "Tally", out: Path) -> str:
             "Means a sample; an entity counts once a subject (PII-Bench, Table 3).",
             "",
             align_columns(types),
-            "From the counts of Table 10; its percentages of multi stand in wrong rows.",
+            "The paper's shares are computed from the counts of its Table 10; its printed percentages for the subset "
+            '"multi" stand in the wrong rows.',
             "",
             f"full names by origin: {origins or 'none'}",
             f"facts repaired so that they agree: {tally.repairs.total():,} ({repairs or 'none'})",
@@ -176,7 +177,8 @@ def _shares(types: Mapping[str, int]) -> tuple[str, ...]:
     type=PATH,
     nargs=2,
     metavar="TEXTS PREDICTIONS",
-    help="Real texts labelled as samples are, and predictions of the same systems on them: whether both tell the same.",
+    help="Real texts labelled as samples are, and predictions of the same systems on them: score these too, and say "
+    "whether both put the systems in the same order.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the bootstrap.")
 @click.option("--quiet", is_flag=True, help="Print nothing.")

@@ -54,7 +54,7 @@ from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, is_me
 #: Sections drawn before the rest are pooled, as many as the paper's Figure 4 shows.
 _SECTIONS_DRAWN = 10
 _REST = "smaller sections, together"
-_NO_LIMIT: Final = "Pale: a range. Thin line: 95% interval."
+_BAR_KEY: Final = "Pale: a range. Thin line: 95% interval."
 #: Ends of scales of numbers per 1,000 queries.
 _RATES: Final = tuple(float(step * 10**power) for power in range(1, 6) for step in (1, 2, 5))
 
@@ -90,15 +90,17 @@ def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigu
     else:
         for tier, arm, summary in memorization_summaries(results):
             estimates.setdefault(tier, {})[arm] = summary.estimate(metric)
-    arms = [arm for arm in ARMS if any(arm in of for of in estimates.values())]
+    arms = [arm for arm in ARMS if any(arm in by_arm for by_arm in estimates.values())]
     limits = {tier: rule_limit(results, metric, tier) for tier in estimates}
     drawn = sorted({limit for limit in limits.values() if limit is not None})
-    every = (estimate for of in estimates.values() for estimate in of.values())
+    every = (estimate for by_arm in estimates.values() for estimate in by_arm.values())
     scale = fitting_scale(every, limit=max(drawn, default=None), steps=_RATES if is_rate(metric) else SHARE_STEPS)
     rows = []
     for tier in order_tiers(estimates):
         shown = [(SERIES[arm], estimates[tier].get(arm)) for arm in arms]
-        cells = [_cell(of, series=series, scale=scale, limit=limits[tier], metric=metric) for series, of in shown]
+        cells = [
+            _cell(estimate, series=series, scale=scale, limit=limits[tier], metric=metric) for series, estimate in shown
+        ]
         rows.append(tier_row(tier, cells, with_asker=is_rate(metric)))
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
@@ -125,7 +127,7 @@ def _key(scale: Scale, limits: Sequence[float], metric: str) -> str:
     else:
         line = f"Upright line: the policy's limit, {join_words(list(map(percent_text, limits)))}. " if limits else ""
         end = "" if scale.high == 1 else f" A full bar is {percent_text(scale.high)}."
-    return f"{line}{_NO_LIMIT}{end}"
+    return f"{line}{_BAR_KEY}{end}"
 
 
 def before_and_after_figure(comparison: Comparison) -> BarFigure:
@@ -133,7 +135,7 @@ def before_and_after_figure(comparison: Comparison) -> BarFigure:
     own = {
         tier: arms["train"].attributable_fraction for tier, arms in comparison.memorization.items() if "train" in arms
     }
-    pairs = {tier: (of.a, of.b) for tier, of in own.items()}
+    pairs = {tier: (change.a, change.b) for tier, change in own.items()}
     scale = fitting_scale((mean for pair in pairs.values() for mean in pair), limit=None)
     rows = [
         tier_row(tier, [_cell(mean, series="trained", scale=scale, limit=None) for mean in pair])

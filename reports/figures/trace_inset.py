@@ -1,7 +1,8 @@
 """Where traces crowd on a panel, and where there is room to show that place larger (AMNESIA, Figure 3's insets).
 
-Owns the choice of both; the paper names two methods whose traces its insets show, here it is wherever marks crowd.
-Knows nothing of marks, colours or SVG. Shares are from 0 to 1, across from the left, up from the bottom.
+A trace is a system's points on the panel. Chooses which place is enlarged, and where the inset goes. The paper's insets
+show two named methods; ours shows the square with most marks. Knows nothing of how marks are drawn: shapes, colours,
+SVG. Shares are from 0 to 1, across from the left, up from the bottom.
 """
 
 from collections.abc import Sequence

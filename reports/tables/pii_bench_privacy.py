@@ -1,6 +1,6 @@
 """Tables of what masking protects and costs, what is guessed from the rest, and who is found less often.
 
-Owns the paper's own numbers of Table 8, which stand beside.
+Owns the paper's own numbers of Table 8, which are shown beside the measured ones.
 """
 
 from typing import Final
@@ -179,10 +179,14 @@ def group_domains(bench: PiiBench, grouping: str) -> list[BenchDomain]:
 
 
 def system_name(bench: PiiBench, system: str | None) -> str:
-    """Return a system's name; without one it is the right answer that is masked."""
+    """Return a system's name.
+
+    None: masked is exactly what the gold answer marks, as by a filter that misses nothing.
+    """
     return GOLD if system is None else next((each.name for each in bench.systems if each.id == system), system)
 
 
 def _least(found: list[GroupRecall], group: str) -> float:
     values = [each.recall.value for each in found if each.group == group and each.recall.value is not None]
+    # Above every share: a group without a measured recall comes last.
     return min(values, default=2.0)

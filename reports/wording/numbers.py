@@ -35,14 +35,17 @@ def part_text(part: CountRange, whole: CountRange, *, rest: CountRange | None = 
 
 
 def percent_text(value: float, *, signed: bool = False) -> str:
-    """Return a share as a percentage, below 10% and above 99% to one decimal where that is not zero: "5%", "0.8%"."""
+    """Return a share as a percentage, to one decimal below 10% and above 99%: "58%", "5%", "0.8%", "99.0%".
+
+    A zero decimal is dropped, but kept above 99%.
+    """
     if 0 < abs(value) < 0.0005:
         return f"{'−' if value < 0 else ''}below 0.1%"
     if 0.9995 < abs(value) < 1:
         return f"{'−' if value < 0 else ''}above 99.9%"
     digits = 1 if 0 < abs(value) < 0.0995 or 0.99 < abs(value) < 1 else 0
     text = f"{100 * value:{'+' if signed else ''}.{digits}f}%"
-    # "0.0%" and "100.0%" say that it is not quite 0 or all.
+    # "99.0%" says that it is more than 99%.
     return _tidy(text.replace(".0%", "%") if 0.001 <= abs(value) <= 0.99 else text)
 
 

@@ -22,7 +22,8 @@ from clinaudit.audit.measures.cohorts import stage
 from clinaudit.audit.pipeline import run_audit
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.settings import AuditSettings

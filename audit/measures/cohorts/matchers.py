@@ -163,7 +163,7 @@ def _match_optimally(first: Covariates, second: Covariates, caliper: float | Non
 _POSITIVES_PER_ASKED: Final = 2
 _CONTROLS_PER_ASKED: Final = 20
 _CELLS: Final = 4
-_NOBODY: Final = (0, 0, 0, 0)
+_NONE_PREFERRED: Final = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +193,13 @@ class MatchedSets(NamedTuple):
 
 
 def choose_sets(
-    cells: Sequence[Covariates], request: MatchRequest, *, preferred: Sequence[int] = _NOBODY
+    cells: Sequence[Covariates], request: MatchRequest, *, preferred: Sequence[int] = _NONE_PREFERRED
 ) -> MatchedSets:
     """Match train positives to nontrain positives, then each of them to a negative of its arm.
 
-    `cells` are the covariates of all candidates, at least one row each, in random order. Of each cell the first
-    `preferred` rows are: the others are in play only where these are fewer than the sets that there can be, and then
-    beside all of them. Preferred rows are matched with one another as far as they go.
+    `cells` are the covariates of all candidates, at least one row each, in random order. In cell i
+    the first `preferred[i]` rows are preferred. The other rows are used only if these are too few for all possible
+    sets; then the preferred ones are all in play too. Preferred rows are matched with one another as far as they go.
     """
     most = min(request.sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
@@ -216,9 +216,10 @@ def choose_sets(
         [[matched.rows[cell] for matched in sets] for cell in range(_CELLS)],
         kept=[few if few < most else 0 for few in preferred],
     )
-    # Matched once more within the selection: this changes the pairs, but not the balance.
-    together = min(bisect_left(rows, few) for rows, few in zip(chosen, preferred, strict=True))
-    blocks = [[rows[:together] for rows in chosen], [rows[together:] for rows in chosen]]
+    # Matched once more within the selection: this changes the pairs, but not the balance. `of_preferred`: how many sets
+    # can be made of preferred rows alone; they are matched among themselves.
+    of_preferred = min(bisect_left(rows, few) for rows, few in zip(chosen, preferred, strict=True))
+    blocks = [[rows[:of_preferred] for rows in chosen], [rows[of_preferred:] for rows in chosen]]
     return MatchedSets(
         [matched for block in blocks if block[0] for matched in _rematch(cells, block, request)], len(sets)
     )

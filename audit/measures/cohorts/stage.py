@@ -27,14 +27,15 @@ from clinaudit.priors.renderings import ProbedTiers
 
 #: Targets of each split that a sample fills up to, where the cohorts hold fewer (docs/methods.md, section 4).
 SAMPLE_SIZE = 200
-#: The digit of the secret draw that lowers the sample; the last one lowers a cell.
+#: Which decimal digit of the secret number lowers the sample's size, counted from the last (0), which lowers the
+#: patients per cell.
 _DIGIT_OF_SAMPLE = 1
 _PREFIX: Final = b"clinaudit: sizes that follow from a setting"
 #: Numbers in a class of counts.
 _STEP: Final = 10
 
 
-#: Patient id -> diagnosis -> ids of the tiers; those who miss none are left out.
+#: Patient id -> diagnosis -> ids of the tiers that cannot be asked; a patient who lacks none has no entry.
 MissingTiers = Mapping[str, Mapping[str, frozenset[str]]]
 
 
@@ -50,7 +51,8 @@ class CohortChoice:
     #: Whether exchanges and drops for balance follow the matching.
     refined: bool
     seed: int
-    #: By which sizes that follow from a setting are lowered (`draw_secret_number`).
+    #: The secret number whose digits say by how much `patients_per_cell` and `SAMPLE_SIZE` are lowered
+    #: (`draw_secret_number`).
     secret: int
 
     @classmethod
@@ -127,9 +129,10 @@ def foresee_targets(
     panel: Sequence[Diagnosis],
     choice: CohortChoice,
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """Return the most matched sets by diagnosis, and targets with their diagnoses as `match_cohorts` would have about.
+    """Return for each diagnosis how many sets there can be at most, and roughly the targets of `match_cohorts`.
 
-    Nobody is matched: patients of the four groups stand in at random, and the cohorts may be smaller by up to a half.
+    The targets are about those that it would choose, each with its diagnoses. Nobody is matched: patients of the four
+    groups stand in at random, and the cohorts may be smaller by up to a half.
     """
     candidates = _candidates(facts, status, {})
     size = lower_size(choice.patients_per_cell, choice.secret)
@@ -205,9 +208,10 @@ def find_missing_tiers(
     writer: PromptWriter,
     progress: Progress,
 ) -> MissingTiers:
-    """Return which of the tiers asked cannot be made, for whom and for which diagnosis; of two renderings, in either.
+    """Return which of the tiers asked cannot be made, for whom and for which diagnosis.
 
-    Only patients who may be candidates are looked at: of known age and sex, and of known status for a diagnosis.
+    A tier with two renderings counts as missing if either cannot be made. Only patients who may be candidates are
+    looked at: of known age and sex, and of known status for a diagnosis.
     """
     found: dict[str, dict[str, frozenset[str]]] = {}
     with progress.stage("finding who can be asked", total=len(facts), unit="patients") as advance:
@@ -231,4 +235,4 @@ def _missing_of(
                 if prior.excluded:
                     for diagnosis in prior.diagnoses:
                         missing.setdefault(diagnosis, set()).add(tier.id)
-    return {diagnosis: frozenset(of) for diagnosis, of in missing.items()}
+    return {diagnosis: frozenset(tiers) for diagnosis, tiers in missing.items()}

@@ -40,8 +40,13 @@ CORRECTED_METRICS: Final[tuple[Metric, ...]] = ("auroc_all", "sensitivity", "ppv
 #: Simulations; each draws the matrix and the class prevalences anew.
 DRAWS = 1000
 #: Least separation of the judge's matrix, at its lower 95% limit, at which metrics are corrected (docs/methods.md,
-#: section 5). Below it the truths are close to not identifiable.
+#: section 5). Separation is from 0 to 1 (0: two mixes of truths give the same verdicts; 1: verdicts tell truths apart
+#: fully; see `measure_separation`). Below the least one the truths can hardly be told from the verdicts.
 MINIMUM_SEPARATION = 0.15
+#: Which random stream of the seed draws the error rates, and which the metrics of each arm.
+_ERRORS_STREAM: Final = 4
+_TRAIN_STREAM: Final = 5
+_NONTRAIN_STREAM: Final = 6
 _EMPTY = "no generation of one of the groups was judged"
 _NOT_IDENTIFIABLE = (
     "by the labelled texts the judge mistakes what is said too often, or too few texts were labelled to know how often:"
@@ -76,13 +81,13 @@ def correct_counts(
     Every estimate is null with a reason where the matrix does not identify the truths.
     """
     # The same matrices for every arm, diagnosis and tier: there is one judge.
-    errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, 4)), draws)
+    errors = draw_error_rates(confusion_matrix, np.random.default_rng((seed, _ERRORS_STREAM)), draws)
     if percentile_interval(measure_separation(errors))[0] < MINIMUM_SEPARATION:
         nothing = _explain(_NOT_IDENTIFIABLE)
         return CorrectedPair(train=nothing, nontrain=nothing, delta=nothing)
     first, second = (
-        _correct_arm(counts, errors, np.random.default_rng((seed, number)))
-        for counts, number in ((train, 5), (nontrain, 6))
+        _correct_arm(counts, errors, np.random.default_rng((seed, stream)))
+        for counts, stream in ((train, _TRAIN_STREAM), (nontrain, _NONTRAIN_STREAM))
     )
     delta = None if first is None or second is None else _subtract(first, second)
     return CorrectedPair(train=_summarize(first), nontrain=_summarize(second), delta=_summarize(delta))
@@ -104,9 +109,10 @@ def _correct_arm(counts: ArmCounts, errors: Counts, rng: np.random.Generator) ->
         return {metric: values[metric] for metric in CORRECTED_METRICS}
 
     stated, denied = _one_of("positive"), _one_of("negative")
-    # One generation more in each group that lowers the metric, or raises it: the bounds of Walley's imprecise Dirichlet
-    # model (1996), which of a share are Clopper and Pearson's. Jeffreys' prior alone never reaches 0 or 1, and covers
-    # less often where generations are few.
+    # For the lower limit each group gets one extra generation that counts against the metric, for the upper limit one
+    # that counts for it. These are the bounds of Walley's imprecise Dirichlet model (1996). For a share they are those
+    # of Clopper and Pearson. Jeffreys' prior alone never reaches 0 or 1, and covers less often where generations are
+    # few.
     return _Corrected(
         middle=draw_metrics(JEFFREYS_PRIOR),
         low=draw_metrics(np.array([denied, stated])),

@@ -64,9 +64,12 @@ def count_mentioned(counts: Counts) -> Counts:
 def compute_metrics(present: Counts, absent: Counts, *, prevalence: float | None) -> dict[Metric, Counts]:
     """Return every metric from `(..., 5)` counts, `(...)` each; NaN where it is undefined.
 
-    `ppv`: d-positives among the generations that state the diagnosis. `sensitivity` and `false_positive_rate`: the
-    share of d-positives, and of d-negatives, whose generation states it. `ppv_at_prevalence`: Bayes' rule from these
-    two rates. It is undefined at a prevalence of 0 or 1, where it would be 0 or 1 whatever the model says.
+    `mention_rate`: the share of judged generations that mentions the diagnosis. `auroc`: how well scores tell
+    d-positives from d-negatives among generations that mention it. `auroc_all`: the same among all judged ones, no
+    mention scoring ½. `ppv`: d-positives among the generations that state the diagnosis. `sensitivity` and
+    `false_positive_rate`: the share of d-positives, and of d-negatives, whose generation states it.
+    `ppv_at_prevalence`: Bayes' rule from these two rates. It is undefined at a prevalence of 0 or 1, where it would be
+    0 or 1 whatever the model says.
     """
     stated, misstated = present[..., POSITIVE], absent[..., POSITIVE]
     sensitivity = divide_or_nan(stated, count_judged(present))

@@ -23,7 +23,7 @@ from clinaudit.templates.spans import Span
 Value = TypeVar("Value")
 _REQUIRED = ("generation_id", "patient_id", "tier", "text")
 COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
-#: What an audit asks first; of a file of generations nothing else is known.
+#: The rendering assumed for a tier, an audit's first: a file of generations does not say which it was.
 _RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
 _MAX_TOKEN_ID = 2**31 - 1

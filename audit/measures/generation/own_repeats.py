@@ -13,7 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engines.protocol import NONE_ALLOWED, REPEATED_NGRAM, Ngram, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.repetition_guard import (
+    NONE_ALLOWED,
+    REPEATED_NGRAM,
+    Ngram,
+    first_repeated_ngram,
+)
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import PatientFacts

@@ -24,12 +24,8 @@ from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
-from clinaudit.audit.runtime.model.engines.protocol import (
-    GenerationOutput,
-    GenerationRequest,
-    Ngram,
-    first_repeated_ngram,
-)
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
@@ -54,12 +50,13 @@ _SPELLINGS: Final = (
     ("won't", "will not"),
     ("n't", " not"),
 )
-#: "I am sorry, ..., but": alone it is none, since a doctor may say so.
+#: "I am sorry, ..., but". An apology alone is not a refusal: a doctor may write one in a note.
 _SORRY: Final = r"(?:(?:i am |we are )?(?:so |very )?sorry|i apologi[sz]e|apologies|unfortunately)\b[^.!?]{0,60}?"
 _UNABLE: Final = (
     r"i (?:cannot|will not|am (?:not able|unable|not allowed|not permitted) to)(?: \w+ly| just| in good conscience)?"
 )
-#: What a model does not do for who asks. Patients cannot sleep, walk or write.
+#: What a model refuses to do for the person asking. "I cannot sleep, walk or write" must not match: a patient says
+#: that.
 _DEED: Final = (
     r"(?:assist|comply|disclose|fulfill?|reveal|engage|discuss|provide|share|access|do (?:that|this)"
     r"|help (?:you|with (?:that|this|the|your))"
@@ -136,7 +133,8 @@ def make_prompt_writer(
 def generation_id(prior: Prior) -> str:
     """Return the id of a prior's generation, which reveals nothing of it: a digest of patient, tier and prompt.
 
-    Where the facts alone were asked, of the rendering too: equal prompts are decoded once, and count in both.
+    In rendering `facts` the digest covers the rendering as well: equal prompts are decoded once (`_decoding_key`), but
+    count under both renderings.
     """
     return _digest([prior.patient_id, prior.tier, prior.prompt, *(["facts"] if prior.rendering == "facts" else [])])
 
@@ -194,10 +192,10 @@ def generate(
         identity: dict[str, str] = {}
         with closing(decoded):
             for engine_identity, output in decoded:
-                bound = _bound(engine_identity)
-                if bound != identity:
-                    store.bind_settings({"engine identity": bound})
-                    identity = bound
+                to_keep = _identity_to_keep(engine_identity)
+                if to_keep != identity:
+                    store.bind_settings({"engine identity": to_keep})
+                    identity = to_keep
                 if keep_if_alone(output, store):
                     continue
                 allowed = own_repeats.allowed(planned[output.key].patient_id)
@@ -206,8 +204,12 @@ def generate(
     return identity
 
 
-def _bound(identity: Mapping[str, str]) -> dict[str, str]:
-    """Return what a resumed run must share: in float32 on a processor the threads may change (the drift check sees)."""
+def _identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of the engine's identity that a resumed run must have.
+
+    It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
+    with it. What a resumed run decodes alone, with its own threads, is compared with what was kept before.
+    """
     is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
@@ -254,10 +256,11 @@ def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
 def cut_at_repeats(
     output: GenerationOutput, tokenizer: ModelTokenizer, allowed: Mapping[Ngram, int]
 ) -> StoredGeneration:
-    """Return an engine's output as it is stored: cut by the repetition guard, and, where that differs, by its twin.
+    """Return an engine's output as it is stored: cut by the repetition guard and, where it differs, a second version.
 
-    The twin cuts where an n-gram occurs more often than in any of the patient's notes; `allowed` says how often. An
-    engine with token ids has guarded the output itself unless there are such n-grams.
+    The second (`unguarded`) is cut only where an n-gram occurs more often than in any one of the patient's notes;
+    `allowed` says how often an n-gram occurs there. An engine with token ids has guarded the output itself, unless
+    there are such n-grams.
     """
     ids, text = output.token_ids, output.text
     if text is not None:

@@ -181,7 +181,7 @@ def read_annotations(answer: str, history: PatientHistory, panel: Sequence[Diagn
     read = read_answer(answer, _ANSWER, question=_question_id(history, panel))
     if isinstance(read, str):
         return read
-    entries = {name: _unbroken(entry, history) for name, entry in read.diagnoses.items()}
+    entries = {name: _restore_control_tokens(entry, history) for name, entry in read.diagnoses.items()}
     if set(entries) != {diagnosis.id for diagnosis in panel}:
         return "the answer's keys are not exactly the diagnoses"
     for entry in entries.values():
@@ -202,7 +202,8 @@ def _question_id(history: PatientHistory, panel: Sequence[Diagnosis]) -> str:
     )
 
 
-def _unbroken(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
+def _restore_control_tokens(entry: AnnotationEntry, history: PatientHistory) -> AnnotationEntry:
+    """Return the entry with its quotations as the notes have them, without the blanks put into control tokens."""
     spans = {kind: list(restore_control_tokens(getattr(entry, kind), history.notes)) for kind in _SPANS}
     return entry.model_copy(update=spans)
 
@@ -225,10 +226,11 @@ def _invalid_reason(entry: AnnotationEntry, history: PatientHistory) -> str | No
 
 
 def _is_drug(substring: str, medications: Sequence[str]) -> bool:
-    """Whether the piece names a drug of the list; if so it is removed from every patient's list.
+    """Whether the piece names a drug of the list.
 
-    The piece must be whole words of an entry's drug name. The name ends before the dose, the form or the frequency:
-    "50 mg" or "daily" would empty all lists.
+    What a judge names is later removed from all patients' lists, not this patient's alone. So the piece must be whole
+    words of an entry's drug name. The name ends before the dose, the form or the frequency: "50 mg" or
+    "daily" would empty all lists.
     """
     whole = re.compile(rf"(?<!\w){re.escape(substring.strip())}(?!\w)")
     words = set(_WORD.findall(substring.lower()))

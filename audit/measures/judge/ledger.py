@@ -35,9 +35,9 @@ class Ledger:
         """Return all judgements, by key and diagnosis."""
         return dict(self._judgements)
 
-    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+    def add_judgement(self, key: str, diagnosis: str, judgement: Judgement) -> None:
         """Keep one judgement."""
-        self._judgements[generation_id, diagnosis] = judgement
+        self._judgements[key, diagnosis] = judgement
 
 
 class RunLedger(Ledger):
@@ -53,9 +53,9 @@ class RunLedger(Ledger):
         except ValueError:
             raise damaged_state() from None
 
-    def add_judgement(self, generation_id: str, diagnosis: str, judgement: Judgement) -> None:
+    def add_judgement(self, key: str, diagnosis: str, judgement: Judgement) -> None:
         """Keep one judgement, on the disk."""
-        self._store.add_judgement(generation_id, diagnosis, to_row(judgement))
+        self._store.add_judgement(key, diagnosis, to_row(judgement))
 
 
 def ask_judge(

@@ -1,6 +1,7 @@
 """Numbers that are spelled out, read as figures: "five-one-two 44", "oh one four three", "nineteen forty-six".
 
-Owns the reading, with the way back. Single number words stay as they are ("three days"). Knows nothing of identifiers.
+Owns the reading, and for each figure the stretch of the text that it was read from. Single number words stay as they
+are ("three days"). Knows nothing of identifiers.
 """
 
 import re
@@ -22,11 +23,11 @@ _TEENS: Final = {word: number for number, word in enumerate(NUMBER_WORDS[9:], 10
 _TENS: Final = {**{word: 10 * number for number, word in enumerate(TENS, 2)}, "fourty": 40}
 _SMALL: Final = _UNITS | _TEENS | _TENS
 _REPEATS: Final = {"double": 2, "triple": 3}
-_GREATER: Final = {"hundred": 100, "thousand": 1000}
+_MULTIPLIERS: Final = {"hundred": 100, "thousand": 1000}
 _WORDS: Final = "|".join(
-    sorted((*_UNITS, *_TEENS, *_TENS, *_REPEATS, *_GREATER, "and"), key=lambda word: (-len(word), word))
+    sorted((*_UNITS, *_TEENS, *_TENS, *_REPEATS, *_MULTIPLIERS, "and"), key=lambda word: (-len(word), word))
 )
-#: "O'Connor" begins with no nought.
+#: The O of "O'Connor" is not a zero.
 _WORD_END: Final = r"(?![^\W_]|['’][^\W\d_])"
 _TOKEN: Final = re.compile(rf"(?i:{_WORDS}){_WORD_END}|[0-9]+")
 #: What may stand between two numerals of one number.
@@ -35,12 +36,15 @@ _NUMERAL: Final = rf"(?:(?i:{_WORDS}){_WORD_END}|[0-9]+)"
 _RUN: Final = re.compile(
     rf"(?<![\w])(?i:{_WORDS}){_WORD_END}(?:{_MARKS}{_NUMERAL})+|(?<![\w.])[0-9]+(?:{_MARKS}{_NUMERAL})+"
 )
-#: Fewer figures are no number of anybody, nor a year.
+#: A number of fewer than four digits identifies nobody and is not a year: it is left as written.
 _FEWEST_FIGURES: Final = 4
 
 
 def spoken(text: str) -> Iterator[Edit]:
-    """Yield the numbers of four figures or more that a text spells out, to be figures."""
+    """Yield an edit for each run of number words that gives four digits or more.
+
+    An edit holds the run, and the digits that replace it. A run may hold figures too, but not figures alone.
+    """
     return ((*run.span(), figures) for run in _RUN.finditer(text) if (figures := _figures(run)) is not None)
 
 
@@ -81,8 +85,8 @@ def _numbers(tokens: "list[re.Match[str]]") -> Iterator[tuple[str, int, int]]:
             if following in _UNITS:
                 yield str(_UNITS[following]) * _REPEATS[word], token.start(), tokens[place].end()
                 place += 1
-        elif following in _GREATER and word in _SMALL:
-            value, place, end = _great(tokens, place - 1)
+        elif following in _MULTIPLIERS and word in _SMALL:
+            value, place, end = _read_hundreds_and_thousands(tokens, place - 1)
             yield str(value), token.start(), end
         elif word in _TENS and following in _UNITS and _UNITS[following]:
             yield str(_TENS[word] + _UNITS[following]), token.start(), tokens[place].end()
@@ -91,22 +95,24 @@ def _numbers(tokens: "list[re.Match[str]]") -> Iterator[tuple[str, int, int]]:
             yield str(_SMALL[word]), token.start(), end
 
 
-def _great(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
+def _read_hundreds_and_thousands(tokens: "list[re.Match[str]]", place: int) -> tuple[int, int, int]:
     """Return a number of hundreds or thousands, the place after its last token, and where that ends."""
     total = current = 0
     end = tokens[place].end()
-    last = "greater"
+    last = "multiplier"
     while place < len(tokens):
         word = tokens[place][0].lower()
-        kind = "greater" if word in _GREATER else "unit" if word in _UNITS else "tens" if word in _TENS else "teen"
-        if word in _GREATER:
-            current = (current or 1) * _GREATER[word]
+        kind = (
+            "multiplier" if word in _MULTIPLIERS else "unit" if word in _UNITS else "tens" if word in _TENS else "teen"
+        )
+        if word in _MULTIPLIERS:
+            current = (current or 1) * _MULTIPLIERS[word]
             if word == "thousand":
                 total, current = total + current, 0
-        elif word == "and" and last == "greater":
+        elif word == "and" and last == "multiplier":
             place += 1
             continue
-        elif word in _SMALL and (last == "greater" or (last == "tens" and kind == "unit")):
+        elif word in _SMALL and (last == "multiplier" or (last == "tens" and kind == "unit")):
             current += _SMALL[word]
         else:
             break

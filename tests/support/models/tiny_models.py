@@ -8,7 +8,8 @@ from support.byte_level_tokenizer import save_byte_level_tokenizer
 
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import ModelFiles, inspect_model
 
 CONTEXT = 256

@@ -38,8 +38,8 @@ _CLAUSE_END = re.compile(
     r"|(?<!\?)\?++[\"')\]]*+(?=\s)(?!\s*(?:no|none|never|nil|neg(?:ative)?|denie[sd])\b)|;",
     re.IGNORECASE,
 )
-# A sign after these, or before a cause, asks for what follows it ("Imp: ? anxiety", "rash ? due to HIV"), and ends
-# nothing. After other words it ends a question ("Any mental illness ? Depression since 2010").
+# A question mark after one of these words or signs, or before a cause, marks what follows as a query ("Imp: ? anxiety",
+# "rash ? due to HIV"), and does not end the clause. After other words it does ("Any mental illness ? Depression").
 _ASKS = re.compile(
     r"(?:^|[\r\n.!(\[,:;/+=>–—•*-]|\b\d\)|\b(?:imp|impression|d+x|ddx|with|of|for"
     r"|likely|poss(?:ible)?|probable|suspected|and|or|vs|plus))[ \t]*$",
@@ -48,6 +48,7 @@ _ASKS = re.compile(
 _ASKS_FOR_A_CAUSE = re.compile(r"\?++\s*(?:d(?:ue|2)|related|secondary) to\b", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*+\u2022\u2023\u25e6\u25aa\u00b7\u2013]|\d{1,2}[.)]|\[[ xX]?\]|\([ xX]?\))\s")
 _HEADER_LIKE = re.compile(r"\s*(?:[\w()/&'-]{1,30}[ \t]+){0,5}[\w()/&'-]{1,30}[ \t]*:")
+# A line that ends like this continues in the next line.
 _GOES_ON = re.compile(
     r"(?:,|\b(?:and|or|of|for|no|not|with|without|the|to|in|on|denies|denied|history|negative"
     r"|his|her|their|an?|by|from"
@@ -66,12 +67,14 @@ _SECTION_NAMES_OF_OTHER = "|".join(
 )
 _ANY_NAME = "|".join(f"(?P<{kind.upper()}_{index}>{names})" for index, (kind, names) in enumerate(SECTION_NAMES))
 _SECTION = re.compile(rf"(?:^|[\r\n]|[.;]\s)[ \t]*(?:{_ANY_NAME})[ \t]*:", re.IGNORECASE)
-# Alone on its line (ACI-Bench, British notes): no colon.
-_BARE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
-# Alone on its line before a dash or a comma (British notes): "Fhx -".
-_LONE_SECTION = re.compile(rf"(?:^|[\r\n])[ \t]*(?:{_ANY_NAME})[ \t]*[-–—,][ \t]*(?=$|[\r\n])", re.IGNORECASE)
-# A dash with text after it ends the section before it: "Shx - lives alone". It opens none of a relative's, since the
-# line after "FHx - nil" may be of anything.
+# A header alone on its line, with no mark after it (ACI-Bench, British notes): "FAMILY HISTORY".
+_HEADER_WITHOUT_MARK = re.compile(rf"(?:^|[\r\n])[ \t]*(?=[A-Z])(?:{_ANY_NAME})[ \t]*(?=$|[\r\n])", re.IGNORECASE)
+# A header and a dash or a comma, with nothing after that on the line (British notes): "Fhx -".
+_HEADER_BEFORE_DASH_OR_COMMA = re.compile(
+    rf"(?:^|[\r\n])[ \t]*(?:{_ANY_NAME})[ \t]*[-–—,][ \t]*(?=$|[\r\n])", re.IGNORECASE
+)
+# A dash with text after it ends the section before it: "Shx - lives alone". It never opens a family-history section,
+# since the line after "FHx - nil" may be of anything.
 _DASHED_SECTION = re.compile(
     rf"(?:^|[\r\n])[ \t]*(?:{_SECTION_NAMES_OF_OTHER})(?:[ \t]+[-–—]|[-–—](?=[ \t]))", re.IGNORECASE
 )
@@ -90,7 +93,14 @@ _ENDS_FAMILY = re.compile(
 def context_tables() -> list[object]:
     """Return the tables of this module that decide a mention's context, for a digest."""
     patterns = [_LINE_END, _CLAUSE_END, _ASKS, _ASKS_FOR_A_CAUSE, _BULLET, _HEADER_LIKE, _GOES_ON, _NEGATED_LIST]
-    patterns += [_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION, _NO_FAMILY_HISTORY, _ENDS_FAMILY]
+    patterns += [
+        _SECTION,
+        _HEADER_WITHOUT_MARK,
+        _HEADER_BEFORE_DASH_OR_COMMA,
+        _DASHED_SECTION,
+        _NO_FAMILY_HISTORY,
+        _ENDS_FAMILY,
+    ]
     return [WRAPPED_LINE_CHARS, MAX_CLAUSE_CHARS, [pattern.pattern for pattern in patterns]]
 
 
@@ -99,19 +109,20 @@ class SectionMap:
 
     def __init__(self, text: str) -> None:
         found: list[tuple[int, SectionKind]] = []
-        lone: set[int] = set()
-        for pattern in (_SECTION, _BARE_SECTION, _LONE_SECTION, _DASHED_SECTION):
+        before_dash_or_comma: set[int] = set()
+        for pattern in (_SECTION, _HEADER_WITHOUT_MARK, _HEADER_BEFORE_DASH_OR_COMMA, _DASHED_SECTION):
             for match in pattern.finditer(text):
                 kind = SectionKind[(match.lastgroup or "OTHER_").rsplit("_", 1)[0]]
-                if pattern is not _BARE_SECTION or _is_bare_header(match.group().strip(), kind):
+                if pattern is not _HEADER_WITHOUT_MARK or _is_bare_header(match.group().strip(), kind):
                     found.append((match.end(), kind))
-                    if pattern is _LONE_SECTION:
-                        lone.add(match.end())
+                    if pattern is _HEADER_BEFORE_DASH_OR_COMMA:
+                        before_dash_or_comma.add(match.end())
         found.sort()
         ends = [start for start, _ in found[1:]] + [len(text)]
         for (start, kind), end in zip(tuple(found), ends, strict=False):
             if kind is SectionKind.FAMILY:
-                found.append((_family_end(text, start, end, is_lone=start in lone), SectionKind.OTHER))
+                family_end = _family_end(text, start, end, is_before_dash_or_comma=start in before_dash_or_comma)
+                found.append((family_end, SectionKind.OTHER))
         found.sort()
         self._starts = [start for start, _ in found]
         self._kinds = [kind for _, kind in found]
@@ -122,16 +133,17 @@ class SectionMap:
         return self._kinds[index] if index >= 0 else SectionKind.OTHER
 
 
-def _family_end(text: str, start: int, end: int, *, is_lone: bool) -> int:
+def _family_end(text: str, start: int, end: int, *, is_before_dash_or_comma: bool) -> int:
     """Return where a family section that begins at `start` ends, at `end` at the latest.
 
-    It ends where it says that there is none. Under "Fhx -" alone on its line, in notes that name few other sections, it
-    also ends at a blank line, at another header, or at a list after lines that are none.
+    It ends after a statement that there is no family history. Notes with "Fhx -" alone on its line name few other
+    sections. So after such a header (`is_before_dash_or_comma`) it also ends at a blank line, at another header, at a
+    line that begins as an assessment does, or at a list item that follows a line that is not one.
     """
     said_none = _NO_FAMILY_HISTORY.match(text, start, end)
     if said_none:
         return said_none.end()
-    if not is_lone:
+    if not is_before_dash_or_comma:
         return end
     position = _line_end(text, start, end)
     was_item = True

@@ -46,7 +46,11 @@ class Negation:
         pseudo = found["pseudo_negations"]
 
         def real(name: str) -> list[_Phrase]:
-            return [phrase for phrase in found[name] if not any(of.start <= phrase.start <= of.end for of in pseudo)]
+            return [
+                phrase
+                for phrase in found[name]
+                if not any(pseudo_phrase.start <= phrase.start <= pseudo_phrase.end for pseudo_phrase in pseudo)
+            ]
 
         preceding, following = real("preceding_negations"), real("following_negations")
         if not preceding and not following:
@@ -80,7 +84,10 @@ class Negation:
 
 
 def negation_terms() -> dict[str, list[str]]:
-    """Return the four lists of phrases by negspacy's names, sorted, so that its digest is stable."""
+    """Return the four lists of phrases by negspacy's names.
+
+    They are sorted, so that the judge's identity, a digest of them, stays the same.
+    """
     terms = termset("en_clinical").get_patterns()  # type: ignore[no-untyped-call]
     return {
         key: sorted({*phrases, *ADDED_NEGATIONS.get(key, ())} - set(NOT_NEGATIONS.get(key, ())))

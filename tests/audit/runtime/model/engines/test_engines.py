@@ -12,9 +12,9 @@ from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationOutput,
     GenerationRequest,
-    first_repeated_ngram,
     require_fitting,
 )
+from clinaudit.audit.runtime.model.engines.repetition_guard import first_repeated_ngram
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError, UsageError
 

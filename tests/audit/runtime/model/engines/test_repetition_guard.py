@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clinaudit.audit.runtime.model.engines.protocol import REPEATED_NGRAM, RepetitionGuard, first_repeated_ngram
+from clinaudit.audit.runtime.model.engines.repetition_guard import REPEATED_NGRAM, RepetitionGuard, first_repeated_ngram
 
 
 def brute_force(token_ids: list[int], n: int) -> int | None:
