@@ -80,7 +80,12 @@ def read_site_rules(path: Path) -> SiteRules:
         except ValidationError as error:
             for one in error.errors(include_url=False, include_input=False):
                 path_of: tuple[str | int, ...] = ("rule", number, *(str(part) for part in one["loc"] if part in row))
-                problems.append((lines.line_of(path_of), f"{'.'.join(map(str, one['loc']))}: {one['msg']}"))
+                problems.append(
+                    (
+                        lines.line_of(path_of),
+                        f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}",
+                    )
+                )
     if problems:
         listed = [f"line {line}: {problem}" for line, problem in sorted(set(problems))]
         raise BadInputError(f"identifier rules {path.name} are not valid; mend what is listed", listed)
