@@ -70,12 +70,11 @@ def mask(quiet: bool, **options: Any) -> int:
     PROMPTS is JSONL, one prompt a row: id, text and, if there is one, query; or a .txt file, which is one prompt as it
     stands; its question is --query. FILE has one row per prompt: id, text with tags such as <PATIENT_1> or
     <DATE_2+14d> (14 days after the first date), and how many tags there are; for a .txt file it is the masked text
-    alone. The id is copied unchanged: if it
-    reveals more than a count does, such as the order of admissions, give --new-ids. Names, dates, numbers and addresses
-    are masked wherever they are found; some are missed (docs/mask.md says how many). An age or an occupation stays
-    where the query needs it. Clinical content is not looked for: it stays unless it reads as a name or a number of
-    somebody (docs/mask.md). A text in which a second look still finds somebody is withheld: its text is null, or FILE
-    is empty.
+    alone. The id is copied unchanged: if it reveals more than a count does, such as the order of admissions, give
+    --new-ids. Names, dates, numbers and addresses are masked wherever they are found; some are missed. An age or an
+    occupation stays where rules see that the query needs it; they see it in half of the cases or fewer (docs/mask.md
+    says how many of both). Clinical content is not looked for: it stays unless it reads as a name or a number of
+    somebody. A text in which a second look still finds somebody is withheld: its text is null, or FILE is empty.
 
     The map from tags to what they stand for is PHI, not readable by others; clinaudit unmask needs it. A run that was
     stopped resumes when the same command is given again.
