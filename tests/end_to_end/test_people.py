@@ -2,12 +2,14 @@
 
 import csv
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import fields, is_dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import numpy as np
 import polars as pl
@@ -132,7 +134,9 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
         quiet=True,
         **{"diagnosis": ("hiv",), "drift_check": False, **options},
     )
-    run_audit(settings)
+    # A fixture of the module stands outside what puts the environment back after each test.
+    with mock.patch.dict(os.environ):
+        run_audit(settings)
     results = json.loads((run / "evidence" / "results.json").read_text(encoding="utf-8"))
     assert not any(generation["text"] == "nothing" for generation in rows_of(run, "generations"))
     return results

@@ -301,8 +301,8 @@ def test_forgotten_patients_are_compared_with_never_trained_ones_of_their_diseas
     # Four of them tell nothing.
     ids, who = compared_patients(replace(BENCH, patients=tuple(patients[:8])), cancer)
     assert (len(ids), who) == (8, "never-trained patients")
-    many = tuple(replace(patients[0], patient_id=f"never {number}") for number in range(50))
-    assert len(floor_patients(replace(BENCH, patients=many), SPLIT)) == 20
+    many = tuple(replace(patients[0], patient_id=f"never {number}") for number in range(150))
+    assert len(floor_patients(replace(BENCH, patients=many), SPLIT)) == 95
 
 
 def test_options_are_chosen_and_checked() -> None:
