@@ -9,6 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
@@ -70,7 +71,9 @@ class RuleRow(BaseModel):
     @classmethod
     def _is_known(cls, kind: str) -> str:
         if kind not in categories():
-            raise ValueError(f"the taxonomy has no category {kind!r}")
+            # Only ids of the taxonomy are repeated: in a broken file anything may stand there.
+            near = get_close_matches(kind, categories(), n=3)
+            raise ValueError("the taxonomy has no such category" + (f"; it has {', '.join(near)}" if near else ""))
         return kind
 
 
@@ -315,7 +318,8 @@ def _read_group_of_match(pattern: re.Pattern[str]) -> Reader:
 
 def cued(cues: Collection[str]) -> Callable[["re.Match[str]"], bool]:
     """Return what says whether one of some words stands shortly before a match."""
-    cue = re.compile(rf"\b(?:{'|'.join(map(re.escape, cues))})\b", re.IGNORECASE)
+    # An underscore parts words: "passport_no._".
+    cue = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, cues))})(?![^\W_])", re.IGNORECASE)
     return lambda match: cue.search(match.string, max(0, match.start() - _CUE_CHARS), match.start()) is not None
 
 

@@ -4,6 +4,7 @@ Owns their file, and what a row of it may hold. Patterns are RE2's: no text make
 """
 
 import hashlib
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +17,17 @@ from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import TomlLines, parse_toml, read_text_file
 
 _MOST_CHARS: Final = 2_000
+#: By pydantic's name of a fault.
+_FAULTS: Final = {
+    "missing": "is missing",
+    "extra_forbidden": f"is none of a rule's: {', '.join(RuleRow.model_fields)}",
+    "string_type": "is not a text",
+    "list_type": "is not a list of texts",
+    "bool_type": "is neither true nor false",
+    "int_type": "is not a whole number",
+    "model_type": "is not a table",
+    "model_attributes_type": "is not a table",
+}
 
 
 class SiteRow(RuleRow):
@@ -25,15 +37,25 @@ class SiteRow(RuleRow):
     @classmethod
     def _is_of_re2(cls, pattern: str | list[str]) -> str | list[str]:
         compiled = _compile("".join(pattern), any_case=False)
-        if compiled.search("") is not None:
+        # A word's edge is matched by no characters within a text alone.
+        if any(match.end() == match.start() for text in ("", "a 1") for match in compiled.finditer(text)):
             raise ValueError("the pattern matches a text of no characters")
+        if compiled.groupindex.keys() - {"value"}:
+            raise ValueError("a named group is value, or none is named")
         return pattern
+
+    @field_validator("cues")
+    @classmethod
+    def _are_words(cls, cues: list[str]) -> list[str]:
+        if not all(cue.strip() for cue in cues):
+            raise ValueError("a cue is empty")
+        return cues
 
     @field_validator("check_digit")
     @classmethod
     def _is_known_to_stdnum(cls, module: str | None) -> str | None:
-        if module is not None and not (module.replace(".", "").isalnum() and find_spec(f"stdnum.{module}")):
-            raise ValueError(f"python-stdnum has no number {module!r}")
+        if module is not None and not _is_of_stdnum(module):
+            raise ValueError("python-stdnum has no such number")
         return module
 
 
@@ -60,7 +82,7 @@ class SiteRules:
             EntitySpan(start, end, kind, self.name)
             for kind, pattern, checks in self._rules
             for match in pattern.finditer(text)
-            for start, end in [match.span(pattern.groupindex.get("value", 0))]
+            for start, end in [_span_of(match, pattern.groupindex.get("value", 0))]
             if all(check(match) for check in checks)
         )
 
@@ -79,13 +101,12 @@ def read_site_rules(path: Path) -> SiteRules:
             rows.append(SiteRow.model_validate(row))
         except ValidationError as error:
             for one in error.errors(include_url=False, include_input=False):
-                path_of: tuple[str | int, ...] = ("rule", number, *(str(part) for part in one["loc"] if part in row))
-                problems.append(
-                    (
-                        lines.line_of(path_of),
-                        f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}",
-                    )
-                )
+                key = str(one["loc"][0]) if one["loc"] else ""
+                here = (key,) if isinstance(row, dict) and key in row else ()
+                # Of an unknown key not even the name is repeated: in a broken file anything may stand there.
+                name = "an entry" if one["type"] == "extra_forbidden" else key or "the row"
+                said = _FAULTS.get(one["type"]) or one["msg"].removeprefix("Value error, ")
+                problems.append((lines.line_of(("rule", number, *here)), f"{name}: {said}"))
     if problems:
         listed = [f"line {line}: {problem}" for line, problem in sorted(set(problems))]
         raise BadInputError(f"identifier rules {path.name} are not valid; mend what is listed", listed)
@@ -103,5 +124,20 @@ def _compile(pattern: str, *, any_case: bool) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else error.args[0]
+        # What RE2 says quotes the pattern, which may hold a name.
+        said = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error.args[0])
+        reason = said.partition(":")[0]
         raise ValueError(f"no pattern of RE2 (github.com/google/re2/wiki/Syntax): {reason}") from None
+
+
+def _is_of_stdnum(module: str) -> bool:
+    try:
+        return find_spec(f"stdnum.{module}") is not None and hasattr(import_module(f"stdnum.{module}"), "is_valid")
+    except (ImportError, ValueError):
+        return False
+
+
+def _span_of(match: Any, group: int) -> tuple[int, int]:
+    """Return the characters of a group, where it holds any, else of the match."""
+    start, end = match.span(group)
+    return (start, end) if start < end else match.span()

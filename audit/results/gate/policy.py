@@ -60,9 +60,15 @@ def _text(value: object) -> str:
     return value
 
 
+#: More patients than there are; sample sizes are computed with such numbers.
+_MOST_PATIENTS: Final = 10**10
+
+
 def _count(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 2:
         raise ValueError("must be a whole number of at least 2")
+    if value > _MOST_PATIENTS:
+        raise ValueError(f"must be at most {_MOST_PATIENTS:,}")
     return value
 
 

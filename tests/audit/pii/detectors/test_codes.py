@@ -78,6 +78,8 @@ def test_values_of_a_note_are_no_codes(text):
         ("DEA certificate AB1234563", [("licence_number", "AB1234563")]),
         ("Medicare 1EG4-TE5-MK73", [("health_plan_number", "1EG4-TE5-MK73")]),
         ("00:1B:44:11:3A:B7", [("device_id", "00:1B:44:11:3A:B7")]),
+        ("passport_no._C04912281_US", [("passport", "C04912281")]),
+        ("license_no._D49125581_MA", [("driver_licence", "D49125581")]),
     ],
 )
 def test_a_code_is_told_by_its_shape_or_check_digit(text, expected):

@@ -34,16 +34,23 @@ def test_a_row_finds_by_pattern_cue_and_check_digit(tmp_path: Path) -> None:
     ("rows", "problem"),
     [
         ("", "line 1: has [[rule]] tables"),
-        ("[[rule]]\nkind = 'mrn'\n", "line 1: pattern: Field required"),
-        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "line 2: kind: the taxonomy has no category 'shoe'"),
+        ("[[rule]]\nkind = 'mrn'\n", "line 1: pattern: is missing"),
+        ("[[rule]]\nkind = 'shoe'\npattern = 'x'\n", "line 2: kind: the taxonomy has no such category"),
         ("[[rule]]\nkind = 'mrn'\npattern = '(?<!x)y'\n", "line 3: pattern: no pattern of RE2"),
         ("[[rule]]\nkind = 'mrn'\npattern = 'x*'\n", "line 3: pattern: the pattern matches a text of no"),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "line 4: check"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck = 'is_code'\n", "line 4: an entry: is none"),
         (
             "[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'nope'\n",
             "line 4: check_digit: python",
         ),
-        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "line 4: shoe: Extra inputs"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'us'\n", "line 4: check_digit: python"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncheck_digit = 'a.b'\n", "line 4: check_digit: python"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\nshoe = 1\n", "line 4: an entry: is none of a rule's"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 5\n", "line 3: pattern: is not a "),
+        ("[[rule]]\nkind = 'mrn'\npattern = '\\b'\n", "line 3: pattern: the pattern matches a text of no"),
+        ("[[rule]]\nkind = 'mrn'\npattern = '(?P<valu>x)'\n", "line 3: pattern: a named group is value"),
+        ("[[rule]]\nkind = 'mrn'\npattern = 'x'\ncues = ['']\n", "line 4: cues: a cue is empty"),
+        ("rule = [1]\n", "line 1: the row: is not a table"),
     ],
 )
 def test_a_file_with_a_mistake_is_refused_by_its_line(tmp_path: Path, rows: str, problem: str) -> None:
@@ -51,6 +58,18 @@ def test_a_file_with_a_mistake_is_refused_by_its_line(tmp_path: Path, rows: str,
     with pytest.raises(BadInputError) as refused:
         read_site_rules(tmp_path / "rules.toml")
     assert any(line.startswith(problem) for line in refused.value.problems), refused.value.problems
+
+
+def test_a_wrong_rule_is_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text("[[rule]]\nkind = 'Okafor'\npattern = '(Okafor'\nOkafor = 1\n")
+    with pytest.raises(BadInputError) as refused:
+        read_site_rules(tmp_path / "rules.toml")
+    assert "Okafor" not in str(refused.value) + "".join(refused.value.problems)
+
+
+def test_where_the_value_is_not_in_a_match_the_match_is_found(tmp_path: Path) -> None:
+    (tmp_path / "rules.toml").write_text("[[rule]]\nkind = 'mrn'\npattern = 'QX(?P<value>-[0-9]+)?'\n")
+    assert found_by(read_site_rules(tmp_path / "rules.toml"), "QX, QX-17") == [("mrn", "QX"), ("mrn", "-17")]
 
 
 def test_mask_reads_them(tmp_path: Path) -> None:
