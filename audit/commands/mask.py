@@ -110,6 +110,8 @@ def _summary(masked: "MaskedFile", options: Mapping[str, Any]) -> list[str]:
     ]
     if silent := counts.records - masked.asking:
         without = f"{masked.lacking:,} without the key, {silent - masked.lacking:,} with a blank one"
+        if options["out"].suffix.lower() == ".txt":
+            without = "give its question by --query"
         lines.append(
             f"{counted(silent, 'prompt asks', 'prompts ask')} nothing ({without}): all identifiers that were found in "
             "them are masked"

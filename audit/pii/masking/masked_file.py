@@ -115,6 +115,8 @@ def check_prompts(options: MaskOptions) -> CheckedRows:
         query=options.query,
     )
     require_same_kind(rows, options.out)
+    if options.with_query and rows.file.format == "txt":
+        raise UsageError("--with-query adds the question to a row, and one text has no rows; leave it out")
     return rows
 
 

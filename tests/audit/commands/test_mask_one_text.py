@@ -68,6 +68,9 @@ def test_a_text_file_goes_with_a_text_file(tmp_path: Path, capsys: pytest.Captur
     prompts.write_text('{"id": 1, "text": "asthma"}\n{"id": 2, "text": "asthma"}\n')
     assert run(["mask", str(prompt), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 2
     assert "let the name of --out end in .txt" in capsys.readouterr().err
+    assert run(["mask", str(prompt), "--out", str(tmp_path / "a.txt"), "--with-query", "--quiet"]) == 2
+    assert "one text has no rows" in capsys.readouterr().err
+    assert not (tmp_path / "a.txt").exists()
     assert run(["mask", str(prompts), "--out", str(tmp_path / "a.txt"), "--quiet"]) == 2
     assert "let the name of --out end in .jsonl" in capsys.readouterr().err
     assert run(["mask", str(prompts), "--out", str(tmp_path / "a.jsonl"), "--quiet"]) == 0
