@@ -24,7 +24,7 @@ LEFT_OUT = (
     "tests/schemas/",
 )
 #: Documents that are cited although no reader has them.
-_ABSENT = re.compile(r"[Cc]ontract(?:'s)?,? (?:sections?|§|\d)|\b[Tt]he contract(?:'s)?\b(?! of employment)")
+_ABSENT = re.compile(r"[Cc]ontract(?:'s)?,? (?:sections?|§|\d)|\b[Tt]he contract(?:'s)?\b")
 #: Folders that the package links to.
 _LINKED = ("audit", "priors", "reports", "templates")
 _FOLDERS = "audit|benchmarks|clinaudit|docs|priors|reports|requirements|scripts|templates|tests"

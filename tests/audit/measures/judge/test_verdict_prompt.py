@@ -1,7 +1,6 @@
 """The question for a verdict: what of a note is sent, and which answers to it are read as a verdict."""
 
 import json
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -12,7 +11,16 @@ from support.servers.served_judging import DEPRESSION, PANEL
 from clinaudit.audit.measures.judge.annotation_prompt import ENTRY_SCHEMA, AnnotationEntry
 from clinaudit.audit.measures.judge.verdict import Verdict, invalid_reason
 from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA, VerdictAnswer, ask_for_verdict, read_verdict
-from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, question_id
+from clinaudit.audit.runtime.served.question import (
+    FLAG,
+    TEXT,
+    TEXTS,
+    break_control_tokens,
+    fence_marker,
+    list_schema,
+    object_schema,
+    question_id,
+)
 from clinaudit.priors.diagnoses import load_panel
 
 
@@ -81,27 +89,39 @@ def test_the_question_gives_every_term_of_the_panel():
     assert "Its symptoms, among others: heaviness\n" in question
 
 
-def plain(schema: dict[str, Any]) -> dict[str, Any]:
-    """What pydantic derives from an answer's fields, as we write it: no titles, no references."""
-    definitions = schema.pop("$defs", {})
-
-    def simplify(part: Any) -> Any:
-        if isinstance(part, list):
-            return [simplify(item) for item in part]
-        if not isinstance(part, dict):
-            return part
-        if "$ref" in part:
-            return simplify(definitions[part["$ref"].rsplit("/", 1)[1]])
-        return {name: simplify(value) for name, value in part.items() if name not in ("title", "description")}
-
-    return simplify(schema)
+STATUS = {"anyOf": [{"type": "string", "enum": ["positive", "negative", "ambiguous"]}, {"type": "null"}]}
+SPANS = ("diagnosis_spans", "symptom_spans", "medication_spans")
+REMOVALS = list_schema(object_schema(substring=TEXT, reason=TEXT))
 
 
-@pytest.mark.parametrize(("schema", "form"), [(VERDICT_SCHEMA, VerdictAnswer), (ENTRY_SCHEMA, AnnotationEntry)])
-def test_the_schema_that_a_server_is_given_is_the_form_that_its_answer_is_read_by(schema, form):
+@pytest.mark.parametrize(
+    ("schema", "form", "written"),
+    [
+        (
+            VERDICT_SCHEMA,
+            VerdictAnswer,
+            {
+                "question": TEXT,
+                "diagnosis_mentioned": FLAG,
+                "patient_has_diagnosis": STATUS,
+                **dict.fromkeys([*SPANS, "evidence_spans"], TEXTS),
+            },
+        ),
+        (
+            ENTRY_SCHEMA,
+            AnnotationEntry,
+            {
+                **dict.fromkeys(["present", "in_note_start", "in_hpi"], FLAG),
+                **dict.fromkeys(["diagnosis_spans", "icd10_spans", *SPANS[1:]], TEXTS),
+                "medications_to_remove": REMOVALS,
+            },
+        ),
+    ],
+)
+def test_the_schema_that_a_server_is_given_is_the_form_that_its_answer_is_read_by(schema, form, written):
+    assert schema == object_schema(**written)
     # In one order, too: a server that decodes by the schema writes the fields in the order that the wording gives.
-    assert json.dumps(plain(form.model_json_schema()), sort_keys=True) == json.dumps(schema, sort_keys=True)
-    assert list(schema["properties"]) == schema["required"] == list(form.model_fields)
+    assert list(schema["properties"]) == schema["required"] == list(form.model_fields) == list(written)
 
 
 NOTE = "sad; depression, zoloft"

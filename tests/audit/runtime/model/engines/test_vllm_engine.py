@@ -143,6 +143,7 @@ def test_it_leaves_alone_what_is_not_guarded(partly_guarded, outputs, said):
     check_partly_guarded(
         partly_guarded, {key: dataclasses.replace(output, key=key) for key, output in decoded.items()}, outputs
     )
+    assert any(len(decoded[request.key].token_ids) > len(outputs[request.key].token_ids) for request in partly_guarded)
 
 
 def test_a_model_that_it_cannot_load(said):
