@@ -13,7 +13,7 @@ from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
 from clinaudit.audit.results.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
-from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures, read_audit_figures
+from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import check_texts
@@ -110,6 +110,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     rows: dict[str, list[CertificateRow]] = {}
     health: list[HealthCheck] = []
     sizes: Mapping[str, int] = {}
+    groups: dict[str, set[str]] = {}
     if evidence is None:
         for one in found.values():
             one.lacking.add(PURGED)
@@ -126,9 +127,8 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
         )
         rows = _read_rows(compared, found)
         asked = {patient for patient in rows if before.arms[patient] == "train"}
-        health, sizes = check_texts(
-            [run.generations for run in evidence], _group(before, named), found, rows, ngram=pair.b.ngram
-        )
+        groups = _group(before, named)
+        health, sizes = check_texts([run.generations for run in evidence], groups, found, rows, ngram=pair.b.ngram)
     questions: dict[str, list[QuestionRow]] = {}
     blocks: BenchBlocks | None = None
     shortfalls: list[Shortfall] = []
@@ -142,7 +142,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     tests = run_joint_tests(families, [patient for patient in named if patient in asked])
     for patient, one in found.items():
         one.decide(tests.after, tests.before, patient)
-    tallies, canaries = _look_for_canaries(request, evidence, found)
+    tallies, canaries = _look_for_canaries(request, evidence, found, groups)
     patients = [
         _certificate_of(patient, found[patient], tests).model_copy(
             update={
@@ -217,7 +217,7 @@ def _describe_bench(
 
 
 def _look_for_canaries(
-    request: Request, evidence: Evidence | None, found: Mapping[str, Found]
+    request: Request, evidence: Evidence | None, found: Mapping[str, Found], groups: Mapping[str, set[str]]
 ) -> tuple[Mapping[str, CanaryTally], CanaryCheck | None]:
     """Return the canaries; runs that kept no texts have nothing to look for them in, and then nobody is certified."""
     if request.canaries is None or evidence is None or not all(run.written for run in evidence):
@@ -226,7 +226,6 @@ def _look_for_canaries(
     for patient, one in found.items():
         if patient in tallies and tallies[patient].after:
             one.leaks.add(CANARY)
-    groups = _group(read_audit_figures(evidence[0]), request.named)
     return tallies, check_canaries(request.canaries, tallies, groups)
 
 
