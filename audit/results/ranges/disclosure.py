@@ -238,6 +238,8 @@ def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
 
     They are widened to where the ends of a bootstrap can lie.
     """
+    # Many corners have one share, whose ends take long.
+    (successes, trials), places = np.unique(np.stack([successes, trials]), axis=1, return_inverse=True)
     share = successes / trials
     shrink = 1 + Z**2 / trials
     middle = (share + Z**2 / (2 * trials)) / shrink
@@ -250,7 +252,7 @@ def share_bounds(successes: Values, trials: Values) -> tuple[Values, Values]:
     for row in np.flatnonzero(trials < FEW_TRIALS):
         exact = clopper_pearson_of_mean(float(successes[row]), int(trials[row]))
         low[row], high[row] = min(low[row], exact.low or 0.0), max(high[row], 1.0 if exact.high is None else exact.high)
-    return low, high
+    return low[places], high[places]
 
 
 def _ppv_intervals(arm: ArmCorners, prevalence: EstimateRange) -> list[tuple[float, float]]:
@@ -326,12 +328,11 @@ def _at_ends(arm: ArmCorners, metric: Metric, published: EstimateRange) -> list[
             for value in (published.low, published.high)
         ]
     successes, trials = _share(metric, arm)
-    rows = np.flatnonzero(trials > 0)
-    shares = successes[rows] / trials[rows]
-    low, high = share_bounds(successes[rows], trials[rows])
-    places = (shares.argmin(), shares.argmax(), low.argmin(), high.argmax(), trials[rows].argmin())
-    ends = sorted({int(rows[place]) for place in places})
-    return _estimates(successes[ends], trials[ends])
+    counted = trials > 0
+    shares, trials = successes[counted] / trials[counted], trials[counted]
+    low, high = share_bounds(successes[counted], trials)
+    places = {shares.argmin(), shares.argmax(), low.argmin(), high.argmax(), trials.argmin()}
+    return [Estimate(value=float(shares[at]), low=float(low[at]), high=float(high[at])) for at in sorted(places)]
 
 
 def _estimates(successes: Values, trials: Values) -> list[Estimate]:

@@ -36,7 +36,7 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     figures = json.loads(document)
     assert figures["figures"] == "published"
     lines = printed.out.splitlines()
-    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 12 still failing, 72 open."
+    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 12 still failing, 48 open."
     assert "Own text · Appointment reminder" in figures["rules"]["failing"]
     assert len(figures["rules"]["failing"]) == 12
     assert figures["conclusion"].startswith(lines[1])

@@ -48,8 +48,8 @@ DIAGNOSES = ("anxiety", "depression", "abortion", "bipolar", "ptsd", "hiv")
 
 
 @cache
-def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
-    """Both arms (or train alone), six diagnoses by six tiers, every part of the schema filled.
+def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...] = DIAGNOSES) -> Tally:
+    """Both arms (or train alone), diagnoses by six tiers, every part of the schema filled.
 
     Made once a process, since that takes seconds: copy what you change.
     """
@@ -61,7 +61,8 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
         if nontrain:
             memorization[tier]["nontrain"] = memorization_of(0.04 + 0.006 * step, 0.001, 4 + 3 * step)
     tables = {}
-    for order, diagnosis in enumerate(DIAGNOSES):
+    placed = [(DIAGNOSES.index(diagnosis), diagnosis) for diagnosis in diagnoses]
+    for order, diagnosis in placed:
         for step, tier in enumerate(TIER_IDS):
             leak = (0.12, 0.13, 0.17, 0.24, 0.30, 0.33)[step] + (0.25 if order in (2, 5) and step > 2 else 0.0)
             n = cell - _dropped(diagnosis, tier)
@@ -70,7 +71,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
             tables[diagnosis, tier] = train, planted_table(n, guessed, wrongly, ambiguous=order % 2)
     measured = adjust_holm({pair: measure_pair(*of, _PREVALENCE, _RESAMPLES) for pair, of in tables.items()})
     of_all = {
-        tier: measure_means(tuple((tables[name, tier], _PREVALENCE) for name in DIAGNOSES), _RESAMPLES)
+        tier: measure_means(tuple((tables[name, tier], _PREVALENCE) for name in diagnoses), _RESAMPLES)
         for tier in TIER_IDS
     }
     tally = Tally(
@@ -85,7 +86,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
             splits={
                 split: population(150, is_split=True) for split in (("train", "nontrain") if nontrain else ("train",))
             },
-            cohorts={diagnosis: population(4 * cell, is_split=False) for diagnosis in DIAGNOSES},
+            cohorts={diagnosis: population(4 * cell, is_split=False) for diagnosis in diagnoses},
             follow_up={split: followed(150) for split in (("train", "nontrain") if nontrain else ("train",))},
             identifiability={},
             targets_in_both_splits=Alone.of(3),
@@ -105,7 +106,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
                     )
                     for tier in TIER_IDS
                 }
-                for diagnosis in DIAGNOSES
+                for diagnosis in diagnoses
             },
             mean={
                 tier: Inside(mean if nontrain else mean.model_copy(update={"nontrain": {}, "delta": {}}))
@@ -144,7 +145,7 @@ def filled(*, nontrain: bool = True, cell: int = 100) -> Tally:
                     overlap=overlap_of(cell),
                 )
             )
-            for order, diagnosis in enumerate(DIAGNOSES)
+            for order, diagnosis in placed
         },
         identifiers=identifiers_of(nontrain=nontrain),
         subgroups=subgroups_of(memorization, nontrain=nontrain),

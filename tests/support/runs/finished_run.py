@@ -24,12 +24,14 @@ from clinaudit.reports.tally.tally import Tally
 
 #: Stands in every file of the evidence, and must stand in no other.
 SECRET = "Zephyrine Quackenbush has a secret"
+#: As many as tell one diagnosis from another: a page of six takes three times as long.
+FEW = ("depression", "hiv")
 RECORD = {"settings": {"seed": 0}, "clinaudit": "test"}
 
 
 def make_finished_run(root: Path, tally: Tally | None = None) -> RunDirectory:
     """Leave a run at `root`, its state and caches included."""
-    given = filled(cell=30) if tally is None else tally
+    given = filled(cell=30, diagnoses=FEW) if tally is None else tally
     key = to_json(exact_of(given))
     if key not in _made:
         _made[key] = _make(given)

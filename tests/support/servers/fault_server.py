@@ -77,7 +77,6 @@ class Server(ThreadingHTTPServer):
         self.always: Fault | None = None
         self.seen: list[tuple[dict[str, str], dict[str, Any]]] = []
         self.lock = threading.Lock()
-        self.working = self.most_at_once = 0
         self.stopping = threading.Event()
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -112,8 +111,6 @@ class Handler(BaseHTTPRequestHandler):
         note = first_note(body)
         with self.server.lock:
             self.server.seen.append((dict(self.headers), body))
-            self.server.working += 1
-            self.server.most_at_once = max(self.server.most_at_once, self.server.working)
             waiting = self.server.faults.get(note, [])
             fault = waiting.pop(0) if waiting else self.server.always
         try:
@@ -124,9 +121,6 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
-        finally:
-            with self.server.lock:
-                self.server.working -= 1
 
     def answer(self, body: dict[str, Any]) -> None:
         """Say what is right."""
@@ -165,6 +159,29 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: object) -> None:
         pass
+
+
+class Meeting:
+    """Lets questions wait until there are so many, and counts how many wait at once.
+
+    None waits any more when it is answered: the client asks again only then, however slow this process is.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.most = self._waiting = 0
+        self._lock = threading.Lock()
+        self._barrier = threading.Barrier(number, timeout=60)
+
+    def __call__(self, handler: Handler, body: dict[str, Any]) -> None:
+        with self._lock:
+            self._waiting += 1
+            self.most = max(self.most, self._waiting)
+        self._barrier.wait()
+        # For one more than are allowed.
+        threading.Event().wait(0.005)
+        with self._lock:
+            self._waiting -= 1
+        handler.answer(body)
 
 
 def status(number: int, **headers: str) -> Fault:

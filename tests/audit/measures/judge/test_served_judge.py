@@ -6,7 +6,7 @@ import time
 
 import pytest
 from support.servers import fault_server
-from support.servers.fault_server import MODEL, QUESTION_ID, Fault, floods, raw, says, verdict_of
+from support.servers.fault_server import MODEL, QUESTION_ID, Fault, Meeting, floods, raw, says, verdict_of
 from support.servers.served_judging import GOOD, POSITIVE, SECRET, changed, judgements
 
 from clinaudit.audit.measures.judge.verdict import Verdict
@@ -15,6 +15,7 @@ from clinaudit.audit.measures.judge.verdict_prompt import VERDICT_SCHEMA
 
 def test_judges_in_order_and_asks_as_the_contract_says(server, cache):
     texts = [f"note {number} {'depression' if number % 3 else 'fine'}" for number in range(40)]
+    server.always = meeting = Meeting(4)
     found = judgements(server, cache, texts, api_key="hunter2", seed=7)
     assert [judgement.verdict for judgement in found] == [
         POSITIVE if "depression" in text else Verdict(False, None) for text in texts
@@ -22,7 +23,7 @@ def test_judges_in_order_and_asks_as_the_contract_says(server, cache):
     assert {(judgement.judge, judgement.attempts, judgement.invalid_reason) for judgement in found} == {
         ("openai", 1, None)
     }
-    assert 1 < server.most_at_once <= 4
+    assert meeting.most == 4
     headers, body = server.seen[0]
     assert {name.lower(): value for name, value in headers.items()}["authorization"] == "Bearer hunter2"
     assert (body["model"], body["temperature"], body["seed"], body["n"]) == (MODEL, 0.0, 7, 1)

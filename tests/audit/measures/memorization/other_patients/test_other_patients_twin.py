@@ -1,4 +1,4 @@
-"""500 random corpora: other patients' text against a brute-force twin written from the definition.
+"""Random corpora, 125 here and 375 among the simulations: other patients' text against a brute-force twin written from the definition.
 
 Every block of corpora must hold each kind that makes the decision hard, so that agreement is never that of two empty
 answers.
@@ -13,6 +13,7 @@ import pytest
 from support.other_patients_twin import OtherPatientsTwin, counted
 from support.random_corpora import RandomCorpus, Written, cut, random_corpus, walked
 from support.random_tables import read_drawn
+from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
@@ -153,7 +154,7 @@ def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: Mod
         census["nontrain targets with tokens that count"] += target in nontrain and text.tokens > 0
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", first_of(BLOCKS, always=1))
 def test_random_corpora_equal_the_twin(block, cache, tmp_path) -> None:
     census: Counter[str] = Counter()
     for number in range(CORPORA_A_BLOCK):
