@@ -15,6 +15,7 @@ from support.runs.tiny_demo import TinyDemo, make_tiny_demo
 # A thread of OpenMP that waits for the others keeps a processor busy, which here is another worker's: a training of
 # three seconds costs up to forty. Read when torch is loaded, in this process and in those started from it.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -21,11 +22,23 @@ _RANGE = re.compile(r"\d[\d.,]*–\d[\d.,]*\d?%?")
 _IN_ONE_PIECE = r'<span class="option">\g<0></span>'
 _HERE = Path(__file__).parent
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from markupsafe import Markup
 
 
 def render_html(template: str, *, style: str | tuple[str, ...], context: Mapping[str, object]) -> str:
     """Return the page of a template with its style sheets inside it, all of this folder; it ends in a line feed."""
+    from markupsafe import Markup
+
+    names = (style,) if isinstance(style, str) else style
+    styles = Markup("\n".join(read_part(name) for name in names))
+    page = _environment().get_template(template).render(context, style=styles)
+    return page if page.endswith("\n") else page + "\n"
+
+
+@cache
+def _environment() -> "Environment":
+    """Return the one environment: a template is compiled once, which takes longer than a page."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup, escape
 
@@ -36,10 +49,7 @@ def render_html(template: str, *, style: str | tuple[str, ...], context: Mapping
     environment.filters["options"] = lambda text: Markup(_OPTION.sub(_IN_ONE_PIECE, str(escape(text))))
     environment.filters["ranges"] = lambda text: Markup(_RANGE.sub(_IN_ONE_PIECE, str(escape(text))))
     environment.filters["css_string"] = lambda text: Markup(css_string(str(text)))
-    names = (style,) if isinstance(style, str) else style
-    styles = Markup("\n".join(read_part(name) for name in names))
-    page = environment.get_template(template).render(context, style=styles)
-    return page if page.endswith("\n") else page + "\n"
+    return environment
 
 
 def css_string(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ from support.models.tiny_models import peft_merged
 from support.runs.command_line import command, run_command
 from support.runs.tiny_demo import TinyDemo
 
-pytest.importorskip("peft", reason="peft is not installed: no adapter can be trained")
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: no adapter can be trained"),
+]
 OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
 OPTIONS += ["--ngram", "10", "--engine", "transformers"]
 UNCHECKED = ["--no-drift-check", "--max-batch", "7"]

@@ -32,13 +32,18 @@ def page_of(variant: str) -> Page:
 
 
 @cache
+def summary_text_of(variant: str) -> str:
+    return render_summary(VARIANTS[variant]())
+
+
+@cache
 def summary_of(variant: str) -> Page:
-    return Page(render_summary(VARIANTS[variant]()))
+    return Page(summary_text_of(variant))
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_well_formed_and_self_contained(variant: str) -> None:
-    for text in (text_of(variant), render_summary(VARIANTS[variant]())):
+    for text in (text_of(variant), summary_text_of(variant)):
         page = Page(text)
         assert page.open == []
         names = {name for name, _ in page.tags}
@@ -294,7 +299,7 @@ def words(html: str) -> str:
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, str]:
-    return {name: render_report(make()) for name, make in VARIANTS.items()}
+    return {name: text_of(name) for name in VARIANTS}
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))

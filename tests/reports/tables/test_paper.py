@@ -6,18 +6,20 @@ from support.results.filled_published import VARIANTS, published
 from support.results.filled_results import empty, exact_of, filled, published_of
 
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.corpus import corpus_tables
 from clinaudit.reports.tables.disclosure import power_table
 from clinaudit.reports.tables.memorization import FEW_PATIENTS, memorization_zeros_table
 from clinaudit.reports.tables.paper import composition_tables, copy_forward_tables, table1_tables
 from clinaudit.reports.tally.leaves import SharesOfText
 
-RESULTS = filled()
-EXACT = exact_of(RESULTS)
+
+def exact() -> RunResults:
+    return exact_of(filled())
 
 
 def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:
-    train, nontrain = table1_tables(EXACT)
+    train, nontrain = table1_tables(exact())
     assert len(train.columns) == 1 + 2 * 6
     assert [row[0] for row in train.rows[:2]] == ["Training prevalence", "Average mention rate over tiers"]
     assert [row[0] for row in nontrain.rows[:1]] == ["Average mention rate over tiers"]
@@ -28,14 +30,14 @@ def test_table_1_has_two_columns_a_diagnosis_and_its_rates_on_top() -> None:
 
 
 def test_marks_stand_where_the_exact_figure_is_at_the_threshold_or_above() -> None:
-    train, _ = table1_tables(EXACT)
-    diagnoses = list(EXACT.disclosure.by_diagnosis)
+    train, _ = table1_tables(exact())
+    diagnoses = list(exact().disclosure.by_diagnosis)
     checked = 0
     for row in train.rows[2:]:
-        tier = list(EXACT.memorization)[int(row[0][0]) - 1]
+        tier = list(exact().memorization)[int(row[0][0]) - 1]
         for place, cell in enumerate(row[1:]):
             metric, least = (("auroc", 0.65), ("ppv", 0.8))[place % 2]
-            value = EXACT.disclosure.by_diagnosis[diagnoses[place // 2]][tier].train[metric].value
+            value = exact().disclosure.by_diagnosis[diagnoses[place // 2]][tier].train[metric].value
             assert value is not None
             assert cell.endswith("*") == (value >= least)
             checked += cell.endswith("*")
@@ -43,10 +45,10 @@ def test_marks_stand_where_the_exact_figure_is_at_the_threshold_or_above() -> No
 
 
 def test_every_tier_and_arm_has_its_composition() -> None:
-    tables = composition_tables(EXACT)
+    tables = composition_tables(exact())
     assert len(tables) == 12
     assert len({table.caption for table in tables}) == 12
-    evidence = EXACT.memorization["encounter"]["train"].evidence
+    evidence = exact().memorization["encounter"]["train"].evidence
     assert evidence is not None
     row = next(row for row in evidence.sections if row.section == "review_of_systems")
     templated = row.templated_single + row.templated_shared
@@ -56,17 +58,17 @@ def test_every_tier_and_arm_has_its_composition() -> None:
 
 
 def test_few_patients_are_explained() -> None:
-    summary = RESULTS.memorization["encounter"]["train"]
+    summary = filled().memorization["encounter"]["train"]
     few = replace(summary, copy_forward=SharesOfText.of({"1": (240, 80), "2": (80, 4)}))
-    tally = replace(RESULTS, memorization={"encounter": {"train": few}}, decision=None)
+    tally = replace(filled(), memorization={"encounter": {"train": few}}, decision=None)
     (table,) = copy_forward_tables(published_of(tally))
     assert table.rows == (("1", "100%"), ("2", FEW_PATIENTS))
     assert "1 to 20" in table.note
 
 
 def test_people_have_percentages_beside_counts() -> None:
-    assert EXACT.corpus is not None
-    race = next(table for table in corpus_tables(EXACT.corpus) if table.caption == "Race and ethnicity")
+    assert exact().corpus is not None
+    race = next(table for table in corpus_tables(exact().corpus) if table.caption == "Race and ethnicity")
     column = race.columns.index("Black")
     assert next(row for row in race.rows if row[0] == "Trained on")[column] == "14 (9.3%)"
 

@@ -1,7 +1,8 @@
 """2,100 random corpora through matching, regions, attribution, the split, source notes and K, against the twin.
 
-The twin (memorization_twin.py) is written from the definitions. Every block of a hundred corpora must hold each kind
-that makes the analysis hard; a block without one fails, so that agreement is never that of two empty answers.
+The twin (memorization_twin.py) is written from the definitions. All blocks but the first are simulations. Every block
+of a hundred corpora must hold each kind that makes the analysis hard; a block without one fails, so that agreement is
+never that of two empty answers.
 """
 
 import itertools

@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.runtime.model.pretrained import load_pretrained, whole_directory
 from clinaudit.errors import BadInputError
 
-pytest.importorskip("peft", reason="peft is not installed: the merge is not held against its own here")
-#: peft warns of settings that do not matter here.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [
+    # peft warns of settings that do not matter here.
+    pytest.mark.filterwarnings("ignore"),
+    pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: the merge is held against none"),
+]
 FIRST = torch.tensor([0])
 LINEAR = ["q_proj", "v_proj", "down_proj"]
 

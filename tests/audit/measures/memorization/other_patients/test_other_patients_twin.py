@@ -1,7 +1,7 @@
-"""Random corpora, 125 here and 375 among the simulations: other patients' text against a brute-force twin written from the definition.
+"""500 random corpora: other patients' text against a brute-force twin written from the definition.
 
-Every block of corpora must hold each kind that makes the decision hard, so that agreement is never that of two empty
-answers.
+Three of the four blocks are simulations. Every block of corpora must hold each kind that makes the decision hard, so
+that agreement is never that of two empty answers.
 """
 
 import random
