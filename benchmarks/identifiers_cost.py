@@ -107,7 +107,7 @@ def main() -> None:
     given = parser.parse_args()
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
-    rows = read_given_generations(path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
+    rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
     generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
     if given.megabytes:
         measure(vary(generations, given.megabytes, random.Random(0)), corpus)
