@@ -29,7 +29,7 @@ _WITHHELD = 1
     help="The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
 )
 @template_option()
-@options_of(ReadingOptions, "identifier_rules")[0]
+@with_options(options_of(ReadingOptions, "identifier_rules", "processes"))
 @click.option(
     "--ner/--no-ner",
     default=False,

@@ -77,7 +77,7 @@ class ReadingOptions(Options):
     )
     #: Results are the same, so that a resumed run may change it.
     processes: Annotated[int, Ge(1), Le(1024)] | None = option(
-        None, "Processes that look for identifiers; results are the same.", shown="one per core"
+        None, "Processes that look for identifiers; the result is the same.", shown="one per core"
     )
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 
