@@ -82,8 +82,8 @@ class PlainReadingDetector:
 
 
 def _is_column(text: str, span: EntitySpan) -> bool:
-    """Whether a code without a label runs over lines: values one below the other, read as one number."""
-    return span.category == "other_code" and "\n" in text[span.start : span.end]
+    """Whether a code without a label runs over lines or cells: values of a table, read as one number."""
+    return span.category == "other_code" and re.search(r"[\n\t]", text[span.start : span.end]) is not None
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:

@@ -203,8 +203,9 @@ class PromptMasker:
         """Return what one of the detectors finds in a part of a text; raises `DetectionError` where it fails."""
         detector = self._detectors[which]
         with _told_without_text(detector.name):
-            is_parted = isinstance(detector, PartedDetector)
-            return list(detector.detect_in_part(part) if is_parted else detector.detect(part))
+            if isinstance(detector, PartedDetector):
+                return list(detector.detect_in_part(part))
+            return detector.detect(part)
 
     def _detect(self, text: str, advance: Advance = unwatched) -> tuple[EntitySpan, ...]:
         found = [_pooled(text, span) for span in self._found_by(0, text, advance)]
