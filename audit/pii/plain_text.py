@@ -109,6 +109,10 @@ class PlainText:
 
     def original_span(self, span: EntitySpan) -> EntitySpan:
         """Return a span of the plain text as one of the original, with all that was dropped inside it."""
+        if isinstance(self.starts, range):
+            # As given, character by character: the span is that of the original, moved by where this piece begins.
+            begin = self.starts.start
+            return EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by) if begin else span
         return EntitySpan(self.starts[span.start], self.ends[span.end - 1], span.category, span.found_by)
 
     def pieces(self) -> "Iterator[PlainText]":

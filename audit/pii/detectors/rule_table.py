@@ -129,7 +129,8 @@ class Rule:
         before = 0 if located is None else start
         matches = self.regex.finditer(stretch.text, start, end) if located is None else located.finditer(stretch.data)
         for found in matches:
-            first, after = found.start() + before, found.end() + before
+            first, after = found.span()
+            first, after = first + before, after + before
             if first - _AROUND_CHARS > last:
                 if last > begin:
                     yield begin, last
@@ -158,9 +159,10 @@ class Rule:
                 if found is None:
                     return
                 # What stands before the match may belong to what is located.
-                at = max(start + found.start(), least)
+                first, _ = found.span()
+                at = max(start + first, least)
                 match = self.regex.match(text, at, end) or self.regex.match(text, at + 1, end)
-                place = found.start() + 1
+                place = first + 1
                 if match is not None and match.end() > match.start():
                     yield match
                     least = match.end()
