@@ -88,7 +88,7 @@ class BuildRequest:
     out: Path
     #: Templates, a served model, or a file of questions made elsewhere.
     questions: Source | Path = "offline"
-    #: The notes' codes and words, a served model, or a file of categories.
+    #: What the notes are about, a served model, or a file of categories.
     categories: Source | Path = "offline"
     percents: tuple[int, ...] = PERCENTS
     #: Ids, one a line, of patients who must be forgotten: they get a split of their own.
@@ -100,7 +100,7 @@ class BuildRequest:
 
 
 #: Raised whenever a change of the code changes what is built from equal settings.
-_VERSION: Final = 1
+_VERSION: Final = 2
 _SETTINGS: Final = "settings.json"
 
 

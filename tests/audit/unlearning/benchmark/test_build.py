@@ -166,13 +166,12 @@ def test_without_ground_truth_patients_with_too_little_are_dropped_and_counted_b
     assert counts["patients_dropped"] == {"fewer than four factual questions can be asked from the notes": 1}
     bench = read_bench(tmp_path / "bench")
     assert {patient.patient_id: patient.category for patient in bench.patients} == {
-        "P1": "arthritis_bone",
+        # Ear pressure, heel pain, a sore throat and back pain, whatever the lists of problems hold.
+        "P1": "other",
         "P2": "arthritis_bone",
-        "P3": "arthritis_bone",
+        "P3": "infectious_immune",
         "P4": "arthritis_bone",
     }
-    # A tie of one code each goes by the taxonomy's order; what lost it is kept.
-    assert bench.patients[1].categories == ("arthritis_bone", "respiratory_allergy")
     assert bench.patients[1].title == "heel pain for 2 weeks; strain of type 22"
     answers = {question.answer for question in bench.questions if question.patient_id == "P1"}
     assert "It is taken as 300 mg daily." in " ".join(answers)
