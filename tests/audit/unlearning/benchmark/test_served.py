@@ -24,7 +24,7 @@ from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
 from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.errors import IncompleteError, UnsafeError
 
-NO_KEYWORDS = KeywordSource("none", lambda _bench: ())
+NO_KEYWORDS = KeywordSource("none", lambda _bench: (), lambda *_: ())
 
 
 @pytest.fixture(scope="module")
