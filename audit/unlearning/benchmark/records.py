@@ -135,3 +135,5 @@ class Scores:
     es_reverse: float | None = None
     #: Cosine to the answer of the model before unlearning, which R-TOFU compares with; None where it is not at hand.
     cs_before: float | None = None
+    #: `ls` of the reference answer itself: how much of it an answer could hold that says all and no more.
+    ls_reference: float | None = None
