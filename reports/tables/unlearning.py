@@ -110,10 +110,11 @@ def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence
                 for place in places
             )
             rows.append((system.label, own))
-    for label, group, metric in (
+    compared: tuple[tuple[str, AnswerGroup, str], ...] = (
         ("LS of patients never trained on, before", "never_trained", "ls"),
         ("LS of the reference answers", "forget", "ls_reference"),
-    ):
+    )
+    for label, group, metric in compared:
         beside = (_beside(evaluation, cells, split, kind, group=group, metric=metric) for split, kind in places)
         rows.append((label, tuple(map(MarkedCell, beside))))
     columns = ("Model", *(f"{split.percent}%, {kind}" for split in splits for kind in kinds))
