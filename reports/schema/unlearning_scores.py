@@ -113,6 +113,8 @@ class GroupScores(Record):
     te_words: ByGroup[Figure] = Field(default_factory=dict)
     ls: ByGroup[Figure] = Field(default_factory=dict)
     ls_echo_free: ByGroup[Figure] = Field(default_factory=dict)
+    #: LS of the reference answers: what LS can reach where an answer says all and no more.
+    ls_reference: ByGroup[Figure] = Field(default_factory=dict)
     cs_before: ByGroup[Figure] = Field(default_factory=dict)
     ds: ByGroup[Figure] = Field(default_factory=dict)
     mu: ByGroup[Figure] = Field(default_factory=dict)
@@ -204,6 +206,7 @@ class ScoredAnswer(Record):
     te_words: float | None = None
     ls: float | None = None
     ls_echo_free: float | None = None
+    ls_reference: float | None = None
     cs_before: float | None = None
     #: Metric -> why it is null.
     reasons: dict[str, str] = Field(default_factory=dict)

@@ -38,6 +38,7 @@ METRICS: Final[Mapping[str, str]] = {
     "es": "ES",
     "ls": "LS",
     "ls_echo_free": "LS without echo",
+    "ls_reference": "LS of the reference",
     "ds": "DS",
 }
 TRIALS: Final[Mapping[TrialName, str]] = {

@@ -187,6 +187,7 @@ def score_answers(
             "te_words": token_entropy(words_of(answer.text)),
             "ls": leakage_score(own, answer.text),
             "ls_echo_free": leaked_beyond,
+            "ls_reference": leakage_score(own, question.answer),
         }
         reasons = {
             "em": NO_LOGITS,
@@ -196,6 +197,7 @@ def score_answers(
             "te_words": EMPTY_OR_SINGLE,
             "ls": NO_KEYWORDS,
             "ls_echo_free": ALL_IN_QUESTION if own else NO_KEYWORDS,
+            "ls_reference": NO_KEYWORDS,
         }
         scores.append(
             Scores(

@@ -78,7 +78,7 @@ def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients
             "mu": figure(mu), "afe": figure(afe), "mu_without_em": figure(mu + 0.01),
             "afe_without_em": figure(afe - 0.01), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
             "es": figure(mu), "te": figure(1 - ds), "te_words": figure(1 - ds), "ls": figure(ls), "ds": figure(ds),
-            "ls_echo_free": figure(ls / 2),
+            "ls_echo_free": figure(ls / 2), "ls_reference": figure(0.4),
         },
     )  # fmt: skip
 

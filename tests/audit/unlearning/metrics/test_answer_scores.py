@@ -40,6 +40,7 @@ def test_an_answer_like_the_reference() -> None:
     scores = score(Answer("m", "q1", "A lung cancer was found.", (5, 6, 7, 8)), em={"q1": 0.75})
     assert (scores.rouge_l, scores.cs, scores.es, scores.te, scores.em) == (1.0, 1.0, 1.0, 1.0, 0.75)
     assert (scores.ls, scores.ls_echo_free) == (0.5, 1.0)
+    assert scores.ls_reference == 0.5
     assert scores.reasons == {"es_reverse": BY_RULES_ONE_WAY}
 
 
@@ -71,11 +72,13 @@ def test_what_stands_in_the_address_is_an_echo_where_it_was_asked() -> None:
     assert addressed.ls_echo_free is None
     assert addressed.reasons["ls_echo_free"] == ALL_IN_QUESTION
     assert addressed.ls == paper.ls == 0.5
+    # The reference ("A tumor.") holds neither keyword, whatever the model says.
+    assert addressed.ls_reference == paper.ls_reference == 0.0
 
 
 def test_a_question_without_keywords_has_no_leakage_score() -> None:
     scores = score(Answer("m", "q4", "More water.", None))
-    assert (scores.ls, scores.ls_echo_free) == (None, None)
+    assert (scores.ls, scores.ls_echo_free, scores.ls_reference) == (None, None, None)
     assert scores.reasons["ls"] == scores.reasons["ls_echo_free"] == NO_KEYWORDS
 
 
