@@ -144,15 +144,31 @@ def bootstrap_mean_over_patients(
         raise ValueError("sums and counts must hold one number for each of at least one patient")
     if counts.min() < 1:
         raise ValueError("every patient must have at least one generation")
+    means = resample_means(sums[:, None], counts[:, None].astype(np.float64), seed=seed, resamples=resamples)
+    return percentile_interval(means[:, 0])
+
+
+def resample_means(
+    sums: NDArray[np.float64], counts: NDArray[np.float64], *, seed: int, resamples: int = RESAMPLES
+) -> NDArray[np.float64]:
+    """Return the mean of each metric in each resample of the patients, `(resamples, metrics)`.
+
+    `sums` and `counts` are `(patients, metrics)`: of a patient's answers, the sum of a metric and how many have it. A
+    patient is drawn with all of its answers, and the same patients for all metrics. Not a number where nobody drawn has
+    the metric. Raises `ValueError` without a patient.
+    """
+    patients = len(sums)
+    if not patients or sums.shape != counts.shape:
+        raise ValueError("sums and counts must hold one row for each of at least one patient")
     rng = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    step = max(1, _CHUNK_CELLS // sums.size)
+    means = np.empty((resamples, sums.shape[1]))
+    step = max(1, _CHUNK_CELLS // patients)
     for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        drawn = rng.integers(0, sums.size, size=(stop - start, sums.size))
-        means[start:stop] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = percentile_interval(means)
-    return low, high
+        size = min(step, resamples - start)
+        drawn = rng.integers(0, patients, size=(size, patients)) + patients * np.arange(size)[:, None]
+        times = np.bincount(drawn.ravel(), minlength=size * patients).reshape(size, patients).astype(np.float64)
+        means[start : start + size] = divide_or_nan(times @ sums, times @ counts)
+    return means
 
 
 def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:

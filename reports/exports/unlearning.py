@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clinaudit.reports.exports.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
-from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
-from clinaudit.reports.schema.unlearning_scores import KINDS, plain_name
+from clinaudit.reports.schema.unlearning_scores import KINDS, Figure, plain_name
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
 FOLDER: Final = "tables"
@@ -174,7 +173,8 @@ def _human(evaluation: UnlearningEvaluation) -> Iterator[Row]:
         yield {"judge": name, **own.model_dump()}
 
 
-def _figure(estimate: EstimateRange, name: str = "value") -> dict[str, Value]:
-    cells = estimate_cells(name, estimate, interval=True)
+def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:
+    cells = estimate_cells(name, figure, interval=True)
     shown = {column: cells[column] for column in (name, f"{name}_ci_low", f"{name}_ci_high")}
-    return {**shown, "reason" if name == "value" else f"{name}_reason": estimate.reason}
+    prefix = "" if name == "value" else f"{name}_"
+    return {**shown, f"{prefix}ci_method": figure.method, f"{prefix}reason": figure.reason}
