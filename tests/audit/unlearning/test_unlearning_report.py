@@ -1,4 +1,4 @@
-"""benchmarks/unlearning.py --report --write: the tables of finished work, with the intervals of today."""
+"""The benchmark of unlearning with --report --write: the tables of finished work, with the intervals of today."""
 
 import importlib
 import json
@@ -76,7 +76,7 @@ def test_the_page_gets_the_tables_of_finished_work(
     page.write_text(f"# Before\n\n{program.BEGIN}\n\nold\n\n{program.END}\n\nAfter\n", encoding="utf-8")
     monkeypatch.setattr(program, "PAGE", page)
     options = ["--folder", str(tmp_path / "work"), "--report", "--write", "--percents", SPLIT.partition(":")[2]]
-    monkeypatch.setattr(sys, "argv", ["unlearning.py", *options, "--category", "cancer"])
+    monkeypatch.setattr(sys, "argv", ["unlearning", *options, "--category", "cancer"])
     program.main()
     lines = page.read_text(encoding="utf-8").splitlines()
     assert (lines[0], lines[-1]) == ("# Before", "After")
