@@ -84,6 +84,7 @@ def test_one_model_with_nothing_to_compare_makes_a_page_that_says_so() -> None:
     assert "Nothing was asked that stands for the model before unlearning" in own.words
     assert "the answers came without token ids; no such answers." in own.words
     assert "Does it last" not in own.words
+    assert "the interval is the bootstrap’s alone" in own.words
     assert "No panel of judges checked" in own.words
 
 
