@@ -8,7 +8,7 @@ trials.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,8 +144,8 @@ def bootstrap_mean_over_patients(
         raise ValueError("sums and counts must hold one number for each of at least one patient")
     if counts.min() < 1:
         raise ValueError("every patient must have at least one generation")
-    means = resample_means(sums[:, None], counts[:, None].astype(np.float64), seed=seed, resamples=resamples)
-    return percentile_interval(means[:, 0])
+    drawn = _draw_patients(sums.size, seed=seed, resamples=resamples)
+    return percentile_interval(np.concatenate([sums[own].sum(axis=1) / counts[own].sum(axis=1) for own in drawn]))
 
 
 def resample_means(
@@ -160,15 +160,20 @@ def resample_means(
     patients = len(sums)
     if not patients or sums.shape != counts.shape:
         raise ValueError("sums and counts must hold one row for each of at least one patient")
+    means = []
+    for drawn in _draw_patients(patients, seed=seed, resamples=resamples):
+        cells = drawn + patients * np.arange(len(drawn))[:, None]
+        times = np.bincount(cells.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+        means.append(divide_or_nan(times @ sums, times @ counts))
+    return np.concatenate(means)
+
+
+def _draw_patients(patients: int, *, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the patients of each resample by their places, `(some resamples, patients)`."""
     rng = np.random.default_rng(seed)
-    means = np.empty((resamples, sums.shape[1]))
     step = max(1, _CHUNK_CELLS // patients)
     for start in range(0, resamples, step):
-        size = min(step, resamples - start)
-        drawn = rng.integers(0, patients, size=(size, patients)) + patients * np.arange(size)[:, None]
-        times = np.bincount(drawn.ravel(), minlength=size * patients).reshape(size, patients).astype(np.float64)
-        means[start : start + size] = divide_or_nan(times @ sums, times @ counts)
-    return means
+        yield rng.integers(0, patients, size=(min(step, resamples - start), patients))
 
 
 def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:
