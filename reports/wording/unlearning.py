@@ -17,6 +17,7 @@ from clinaudit.reports.schema.unlearning_scores import (
     MODEL_KINDS,
     AnswerFigures,
     AnswerGroup,
+    Figure,
     ModelKind,
     QuestionKind,
     QuestionUse,
@@ -343,9 +344,10 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReadin
     return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
 
 
-def _is_back(recovery: EstimateRange | None) -> bool:
+def _is_back(recovery: Figure | None) -> bool:
     # Of few patients a recovery is anything: it is named where chance alone does not make it.
-    return recovery is not None and (recovery.value or 0.0) >= _HALF and (recovery.confidence_low or 0.0) > 0
+    low = None if recovery is None else recovery.deciding().confidence_low
+    return recovery is not None and (recovery.value or 0.0) >= _HALF and (low or 0.0) > 0
 
 
 def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:
