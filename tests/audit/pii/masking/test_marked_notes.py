@@ -95,6 +95,10 @@ def test_names_that_look_like_clinical_words_are_masked(text: str, name: str) ->
         # An illness of a relative is no name of theirs.
         ("FH: Mother Breast Cancer, Father Lung Ca, Sister Bipolar Disorder.",) * 2,
         ("Mother April Day called.", "Mother <RELATIVE_1> called."),
+        ("Seen by a doctor in the next 2 days.", "Seen by a doctor in the next 2 days."),
+        ("He has a master in nursing.", "He has a <DEGREE_1>."),
+        ("At a stated age of 29 years.", "At a stated age of <AGE_1> years."),
+        ("A 3-1/2-year-old boy.", "A <AGE_1>-1/<AGE_2> <GENDER_1>."),
         # Practices have names, departments do not.
         ("He is seen at Point May Orthopedics now.", "He is seen at <CLINIC_1> now."),
         ("Referred to Pediatric Cardiology and to Radiation Oncology.",) * 2,
