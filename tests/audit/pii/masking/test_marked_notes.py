@@ -106,6 +106,7 @@ def test_names_that_look_like_clinical_words_are_masked(text: str, name: str) ->
         ("After Visit Summary, Endocrine Clinic", "After Visit Summary, Endocrine Clinic"),
         ("Follow-up at the Town Center location.", "Follow-up at the <CLINIC_1> location."),
         ("Provider: Priya Desai, MD (License AZ 45321)", "Provider: <CLINICIAN_1>, MD (License <LICENCE_NUMBER_1>)"),
+        ("She went to a four-year college.", "She went to a <EDUCATION_LEVEL_1>."),
         # Whose work it is.
         ("The patient is a veteran.", "The patient is a <OCCUPATION_1>."),
         ("She owns an auto repair shop.", "She owns an <OCCUPATION_1>."),
