@@ -19,6 +19,7 @@ from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking.detection import PartedDetector
 from clinaudit.audit.pii.masking.not_masked import (
+    are_two_sentences,
     names_nobody,
     tells_of_a_life,
     without_facilities,
@@ -324,6 +325,8 @@ def _is_of_nobody(text: str, span: EntitySpan) -> bool:
     """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
     if span.category == "phone":
         return _PRESSURE.fullmatch(text, span.start, span.end) is not None
+    if span.category == "url":
+        return span.found_by == "presidio" and are_two_sentences(text[span.start : span.end])
     if span.category == "duration":
         return not tells_of_a_life(text, span.start, span.end)
     if span.category == "occupation":
