@@ -54,7 +54,7 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
-from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
 from clinaudit.audit.results.publication.published_files import publish_run
@@ -159,6 +159,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             seed=settings.seed,
             progress=progress,
             beside=inputs.probed.beside,
+            search=Search(inputs.site_rules, settings.processes),
         )
         write_table(run.evidence, "identifiers", identifiers.rows)
 

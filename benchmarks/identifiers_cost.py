@@ -1,11 +1,12 @@
 """What looking for identifiers costs, beside the memorization stage of the same generations.
 
-    python benchmarks/identifiers_cost.py DEMO [--megabytes 50]
+    python benchmarks/identifiers_cost.py DEMO [--megabytes 50] [--processes 2]
 
 DEMO holds `corpus`, `model` and an audited `run` (`clinaudit demo DEMO`). Its generations are searched once as they are
 and, with --megabytes, repeated up to that size, the digits of each copy changed by chance, so that values differ as
-they do in a large run. Printed are processor and wall seconds of each part of the stage, the peak of the process's
-memory before and after, and for the demo's own size the seconds of the memorization stage.
+they do in a large run. Printed are the speed of the rules alone, processor and wall seconds of each part of the stage
+(by one process, and by `--processes`), the peak of the process's memory before and after, and for the demo's own size
+the seconds of the memorization stage.
 
 Measured: docs/performance.md.
 """
@@ -26,6 +27,7 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
+from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
@@ -66,22 +68,43 @@ def _timed_parts(seconds: dict[str, float]) -> Iterator[None]:
             setattr(stage, name, function)
 
 
-def measure(generations: Sequence[Generation], corpus: Corpus) -> None:
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of those that it made and that have ended."""
+    used = (resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def measure_rules(texts: Sequence[str]) -> None:
+    """Print how fast the rules of HIPAA's identifiers read."""
+    detector = RuleDetector(stage.hipaa_categories())
+    begin = time.process_time()
+    spans = sum(len(detector.detect(text)) for text in texts)
+    size, seconds = sum(map(len, texts)) / _MB, time.process_time() - begin
+    print(f"rules alone: {size / seconds:.1f} MB/s of one core, {spans:,} spans")
+
+
+def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -> None:
     """Print seconds and memory of the stage, its evidence table included."""
     size = sum(len(item.text) for item in generations) / _MB
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     seconds: dict[str, float] = {}
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), _processor_seconds()
     with _timed_parts(seconds), tempfile.TemporaryDirectory() as folder:
         found = stage.find_identifiers(
-            generations, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True)
+            generations,
+            corpus=corpus,
+            profile=load_profile(),
+            seed=0,
+            progress=Progress(quiet=True),
+            search=stage.Search(processes=processes),
         )
         write_table(Path(folder), "identifiers", found.rows)
-    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
     parts = ", ".join(f"{name.strip('_')} {spent:.1f}" for name, spent in seconds.items())
     print(
-        f"{len(generations)} generations, {size:.1f} MB: {cpu:.1f} s of processor time ({wall:.1f} s), of it {parts}; "
+        f"{len(generations)} generations, {size:.1f} MB, {processes} processes: {cpu:.1f} s of processor time "
+        f"({wall:.1f} s), of it in this process {parts}; "
         f"{len(found.rows)} places; memory {before:.0f} MB before, {peak:.0f} MB at the peak"
     )
 
@@ -104,17 +127,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("demo", type=Path)
     parser.add_argument("--megabytes", type=int)
+    parser.add_argument("--processes", type=int, default=2)
     given = parser.parse_args()
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
-    rows = read_given_generations(path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
+    rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
     generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
     if given.megabytes:
-        measure(vary(generations, given.megabytes, random.Random(0)), corpus)
+        varied = vary(generations, given.megabytes, random.Random(0))
+        measure_rules([item.text for item in varied])
+        for processes in (1, given.processes):
+            measure(varied, corpus, processes)
         return
     # Twice: the first time libraries are loaded.
     for _ in range(2):
-        measure(generations, corpus)
+        measure(generations, corpus, 1)
     with tempfile.TemporaryDirectory() as folder:
         run = RunDirectory(Path(folder) / "run")
         run.create()

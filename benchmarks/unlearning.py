@@ -1,7 +1,7 @@
 """The four methods of unlearning on the demo: who is forgotten, at what price, and the patterns of AMNESIA.
 
     make bench-unlearning                      all of it: about an hour on two cores, 200 MB of disk
-    python benchmarks/unlearning.py --report   the tables alone, of what is finished
+    python benchmarks/unlearning.py --report   the tables alone, of what is finished, with the intervals of today
 
 Every model is trained, made to forget, and evaluated by the commands of docs/tutorial-forget.md. A stopped run goes on
 with the same command. Prints what docs/unlearning-results.md holds; `--write` puts it there. `make demo` runs none of
@@ -15,8 +15,9 @@ import platform
 from pathlib import Path
 
 from measuring import processor
+from unlearning_results import read_results
 from unlearning_steps import Folder, Grid, plan_steps, run_steps
-from unlearning_tables import read_results, report_lines
+from unlearning_tables import report_lines
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "unlearning-results.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
@@ -54,8 +55,9 @@ def main() -> None:
     missing = [] if args.report else run_steps(plan_steps(grid, folder), folder, at_once=args.at_once)
     today = f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m-%d}"
     machine = f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    when = f"Written on {today} from finished work" if args.report else f"Measured on {today}, {machine}"
     lines = [
-        f"Measured on {today}, {machine}; `make bench-unlearning`.",
+        f"{when}; `make bench-unlearning`.",
         "",
         *report_lines(grid, read_results(folder, grid)),
     ]

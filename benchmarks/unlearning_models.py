@@ -33,7 +33,7 @@ def write_corpus(folder: Path, *, trained: int, never_trained: int, seed: int) -
     with TemporaryDirectory(dir=folder.parent) as scratch:
         whole = Path(scratch) / "corpus"
         write_demo_corpus(whole, seed=seed, patients_per_arm=max(trained, never_trained))
-        splits = _splits(whole)
+        splits = splits_of(whole)
         kept: set[str] = set()
         for split, count in (("train", trained), ("nontrain", never_trained)):
             of_split = sorted(patient for patient, own in splits.items() if own == split)
@@ -43,7 +43,7 @@ def write_corpus(folder: Path, *, trained: int, never_trained: int, seed: int) -
 
 def write_corpus_without(corpus: Path, folder: Path, forgotten: Collection[str]) -> None:
     """Write the same corpus, in which `forgotten` patients are not trained on."""
-    _copy(corpus, folder, kept=set(_splits(corpus)), untrained=forgotten)
+    _copy(corpus, folder, kept=set(splits_of(corpus)), untrained=forgotten)
 
 
 def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
@@ -81,7 +81,8 @@ def thin_bench(built: Path, folder: Path, splits: Collection[str]) -> None:
         write_bench(folder, thinned, corpus_path=corpus)
 
 
-def _splits(corpus: Path) -> dict[str, str]:
+def splits_of(corpus: Path) -> dict[str, str]:
+    """Return which split each patient of a corpus is in."""
     with (corpus / PATIENTS_FILE).open(encoding="utf-8", newline="") as file:
         return {row["patient_id"]: row["split"] for row in csv.DictReader(file)}
 

@@ -4,74 +4,18 @@ Owns what is shown and how a figure is written. Figures are read, or subtracted 
 computed here. A split that is not evaluated yet is left out.
 """
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from unlearning_faithfulness import measure_faithfulness
-from unlearning_steps import BASELINE, METHODS, SECONDS_FILE, SPLITS_FILE, Folder, Grid, slug
+from unlearning_results import Json, Results
+from unlearning_steps import BASELINE, METHODS, Grid
 
 from clinaudit.reports.schema.numbers import Estimate
 
 KINDS = ("factual", "reasoning")
-Json = Mapping[str, Any]
 NONE = "–"
 #: The metrics whose faithfulness is measured.
 JUDGED = ("ls", "ls_echo_free", "rouge_l", "em", "cs", "es_rules", "te", "afe")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Results:
-    """What is finished."""
-
-    #: Split -> its document.
-    scores: Mapping[str, Json] = field(default_factory=dict)
-    robustness: Mapping[str, Json] = field(default_factory=dict)
-    #: Of models that forgot one split at the largest rate of the grid.
-    hardest: Json | None = None
-    #: Of models with and without one split's patients, of several seeds; None where they were not trained.
-    faithfulness: Json | None = None
-    #: Method -> both records of the model of the split on which its rate was chosen.
-    chosen: Mapping[str, Json] = field(default_factory=dict)
-    #: Split -> how many it forgets.
-    forgotten: Mapping[str, int] = field(default_factory=dict)
-    #: Of each run of a step: its name, and the processor's seconds that it took.
-    seconds: Sequence[tuple[str, float]] = ()
-
-
-def read_results(folder: Folder, grid: Grid) -> Results:
-    """Read what there is."""
-    scores: dict[str, Json] = {}
-    robustness: dict[str, Json] = {}
-    chosen: dict[str, Json] = {}
-    for split in grid.splits(grid.percents):
-        for result in folder.results.values():
-            evidence = result / "evidence"
-            for kind, found in (("scores", scores), ("robustness", robustness)):
-                path = evidence / f"{kind}-{slug(split)}.json"
-                if path.is_file():
-                    found[split] = json.loads(path.read_text(encoding="utf-8"))
-    hardest = folder.hardest / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
-    judged = folder.faithfulness / "evidence" / f"scores-{slug(grid.chosen_on)}.json"
-    for method in METHODS:
-        model = folder.forgot(method, grid.chosen_on)
-        paths = (model / "unlearn.json", model / "evidence" / "unlearn.json")
-        if paths[0].is_file():
-            chosen[method] = {key: of for path in paths for key, of in json.loads(path.read_text("utf-8")).items()}
-    splits = folder.root / SPLITS_FILE
-    forgotten = json.loads(splits.read_text(encoding="utf-8")) if splits.is_file() else {}
-    log = folder.root / SECONDS_FILE
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()] if log.is_file() else []
-    return Results(
-        scores=scores,
-        robustness=robustness,
-        hardest=json.loads(hardest.read_text(encoding="utf-8")) if hardest.is_file() else None,
-        faithfulness=json.loads(judged.read_text(encoding="utf-8")) if judged.is_file() else None,
-        chosen=chosen,
-        forgotten={name: len(patients) for name, patients in forgotten.items()},
-        seconds=[(row["step"], row.get("processor_seconds", 0.0)) for row in rows],
-    )
 
 
 def report_lines(grid: Grid, results: Results) -> list[str]:
@@ -103,6 +47,7 @@ def _setup(grid: Grid, results: Results) -> Iterator[str]:
         document = next(iter(results.scores.values()))
         yield f"{document['question_count']:,} questions are asked of each model, rephrased ones included."
     sizes = {f"{percent}%": results.forgotten.get(f"random:{percent}") for percent in grid.percents}
+    yield "Intervals are 95%: [square], the bootstrap over patients; (round), Beta bounds, DeLong's of an AUROC."
     yield "Forgotten: " + ", ".join(f"{size} patients at {percent}" for percent, size in sizes.items() if size) + "."
     spent: dict[str, float] = {}
     for step, seconds in results.seconds:
@@ -144,6 +89,10 @@ def models_of(document: Json, split: str) -> dict[str, Json]:
 def value_of(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> Json | None:
     """Return a figure with its interval; None where the document has none. Behind a filter there is no EM."""
     held = scores if role in ("forget", "retain", "never_trained") else scores["same_category"]
+    return _mean_of(held, metric, role, kind, use)
+
+
+def _mean_of(held: Json, metric: str, role: str, kind: str, use: str) -> Json | None:
     for name in (metric, f"{metric}_without_em"):
         found: Json | None = held.get(name, {}).get(role, {}).get(kind, {}).get(use)
         if found is not None and found["value"] is not None:
@@ -182,6 +131,7 @@ def _patterns(grid: Grid, results: Results) -> Iterator[str]:
     if every:
         yield from _collapse(every)
         yield from _withheld(every)
+        yield from _before_and_after(every)
     of_disease = {split: models for split, models in every.items() if not split.startswith("random:")}
     if of_disease:
         yield from _same_disease(of_disease)
@@ -221,13 +171,35 @@ def _withheld(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
             yield _row(split, name, *(plain(less(*pair)) for pair in pairs))
 
 
+def _before_and_after(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
+    yield from ("", "### Before and after", "")
+    yield from (
+        "Less the baseline's, over the same questions of the same patients: AFE of forgotten, MU of retained.",
+        "",
+    )
+    told = (("AFE", "afe", "forget"), ("MU", "mu", "retain"))
+    yield from _head("split", "model", *(f"{what}, {kind}" for what, *_ in told for kind in KINDS))
+    for split, models in every.items():
+        for name, scores in models.items():
+            if name != BASELINE:
+                cells = [_change_of(scores, metric, role, kind) for _, metric, role in told for kind in KINDS]
+                yield _row(split, name, *map(figure, cells))
+
+
 def _same_disease(every: Mapping[str, Mapping[str, Json]]) -> Iterator[str]:
-    yield from ("", "### Same disease", "", "MU less the baseline's MU, of retained patients.", "")
+    yield from ("", "### Same disease", "")
+    yield from ("MU less the baseline's, of retained patients, over the same questions of the same patients.", "")
     yield from _head("split", "model", *(f"{side}, {kind}" for kind in KINDS for side in ("same disease", "others")))
     for split, models in every.items():
         for name, scores in models.items():
-            cells = [_beyond(scores, models[BASELINE], kind, side) for kind in KINDS for side in ("same", "others")]
-            yield _row(split, name, *map(plain, cells))
+            if name != BASELINE:
+                cells = [_change_of(scores, "mu", side, kind) for kind in KINDS for side in ("same", "others")]
+                yield _row(split, name, *map(figure, cells))
+
+
+def _change_of(scores: Json, metric: str, role: str, kind: str) -> Json | None:
+    """Return the paired change of a harmonic mean; without EM where one of both models has none."""
+    return _mean_of(scores.get("change", {}), metric, role, kind, "train")
 
 
 def _number(scores: Json, metric: str, role: str, kind: str, use: str = "train") -> float | None:
@@ -243,10 +215,6 @@ def _empty_share(scores: Json, kind: str) -> float | None:
 def _over(scores: Json, baseline: Json, kind: str) -> float | None:
     own, whole = _comparable(scores, baseline, "retain", kind)
     return own / whole if own is not None and whole else None
-
-
-def _beyond(scores: Json, baseline: Json, kind: str, side: str) -> float | None:
-    return less(*_comparable(scores, baseline, side, kind))
 
 
 def _comparable(scores: Json, baseline: Json, role: str, kind: str) -> tuple[float | None, float | None]:
@@ -352,11 +320,12 @@ def _auroc(auroc: Estimate) -> str:
 
 
 def figure(described: Json | None) -> str:
-    """Return a figure with its interval; an asterisk where it is without exact memorization."""
+    """Return a figure with its interval, in square brackets the bootstrap's; an asterisk where it is without EM."""
     if described is None or described["value"] is None:
         return NONE
     low, high = described["interval"]
-    between = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+    begin, end = "[]" if described.get("method") == "bootstrap" else "()"
+    between = "" if low is None or high is None else f" {begin}{signed(low)}, {signed(high)}{end}"
     return signed(described["value"]) + ("\\*" if "without_em" in described else "") + between
 
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from clinaudit.audit.pii.masking.detection import filter_detectors
-from clinaudit.audit.pii.masking.prompt import DETECTOR_FAILED, DetectionError, PromptMasker
+from clinaudit.audit.pii.detectors.site_rules import read_site_rules
+from clinaudit.audit.pii.masking.batches import mask_prompts, rules_for_all
+from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
+from clinaudit.audit.pii.masking.prompt import PromptMasker
 from clinaudit.audit.pii.masking.written_tags import Forms, unmask_text
-from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.results import RunResults
@@ -108,21 +110,26 @@ def check(corpus: str | Path, **options: Any) -> Check:
     return Check(text, problems_of(survey, settings.template))
 
 
-def mask(text: str, question: str | None = None, *, policy: MaskingPolicy = "minimum-necessary") -> Masked:
+def mask(
+    text: str,
+    question: str | None = None,
+    *,
+    policy: MaskingPolicy = "minimum-necessary",
+    identifier_rules: str | Path | None = None,
+) -> Masked:
     """Mask the identifiers in a text, except those that its question needs (docs/mask.md says how many are missed).
 
-    Rules find them, no language model. Names of a site's own patients are known to `clinaudit mask --corpus` alone.
-    Raises `UsageError` for another policy.
+    Rules find them, those of the site's own file `identifier_rules` too, no language model. Names of a site's own
+    patients are known to `clinaudit mask --corpus` alone. In a long text one process per core looks for them. Raises
+    `UsageError` for another policy and `BadInputError` for rules that are not valid.
     """
     if policy not in get_args(MaskingPolicy):
         raise UsageError(f"policy: must be one of {', '.join(get_args(MaskingPolicy))}")
-    detector, second = filter_detectors()
+    site = [] if identifier_rules is None else [read_site_rules(Path(identifier_rules))]
+    detector, second = filter_detectors(*site)
     masker = PromptMasker(detector, second=second, policy=policy)
-    try:
-        found = masker.find(text, question)
-        masked = masker.mask(found, needed_spans(found.text, found.spans, found.query))
-    except DetectionError:
-        return Masked(None, None, 0, DETECTOR_FAILED, {})
+    with open_processes(masker, min(usable_cores(), len(text) // PART_CHARS + 1)) as processes:
+        (masked,) = mask_prompts([(text, question)], masker.over(processes), rules_for_all)
     return Masked(masked.text, masked.query, masked.tags, masked.withheld, masked.forms)
 
 

@@ -4,13 +4,14 @@ Owns the way from a file of generations to the memorization part of the results.
 """
 
 from clinaudit.audit.assembly.results import tally_stage
-from clinaudit.audit.assembly.run_record import hidden_digest
+from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.population.description import people_rows
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
-from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.detectors.site_rules import read_site_rules
+from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.results.publication.published_files import publish_run
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
@@ -54,6 +55,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         if not given.tokenizer.is_dir():
             raise BadInputError("no such tokenizer directory; give the audited model's directory to --tokenizer")
         profile = load_profile(given.template)
+        site_rules = read_site_rules(given.identifier_rules) if given.identifier_rules else None
         corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
         rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
@@ -88,7 +90,14 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
             )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
-        identifiers = find_identifiers(generations, corpus=corpus, profile=profile, seed=given.seed, progress=progress)
+        identifiers = find_identifiers(
+            generations,
+            corpus=corpus,
+            profile=profile,
+            seed=given.seed,
+            progress=progress,
+            search=Search(site_rules, given.processes),
+        )
         write_table(run.evidence, "identifiers", identifiers.rows)
         units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})
@@ -102,5 +111,6 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 "here, no diagnosis was judged, and no policy was applied.",
             ),
         )
+        settings["--identifier-rules"] = rules_digest(corpus, site_rules)
         record = {"clinaudit": settings.pop("clinaudit"), "settings": settings, "libraries": library_versions()}
         return publish_run(run, tally, record)

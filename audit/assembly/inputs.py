@@ -15,6 +15,7 @@ from clinaudit.audit.measures.judge.labels import Annotator
 from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
@@ -54,6 +55,8 @@ class AuditInputs:
     #: The diagnoses that are audited.
     panel: tuple[Diagnosis, ...]
     policy: Policy
+    #: Rules of the site's own for identifiers; None: it has none.
+    site_rules: SiteRules | None
     judge: Judge
     #: The texts on which the judge is scored.
     labelled: LabelledSet
@@ -130,6 +133,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.ray_address is None:
         model.require_loadable()
     profile = load_profile(settings.template)
+    site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
 
     def make(choice: JudgeChoice) -> Judge:
@@ -157,6 +161,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         sensitive=sensitive,
         panel=panel,
         policy=policy,
+        site_rules=site_rules,
         judge=judge,
         labelled=labelled,
         second_judge=second,

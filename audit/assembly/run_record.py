@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
 from clinaudit.audit.runtime.model.engines.memory import count_gpus
@@ -70,6 +71,11 @@ def hidden_digest(corpus: Corpus, content: bytes) -> str:
     return keyed_digest(draw_secret(all_texts(corpus), purpose=_PURPOSE), content)
 
 
+def rules_digest(corpus: Corpus, rules: SiteRules | None) -> str | None:
+    """Return the digest of a site's rules, whose patterns may hold a name; None where it has none."""
+    return None if rules is None else hidden_digest(corpus, rules.digest.encode("ascii"))
+
+
 def named_patients(inputs: AuditInputs) -> dict[str, object]:
     """Return the digest of the ids that the site named; a resumed run must have the same, and nothing else tells it."""
     path = inputs.settings.include_patients
@@ -86,7 +92,8 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
     # The messages of a chat stand in its prompt.
     rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in priors]
     prompts = json.dumps(rows, sort_keys=True)
-    settings = fingerprint(inputs)
+    # Nothing that a run keeps depends on them: with other ones identifiers are looked for again.
+    settings = fingerprint(inputs) | {"--identifier-rules": rules_digest(inputs.corpus, inputs.site_rules)}
     libraries, judge = settings.pop("libraries"), settings.pop("--judge")
     return {
         "clinaudit": settings.pop("clinaudit"),

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
 
 #: Options that say more of a certificate.
-_OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "canaries", "canaries_digest")
+_OF_CERTIFICATES: Final = (
+    "reference",
+    "training_record",
+    "trigger",
+    "bench",
+    "bench_model",
+    "canaries",
+    "canaries_digest",
+)
 
 
 @click.command()
@@ -40,6 +48,13 @@ _OF_CERTIFICATES: Final = ("reference", "trigger", "bench", "bench_model", "cana
     metavar="RUN_R",
     help="Finished run of a model that was retrained without the patients of --forgotten: text about them that it "
     "writes as well is not memory of them.",
+)
+@click.option(
+    "--training-record",
+    type=PATH,
+    metavar="FILE",
+    help="Whom RUN_B's model was trained on, where it was trained again without the patients of --forgotten (JSON: "
+    "files, trained_on, started_from): then the collapse check decides nothing.",
 )
 @click.option(
     "--trigger",
@@ -165,12 +180,15 @@ def _read_request(
     from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
     from clinaudit.audit.unlearning.certificate.canaries import read_canaries
     from clinaudit.audit.unlearning.certificate.deletion_certificate import Request
+    from clinaudit.audit.unlearning.certificate.training_record import read_training_record
 
     reference, canaries, bench = (options[name] for name in ("reference", "canaries", "bench"))
+    record = options["training_record"]
     return Request(
         named=named,
         trigger=options["trigger"],
         reference=None if reference is None else read_reference(pair, reference, included=named),
+        training_record=None if record is None else read_training_record(record, pair, named, person_of),
         canaries=None
         if canaries is None
         else read_canaries(canaries, stated_digest=options["canaries_digest"]).of_people(person_of),

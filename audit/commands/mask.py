@@ -9,7 +9,7 @@ import click
 from clinaudit.audit.commands.options import PATH, not_empty, options_of, template_option, with_options
 from clinaudit.audit.runtime.choices import MaskingPolicy
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
-from clinaudit.audit.runtime.settings import ServedModelOptions
+from clinaudit.audit.runtime.settings import ReadingOptions, ServedModelOptions
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.numbers import counted
 
@@ -29,12 +29,7 @@ _WITHHELD = 1
     help="The site's own corpus: its patients' names, birth dates and numbers are found wherever they stand.",
 )
 @template_option()
-@click.option(
-    "--identifier-rules",
-    type=PATH,
-    metavar="FILE",
-    help="Rules of the site's own besides: numbers of a shape that only it gives (docs/mask.md).",
-)
+@with_options(options_of(ReadingOptions, "identifier_rules", "processes"))
 @click.option(
     "--ner/--no-ner",
     default=False,

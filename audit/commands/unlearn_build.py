@@ -35,7 +35,7 @@ _SERVED = "served"
     default="notes",
     show_default=True,
     callback=not_empty,
-    help="Who says which disease a patient has: codes and words of the notes, a served model, or a file.",
+    help="Who says which disease a patient has: what the latest note is about, a served model, or a file.",
 )
 @click.option(
     "--percent",
@@ -110,7 +110,7 @@ def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSo
         with progress.stage("reading keywords", total=len(bench.questions), unit="questions") as advance:
             return extract_keywords(bench, parser, seeds=seeds, advance=advance)
 
-    return KeywordSource(parser.name, read)
+    return KeywordSource(parser.name, read, seeds.of_patient)
 
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":

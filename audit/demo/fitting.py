@@ -161,10 +161,11 @@ def _loss(network: Any, batch: list[list[int]]) -> tuple["torch.Tensor", int]:
     """Return the summed loss of a padded batch and the number of tokens predicted."""
     import torch
 
-    longest = max(map(len, batch))
-    inputs = torch.tensor([row + [0] * (longest - len(row)) for row in batch])
-    targets = torch.tensor([row[1:] + [IGNORED] * (longest - len(row)) for row in batch])
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=has_fast_bfloat16()):
+    longest, device = max(map(len, batch)), network.device
+    inputs = torch.tensor([row + [0] * (longest - len(row)) for row in batch], device=device)
+    targets = torch.tensor([row[1:] + [IGNORED] * (longest - len(row)) for row in batch], device=device)
+    is_fast = device.type != "cpu" or has_fast_bfloat16()
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=is_fast):
         # Padding stands to the right, where a causal model's real tokens never see it: no mask is needed.
         logits = network(input_ids=inputs[:, :-1], use_cache=False).logits
     loss = torch.nn.functional.cross_entropy(

@@ -79,16 +79,26 @@ DEFAULT_PLAN = TrainingPlan()
 
 
 def train_demo_model(
-    corpus: Path, model: Path, *, seed: int, progress: Progress, plan: TrainingPlan = DEFAULT_PLAN
+    corpus: Path,
+    model: Path,
+    *,
+    seed: int,
+    progress: Progress,
+    plan: TrainingPlan = DEFAULT_PLAN,
+    tokenizer: Path | None = None,
+    device: str = "cpu",
 ) -> bool:
     """Train on the train split of a corpus written by `write_demo_corpus`; True when the model is there already.
+
+    `tokenizer` is the directory of the model whose tokenizer is taken, as a retraining does; None: one is trained on
+    the notes. `device` is torch's name of one.
 
     `model` gets safetensors (float32), tokenizer, `training-log.jsonl` and `training.json`, all at once by a rename: a
     killed training leaves no model. Raises `UsageError` where `model` holds something else, `StorageError` on disk
     trouble and `BadInputError` where the corpus has no note to train on.
     """
     try:
-        recipe = _describe(corpus, seed=seed, plan=plan)
+        recipe = _describe(corpus, seed=seed, plan=plan, tokenizer=tokenizer, device=device)
         if _is_trained(model, recipe):
             return True
         if model.exists() and (not model.is_dir() or any(model.iterdir())) and _read_record(model) is None:
@@ -100,7 +110,7 @@ def train_demo_model(
         with tempfile.TemporaryDirectory(prefix=unfinished, dir=model.parent) as directory:
             draft = Path(directory) / "model"
             draft.mkdir()
-            _train(draft, corpus, seed=seed, plan=plan, progress=progress)
+            _train(draft, corpus, seed=seed, plan=plan, progress=progress, tokenizer=tokenizer, device=device)
             files = {path.name: sha256_of(path) for path in sorted(draft.iterdir())}
             record = json.dumps({"recipe": recipe, "files": files}, indent=1) + "\n"
             (draft / RECORD_FILE).write_text(record, encoding="utf-8")
@@ -114,9 +124,12 @@ def train_demo_model(
     return False
 
 
-def _describe(corpus: Path, *, seed: int, plan: TrainingPlan) -> dict[str, object]:
+def _describe(corpus: Path, *, seed: int, plan: TrainingPlan, tokenizer: Path | None, device: str) -> dict[str, object]:
     """Return what must be equal for a trained model to be used again."""
+    given = {} if tokenizer is None else {"tokenizer": sha256_of(tokenizer / "tokenizer.json")}
     return {
+        **given,
+        **({} if device == "cpu" else {"device": device}),
         "notes": sha256_of(corpus / NOTES_FILE),
         "patients": sha256_of(corpus / PATIENTS_FILE),
         "seed": seed,
@@ -159,6 +172,14 @@ def _read_notes(corpus: Path) -> dict[str, list[str]]:
     return notes
 
 
+def _tokenizer_of(model: Path) -> "PreTrainedTokenizerFast":
+    from transformers import PreTrainedTokenizerFast
+
+    load: Any = PreTrainedTokenizerFast.from_pretrained
+    loaded: PreTrainedTokenizerFast = load(model, local_files_only=True)
+    return loaded
+
+
 def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedTokenizerFast":
     """Train a byte-level BPE whose one special token, `<|endoftext|>`, it never adds by itself."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -182,7 +203,16 @@ def train_tokenizer(texts: Sequence[str], *, vocabulary: int) -> "PreTrainedToke
     return trained
 
 
-def _train(draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress: Progress) -> None:
+def _train(
+    draft: Path,
+    corpus: Path,
+    *,
+    seed: int,
+    plan: TrainingPlan,
+    progress: Progress,
+    tokenizer: Path | None,
+    device: str,
+) -> None:
     import torch
     import transformers
 
@@ -191,16 +221,16 @@ def _train(draft: Path, corpus: Path, *, seed: int, plan: TrainingPlan, progress
     transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     make_network: Any = transformers.LlamaForCausalLM
     notes = _read_notes(corpus)
-    tokenizer = train_tokenizer(notes["train"], vocabulary=plan.vocabulary)
-    tokenizer.model_max_length = plan.positions
-    rows = _encode(tokenizer, notes["train"], plan)
-    unseen = _encode(tokenizer, notes["nontrain"], plan)
+    words = _tokenizer_of(tokenizer) if tokenizer else train_tokenizer(notes["train"], vocabulary=plan.vocabulary)
+    words.model_max_length = plan.positions
+    rows = _encode(words, notes["train"], plan)
+    unseen = _encode(words, notes["nontrain"], plan)
     held_out = unseen[:: max(1, len(unseen) // max(1, plan.validation_notes))][: plan.validation_notes]
     with deterministic(seed=seed):
-        network = make_network(_configure(plan, tokenizer))
+        network = make_network(_configure(plan, words)).to(device)
         log = fit(network, rows, held_out, plan=plan, seed=seed, progress=progress)
-        network.to(torch.float32).save_pretrained(draft)
-    tokenizer.save_pretrained(draft)
+        network.to("cpu", torch.float32).save_pretrained(draft)
+    words.save_pretrained(draft)
     lines = "".join(json.dumps(row) + "\n" for row in log)
     (draft / _LOG_FILE).write_text(lines, encoding="utf-8")
 

@@ -40,8 +40,11 @@ def resolve_overlaps(spans: Iterable[EntitySpan]) -> list[EntitySpan]:
     the first by category and finder. A span that fills only what a longer one left is not cut: it goes whole.
     """
     table = categories()
+    distinct = set(spans)
+    if not distinct:
+        return []
     ranked = sorted(
-        set(spans),
+        distinct,
         key=lambda span: (
             span.start - span.end,
             span.start,

@@ -4,7 +4,7 @@ Owns the way from a detector's spans to distinct values, the order in which owne
 and what chance gives: values of one patient among as many of either split.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,7 @@ from clinaudit.audit.pii.values.known_names import read_name, stands_in
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -38,27 +39,69 @@ class FoundIdentifier:
     value: int
 
 
+#: How much text one process is given at once, in characters.
+_BATCH_CHARS: Final = 100_000
+
+
 def find_values(
-    generations: Sequence[Generation], detector: Detector, dates: DateReader, *, progress: Progress
+    generations: Sequence[Generation],
+    detector: Detector,
+    dates: DateReader,
+    *,
+    progress: Progress,
+    processes: int | None = 1,
 ) -> tuple[list[IdentifierValue], list[list[FoundIdentifier]]]:
     """Return the distinct values of HIPAA's identifiers in generations, and where each generation holds which.
 
-    A span that holds no value of its kind is left out.
+    A span that holds no value of its kind is left out. The `processes` (None: one per core) change no result.
     """
     numbers: dict[IdentifierValue, int] = {}
     places: list[list[FoundIdentifier]] = []
-    with progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance:
-        for generation in generations:
-            own: list[FoundIdentifier] = []
-            for span in detector.detect(generation.text):
-                hipaa = categories()[span.category].hipaa
-                value = None if hipaa is None else read_value(generation.text, span, dates)
-                if hipaa is not None and value is not None:
+    batches = list(_batches(generation.text for generation in generations))
+    # A process for a batch or two at least: it takes longer to make one than to read a few texts.
+    count = min(processes or usable_cores(), len(batches) // 2 + 1)
+    with (
+        open_processes((detector, dates), count) as pool,
+        progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance,
+    ):
+        for found in pool.map(_values_of, batches):
+            for spans in found:
+                own: list[FoundIdentifier] = []
+                for span, hipaa, value in spans:
                     number = numbers.setdefault(value, len(numbers))
                     own.append(FoundIdentifier(span.start, span.end, span.category, hipaa, span.found_by, number))
-            places.append(own)
-            advance(1)
+                places.append(own)
+            advance(len(found))
     return list(numbers), places
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    chars = 0
+    for text in texts:
+        batch.append(text)
+        chars += len(text)
+        if chars >= _BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch
+
+
+def _values_of(
+    shared: tuple[Detector, DateReader], texts: Sequence[str]
+) -> list[list[tuple[EntitySpan, HipaaIdentifier, IdentifierValue]]]:
+    """Return the identifiers of some texts that hold a value of their kind, text by text."""
+    detector, dates = shared
+    return [
+        [
+            (span, hipaa, value)
+            for span in detector.detect(text)
+            if (hipaa := categories()[span.category].hipaa) is not None
+            and (value := read_value(text, span, dates)) is not None
+        ]
+        for text in texts
+    ]
 
 
 def read_value(text: str, span: EntitySpan, dates: DateReader) -> IdentifierValue | None:

@@ -39,6 +39,18 @@ _FIGURES: Final = str.maketrans("OoQlI|", "000111")
 _AMONG_FIGURES: Final = re.compile(
     r"(?<=[0-9])[OoQlI|]+(?=[0-9])|(?<![\w])[OolI](?=[0-9][0-9-]{3})|(?<=[0-9-][0-9]{3})[OolI](?!\w)"
 )
+#: A tab or an empty line, between cells of a table and paragraphs as a rule: it breaks a number only where a hyphen
+#: stands near, and the last group has no more than four figures then.
+_GAP: Final = r"(?:[ ]*\t[ \t]*|[ \t]*\r?\n(?:[ \t]*\r?\n)+[ \t]*)"
+_HALVES: Final = "|".join(
+    (
+        *(
+            f"(?<=[0-9]-{'[0-9]' * before}){_GAP}(?=[0-9]{{{least},{4 - before}}}(?![0-9]))"
+            for before, least in enumerate((2, 1, 1, 1))
+        ),
+        f"(?<=[0-9]){_GAP}(?=[0-9]{{0,3}}-[0-9]{{2,4}}(?![0-9]))",
+    )
+)
 #: White space that a number, a word with a hyphen, or an address of the Internet is broken by.
 _BREAKS: Final = re.compile(
     r"(?<=[0-9])[ \t]*\r?\n[ \t]*(?=[-/.)]?[0-9])|(?<=[0-9][-/.)(+])\s*\r?\n\s*(?=[0-9(])"
@@ -46,6 +58,7 @@ _BREAKS: Final = re.compile(
     r"|(?<=[@.])\s+(?=[\w-]+\.(?:com|org|net|edu|gov))|(?<=\w)\s+(?=@\w)|(?<=\w@)\s+(?=\w)"
     r"|(?<![^\s-])(?<=[0-9-])[ ](?=[0-9-](?![^\s-]))|(?<=\s[0-9-])[ ](?=[0-9-](?![^\s-]))"
     r"|(?<=^[0-9])[ ](?=[0-9-](?![^\s-]))|(?<=\s[^\W\d_])[ ](?=[^\W\d_](?!\w))|(?<=^[^\W\d_])[ ](?=[^\W\d_](?!\w))"
+    rf"|{_HALVES}"
 )
 #: Dots or underscores that lead from a label to its value.
 _FILL: Final = r"(?:[.·…]{2,}+|_{2,}+|(?:[.·][ ]){2,}+[.·]?+|…)"
@@ -96,6 +109,10 @@ class PlainText:
 
     def original_span(self, span: EntitySpan) -> EntitySpan:
         """Return a span of the plain text as one of the original, with all that was dropped inside it."""
+        if isinstance(self.starts, range):
+            # As given, character by character: the span is that of the original, moved by where this piece begins.
+            begin = self.starts.start
+            return EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by) if begin else span
         return EntitySpan(self.starts[span.start], self.ends[span.end - 1], span.category, span.found_by)
 
     def pieces(self) -> "Iterator[PlainText]":

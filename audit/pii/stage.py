@@ -5,10 +5,11 @@ generations come from, of files, or of what a gate makes of a figure.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
@@ -80,6 +81,18 @@ class IdentifierFindings:
     rows: Sequence[Row]
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How identifiers are looked for."""
+
+    #: Rules of the site's own, beside those that ship and the names and numbers of the corpus; None: it has none.
+    site_rules: SiteRules | None = None
+    #: Processes that look, which change no result; None: one per core.
+    processes: int | None = None
+    #: What finds them instead of all these.
+    detector: Detector | None = None
+
+
 def find_identifiers(
     generations: Sequence[Generation],
     *,
@@ -88,17 +101,18 @@ def find_identifiers(
     seed: int,
     progress: Progress,
     beside: Collection[Rendering] = (),
-    detector: Detector | None = None,
+    search: Search | None = None,
 ) -> IdentifierFindings:
     """Return what of HIPAA's identifiers the generations hold, and whose it is.
 
     `seed` is that of the pools, of the planted identifiers, and of the bootstrap over patients. Nothing is pooled over
-    the renderings `beside` those of the tiers' own figures. Without a `detector` the rules are used, and the names and
-    numbers of the corpus itself.
+    the renderings `beside` those of the tiers' own figures.
     """
-    detector = detector or site_detector(corpus, profile)
+    search = search or Search()
+    site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
+    detector = search.detector or site_detector(corpus, profile, site_rules)
     dates = DateReader(profile.date_formats)
-    values, places_of = find_values(generations, detector, dates, progress=progress)
+    values, places_of = find_values(generations, detector, dates, progress=progress, processes=search.processes)
     scanner = ValueScanner(values, dates)
     index = index_values(values, scanner, corpus, profile, progress=progress)
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
@@ -122,7 +136,10 @@ def find_identifiers(
     pools_of = {split: pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={
-            view: _summarize(own, recall, pools_of, seed=seed, progress=progress, is_public=view is None)
+            view: replace(
+                _summarize(own, recall, pools_of, seed=seed, progress=progress, is_public=view is None),
+                site_rules=Setting(0 if site_rules is None else len(site_rules.rows)),
+            )
             for view, own in identified.items()
         },
         rows=rows,
@@ -177,13 +194,14 @@ def _not_tested(recall: Sequence[DetectorRecall]) -> dict[HipaaIdentifier, str]:
     }
 
 
-def site_detector(corpus: Corpus, profile: NoteProfile) -> Detector:
+def site_detector(corpus: Corpus, profile: NoteProfile, site_rules: SiteRules | None = None) -> Detector:
     """Return the detector that finds HIPAA's identifiers by rules, and the corpus' own names and numbers by list."""
     from clinaudit.audit.pii.detectors.combined import UnionDetector
     from clinaudit.audit.pii.detectors.gazetteer import Gazetteer
     from clinaudit.audit.pii.detectors.rules import RuleDetector
 
-    return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile)])
+    site = [] if site_rules is None else [site_rules]
+    return UnionDetector([RuleDetector(hipaa_categories()), Gazetteer(corpus, profile), *site])
 
 
 def hipaa_categories() -> frozenset[str]:

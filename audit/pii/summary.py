@@ -96,7 +96,7 @@ def summarize_identifiers(
     sampled, chance = (sum(map(any, counts)) for counts in once.values())
 
     def counts_of(condition: Callable[[OwnedValue], bool]) -> list[list[int]]:
-        return [[sum(map(condition, values)) for values in own] for own in by_patient.values()]
+        return [[sum(map(condition, values)) if values else 0 for values in own] for own in by_patient.values()]
 
     verified = counts_of(lambda value: value.verified)
     own_verified = counts_of(lambda value: value.verified and value.owner == "own")
@@ -158,8 +158,8 @@ def _count_once(
     for own in by_patient:
         counts.append([])
         for values in own:
-            new = {item.value for item in values if condition(item)} - counted
-            counted |= new
+            new = {item.value for item in values if condition(item)} - counted if values else ()
+            counted.update(new)
             counts[-1].append(len(new))
     return counts
 

@@ -64,11 +64,20 @@ class ReadingOptions(Options):
     """How notes are read and matched; of `analyze`, too."""
 
     template: Path | None = option(None, "Note-template profile: a file, or the name of one that ships.", shown="soap")
+    identifier_rules: Path | None = option(
+        None,
+        "Rules of the site's own for identifiers: numbers of a shape that only it gives (docs/mask.md).",
+        metavar="FILE",
+    )
     ngram: Annotated[int, Ge(1), Le(MAX_NGRAM)] = option(30, "Least length of a match, in tokens.")
     seed: Whole = option(0, "Seed of every random choice.")
     #: A Ray cluster that does the work. Results are the same, so that a resumed run may change it.
     ray_address: str | None = option(
         None, "Ray cluster to do the work; results are the same (docs/performance.md).", metavar="HOST:PORT"
+    )
+    #: Results are the same, so that a resumed run may change it.
+    processes: Annotated[int, Ge(1), Le(1024)] | None = option(
+        None, "Processes that look for identifiers; the result is the same.", shown="one per core"
     )
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 

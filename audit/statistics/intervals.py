@@ -8,7 +8,7 @@ trials.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,15 +144,36 @@ def bootstrap_mean_over_patients(
         raise ValueError("sums and counts must hold one number for each of at least one patient")
     if counts.min() < 1:
         raise ValueError("every patient must have at least one generation")
+    drawn = _draw_patients(sums.size, seed=seed, resamples=resamples)
+    return percentile_interval(np.concatenate([sums[own].sum(axis=1) / counts[own].sum(axis=1) for own in drawn]))
+
+
+def resample_means(
+    sums: NDArray[np.float64], counts: NDArray[np.float64], *, seed: int, resamples: int = RESAMPLES
+) -> NDArray[np.float64]:
+    """Return the mean of each metric in each resample of the patients, `(resamples, metrics)`.
+
+    `sums` and `counts` are `(patients, metrics)`: of a patient's answers, the sum of a metric and how many have it. A
+    patient is drawn with all of its answers, and the same patients for all metrics. Not a number where nobody drawn has
+    the metric. Raises `ValueError` without a patient.
+    """
+    patients = len(sums)
+    if not patients or sums.shape != counts.shape:
+        raise ValueError("sums and counts must hold one row for each of at least one patient")
+    means = []
+    for drawn in _draw_patients(patients, seed=seed, resamples=resamples):
+        cells = drawn + patients * np.arange(len(drawn))[:, None]
+        times = np.bincount(cells.ravel(), minlength=drawn.size).reshape(drawn.shape).astype(np.float64)
+        means.append(divide_or_nan(times @ sums, times @ counts))
+    return np.concatenate(means)
+
+
+def _draw_patients(patients: int, *, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the patients of each resample by their places, `(some resamples, patients)`."""
     rng = np.random.default_rng(seed)
-    means = np.empty(resamples)
-    step = max(1, _CHUNK_CELLS // sums.size)
+    step = max(1, _CHUNK_CELLS // patients)
     for start in range(0, resamples, step):
-        stop = min(start + step, resamples)
-        drawn = rng.integers(0, sums.size, size=(stop - start, sums.size))
-        means[start:stop] = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = percentile_interval(means)
-    return low, high
+        yield rng.integers(0, patients, size=(min(step, resamples - start), patients))
 
 
 def percentile_interval(resampled: NDArray[np.float64]) -> tuple[float, float]:

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from clinaudit.reports.exports.csv_table import CsvTable, Row, Value, csv_text, estimate_cells, filled
-from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, RobustnessDocument, Sampling
-from clinaudit.reports.schema.unlearning_scores import KINDS, plain_name
+from clinaudit.reports.schema.unlearning_scores import KINDS, Figure, plain_name
 from clinaudit.reports.wording.unlearning import find_answers, leakage_marks, list_systems
 
 FOLDER: Final = "tables"
@@ -32,6 +31,7 @@ def unlearning_files(evaluation: UnlearningEvaluation) -> dict[str, str]:
         CsvTable("table9_verdicts_by_category", list(_by_category(evaluation))),
         CsvTable("table10_table13_agreement", list(_agreement(evaluation))),
         CsvTable("table11_human", list(_human(evaluation))),
+        CsvTable("panel_best_category", list(_best(evaluation))),
     ]
     return {f"{FOLDER}/{table.name}.csv": csv_text(table) for table in filled(tables)}
 
@@ -164,9 +164,18 @@ def _by_category(evaluation: UnlearningEvaluation) -> Iterator[Row]:
 
 def _agreement(evaluation: UnlearningEvaluation) -> Iterator[Row]:
     for figures in evaluation.bench.judged():
-        pairs: dict[str, float | None] = {**figures.pairs, "mean": figures.agreement, "fleiss_kappa": figures.kappa}
-        for pair, value in pairs.items():
-            yield {"task": figures.task, "items": figures.items, "pair": pair, "value": value}
+        for task, own in ((figures.task, figures), ("best_category", figures.best)):
+            if own is not None:
+                pairs: dict[str, float | None] = {**own.pairs, "mean": own.agreement, "fleiss_kappa": own.kappa}
+                for pair, value in pairs.items():
+                    yield {"task": task, "items": figures.items, "pair": pair, "value": value}
+
+
+def _best(evaluation: UnlearningEvaluation) -> Iterator[Row]:
+    for best in (figures.best for figures in evaluation.bench.judged()):
+        for assigned, own in ({} if best is None else best.by_assigned).items():
+            for category, items in own.items():
+                yield {"assigned": assigned, "majority": category, "items": items}
 
 
 def _human(evaluation: UnlearningEvaluation) -> Iterator[Row]:
@@ -174,7 +183,8 @@ def _human(evaluation: UnlearningEvaluation) -> Iterator[Row]:
         yield {"judge": name, **own.model_dump()}
 
 
-def _figure(estimate: EstimateRange, name: str = "value") -> dict[str, Value]:
-    cells = estimate_cells(name, estimate, interval=True)
+def _figure(figure: Figure, name: str = "value") -> dict[str, Value]:
+    cells = estimate_cells(name, figure, interval=True)
     shown = {column: cells[column] for column in (name, f"{name}_ci_low", f"{name}_ci_high")}
-    return {**shown, "reason" if name == "value" else f"{name}_reason": estimate.reason}
+    prefix = "" if name == "value" else f"{name}_"
+    return {**shown, f"{prefix}ci_method": figure.method, f"{prefix}reason": figure.reason}

@@ -63,7 +63,9 @@ def render_certificate(certificate: Certificate) -> str:
             "not_said": NOT_SAID,
             "joint": None if certificate.joint is None else joint_table(certificate.joint),
             "joint_sentence": joint_sentence(certificate.joint),
-            "collapse": collapse_sentence(certificate.verdict, certificate.collapsed),
+            "collapse": collapse_sentence(
+                certificate.verdict, certificate.collapsed, is_trained_again=certificate.has_training_record
+            ),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "has_reference": certificate.has_reference,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),

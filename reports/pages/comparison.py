@@ -66,7 +66,11 @@ def render_comparison(comparison: Comparison) -> str:
             "verdict": None if forgetting is None else VERDICTS[forgetting.verdict],
             "meaning": None if forgetting is None else MEANINGS[forgetting.verdict],
             "next_step": None if forgetting is None else NEXT_STEPS[forgetting.verdict],
-            "collapse": None if forgetting is None else collapse_sentence(forgetting.verdict, forgetting.collapsed),
+            "collapse": None
+            if forgetting is None
+            else collapse_sentence(
+                forgetting.verdict, forgetting.collapsed, is_trained_again=forgetting.is_trained_again
+            ),
             "forgetting_table": None if forgetting is None else forgetting_table(forgetting),
             "cost": cost_table(forgetting) if forgetting is not None and forgetting.collateral else None,
             "health": None if forgetting is None else health_table(forgetting.health),

@@ -123,6 +123,8 @@ class PatientCertificate(Record):
     #: Adjusted for all named patients; in B, and in A.
     p_value: float | None = None
     p_value_before: float | None = None
+    #: The same test of how the texts in B read, on which collapse is decided; None where it was not made.
+    p_value_texts: float | None = None
     #: The figure of the largest rank; None where all are the lowest there are.
     largest: str | None = None
 
@@ -139,6 +141,8 @@ class Certificate(Record):
     trigger: Trigger | None = None
     #: Whether a retrained model was given to compare with.
     has_reference: bool = False
+    #: Whether a training record says that B was trained again without the named; then a collapse decides nothing.
+    has_training_record: bool = False
     collapsed: bool | None
     #: Null in certificates of an earlier state.
     joint: JointDecision | None = None

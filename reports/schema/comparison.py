@@ -150,6 +150,8 @@ class Forgetting(Record):
     #: Share of these who would not pass the same rule.
     controls_above_level: EstimateRange
     collapsed: bool | None
+    #: By its training record B was trained again without the named, and not made to forget: then no collapse decides.
+    is_trained_again: bool = False
     health: list[HealthCheck]
     #: Why patients are not shown to be forgotten, in words; of 1 to 10 named patients only what is true of the runs.
     reasons: list[str]

@@ -109,3 +109,5 @@ class IdentifiersResults(Record):
     recall: list[DetectorRecall] = Field(default_factory=list)
     #: Identifiers that were not looked for, each with the reason.
     not_tested: dict[HipaaIdentifier, str] = Field(default_factory=dict)
+    #: Rules of the site's own (`--identifier-rules`) that were searched for beside those that ship.
+    site_rules: int = 0

@@ -87,6 +87,13 @@ class Estimate(Record):
     reason: str | None = None
 
 
+class PatientEstimate(Estimate):
+    """A figure of several answers a patient: `low` and `high` are safe, and decide (docs/methods.md, section 12)."""
+
+    #: The bootstrap's interval alone, where so many patients make it that it holds what it says; else null.
+    bootstrap: tuple[float, float] | None = None
+
+
 def exact_estimate(estimate: Estimate) -> EstimateRange:
     """Return an exact estimate as a range of no width, beside its 95% interval: in exact reports, of invented text."""
     return EstimateRange(

@@ -57,6 +57,27 @@ class UnavailableSplit(Record):
     reason: str
 
 
+class BestCategories(Record):
+    """Which category each judge takes to fit a title best (AMNESIA, appendix F.1): whatever was assigned."""
+
+    #: Judge -> category -> titles, and the same of the majority. `unclear`: none can be told; `unknown`: no usable
+    #: answer; `disagree`: all three differ.
+    judges: dict[str, dict[str, int]]
+    panel: dict[str, int]
+    #: Assigned category -> the majority's -> titles.
+    by_assigned: dict[str, dict[str, int]]
+    #: Share of the titles of which the majority names the assigned one.
+    as_assigned: float | None
+    #: Judge -> titles of which verdict and category contradict each other.
+    contradictions: dict[str, int]
+    #: Two judges -> share of the titles of which both name one category.
+    pairs: dict[str, float]
+    agreement: float | None
+    #: Fleiss' kappa over all categories.
+    kappa: float | None
+    reading: str
+
+
 class PanelFigures(Record):
     """What the panel of judges said of one task (AMNESIA, Tables 8 to 10, 12 and 13)."""
 
@@ -68,6 +89,8 @@ class PanelFigures(Record):
     panel: dict[str, int]
     #: Of titles: category -> verdict of the majority -> items.
     panel_by_category: dict[str, dict[str, int]] = Field(default_factory=dict)
+    #: Of titles: the category that fits best. Null of questions.
+    best: BestCategories | None = None
     #: Two judges -> share of the items on which both give one verdict.
     pairs: dict[str, float]
     agreement: float | None

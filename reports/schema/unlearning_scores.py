@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, Self, TypeVar, get_args
 from pydantic import Field, model_serializer, model_validator
 
 from clinaudit.reports.schema.answer_check import AnswerCheck
-from clinaudit.reports.schema.numbers import Estimate, EstimateRange, exact_estimate
+from clinaudit.reports.schema.numbers import Estimate, EstimateRange, PatientEstimate, exact_estimate
 from clinaudit.reports.schema.record import Record
 
 #: `baseline`: trained on everybody, which unlearning begins with; `retrained`: it never saw the forgotten ones;
@@ -26,6 +26,9 @@ AnswerGroup = Literal["forget", "retain", "never_trained", "same", "others"]
 PatientRole = Literal["forget", "retain", "never_trained", "set_aside"]
 #: Entailment is written by its method, and shown as `es`; the method stands once, in `made_with`.
 _PLAIN: Final = {"es_rules": "es", "es_rules_reverse": "es_reverse"}
+#: How an interval was made (docs/unlearning-scores.md, "Intervals"): `bootstrap` over patients alone; `beta_bounds`:
+#: united with Beta bounds; `delong`, of an AUROC.
+IntervalMethod = Literal["bootstrap", "beta_bounds", "delong"]
 Held = TypeVar("Held")
 #: Group -> kind -> use of the questions.
 ByGroup = dict[str, dict[QuestionKind, dict[QuestionUse, Held]]]
@@ -48,15 +51,38 @@ class Document(Record):
 class Figure(EstimateRange):
     """An exact figure; in JSON its `value`, the 95% `interval`, what it is a mean over, and why it is null."""
 
+    #: How the interval was made; null without one.
+    method: IntervalMethod | None = None
+    #: Beside the bootstrap's interval the safe one, by which whatever decides goes.
+    bounds: tuple[float, float] | None = None
     #: What it is a mean over: one of the two.
     answers: int | None = None
     patients: int | None = None
 
     @classmethod
-    def of(cls, estimate: Estimate, *, counted: Literal["answers", "patients"] = "answers") -> Self:
-        """Return an estimate over so many answers, or patients."""
-        counts: dict[str, Any] = {counted: estimate.n}
-        return cls(**exact_estimate(estimate).model_dump(), **counts)
+    def of(
+        cls,
+        estimate: Estimate,
+        *,
+        counted: Literal["answers", "patients"] = "answers",
+        method: IntervalMethod = "beta_bounds",
+    ) -> Self:
+        """Return an estimate over so many answers, or patients; `method` is that of its own interval."""
+        held: dict[str, Any] = {counted: estimate.n}
+        if estimate.low is not None and estimate.high is not None:
+            held["method"] = method
+            if isinstance(estimate, PatientEstimate) and estimate.bootstrap is not None:
+                held |= {"method": "bootstrap", "bounds": (estimate.low, estimate.high)}
+                low, high = estimate.bootstrap
+                estimate = estimate.model_copy(update={"low": low, "high": high})
+        return cls(**exact_estimate(estimate).model_dump(), **held)
+
+    def deciding(self) -> EstimateRange:
+        """Return the figure with the interval by which whatever decides goes."""
+        if self.bounds is None:
+            return self
+        low, high = self.bounds
+        return EstimateRange(value=self.value, low=self.low, high=self.high, confidence_low=low, confidence_high=high)
 
     @model_validator(mode="before")
     @classmethod
@@ -72,7 +98,10 @@ class Figure(EstimateRange):
     def _write(self) -> dict[str, Any]:
         counted = "patients" if "patients" in self.model_fields_set else "answers"
         interval = [self.confidence_low, self.confidence_high]
-        written = {"value": self.value, "interval": interval, counted: getattr(self, counted)}
+        written: dict[str, Any] = {"value": self.value, "interval": interval}
+        written |= {} if self.method is None else {"method": self.method}
+        written |= {} if self.bounds is None else {"bounds": list(self.bounds)}
+        written[counted] = getattr(self, counted)
         return written if self.reason is None else {**written, "reason": self.reason}
 
 
@@ -94,7 +123,7 @@ class AnswerFigures(GroupCounts):
     """The means of one group's answers to one kind and use of questions."""
 
     #: Metric -> mean, with its 95% interval over patients. Entailment is `es`, by whatever it was measured.
-    metrics: dict[str, EstimateRange]
+    metrics: dict[str, Figure]
     #: Harmonic mean -> the metrics it is made of.
     parts: dict[str, list[str]] = Field(default_factory=dict)
 
@@ -113,6 +142,8 @@ class GroupScores(Record):
     te_words: ByGroup[Figure] = Field(default_factory=dict)
     ls: ByGroup[Figure] = Field(default_factory=dict)
     ls_echo_free: ByGroup[Figure] = Field(default_factory=dict)
+    #: LS of the reference answers: what LS can reach where an answer says all and no more.
+    ls_reference: ByGroup[Figure] = Field(default_factory=dict)
     cs_before: ByGroup[Figure] = Field(default_factory=dict)
     ds: ByGroup[Figure] = Field(default_factory=dict)
     mu: ByGroup[Figure] = Field(default_factory=dict)
@@ -165,6 +196,8 @@ class ModelScores(GroupScores):
 
     #: Of retained patients, `same` and `others`.
     same_category: GroupScores = Field(default_factory=GroupScores)
+    #: Each mean less that of the model before, over the same questions; of all groups. Not set of the model before.
+    change: GroupScores = Field(default_factory=GroupScores)
     #: Null of the model before, and where there is none.
     collapse: Collapse | None = None
 
@@ -204,6 +237,7 @@ class ScoredAnswer(Record):
     te_words: float | None = None
     ls: float | None = None
     ls_echo_free: float | None = None
+    ls_reference: float | None = None
     cs_before: float | None = None
     #: Metric -> why it is null.
     reasons: dict[str, str] = Field(default_factory=dict)

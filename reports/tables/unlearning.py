@@ -110,13 +110,18 @@ def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence
                 for place in places
             )
             rows.append((system.label, own))
-    floor = tuple(MarkedCell(_floor(evaluation, cells, *place)) for place in places)
-    rows.append(("LS of patients never trained on, before", floor))
+    compared: tuple[tuple[str, AnswerGroup, str], ...] = (
+        ("LS of patients never trained on, before", "never_trained", "ls"),
+        ("LS of the reference answers", "forget", "ls_reference"),
+    )
+    for label, group, metric in compared:
+        beside = (_beside(evaluation, cells, split, kind, group=group, metric=metric) for split, kind in places)
+        rows.append((label, tuple(map(MarkedCell, beside))))
     columns = ("Model", *(f"{split.percent}%, {kind}" for split in splits for kind in kinds))
     note = cells.note(
         "LS (DS) of questions trained on. LS: weight of the patient’s keywords that stand in the answer; compare it"
-        " with that of patients never trained on, not with 0. DS: answers of one token over and over. Bold: lowest LS"
-        " of the methods; underlined: highest."
+        " with that of patients never trained on, not with 0, and with that of the reference answers, which say all and"
+        " no more. DS: answers of one token over and over. Bold: lowest LS of the methods; underlined: highest."
     )
     return MarkedTable(f"{level}: leakage of forgotten patients", columns, tuple(rows), note)
 
@@ -133,11 +138,19 @@ def _leakage(
     return f"{leaked} ({degraded})"
 
 
-def _floor(evaluation: UnlearningEvaluation, cells: FigureCells, split: str, kind: QuestionKind) -> str:
-    answers = find_answers(evaluation, split, find_before(evaluation), "never_trained", kind)
+def _beside(
+    evaluation: UnlearningEvaluation,
+    cells: FigureCells,
+    split: str,
+    kind: QuestionKind,
+    *,
+    group: AnswerGroup,
+    metric: str,
+) -> str:
+    answers = find_answers(evaluation, split, find_before(evaluation), group, kind)
     if answers is None:
         return cells.none(NO_ANSWERS)
-    return cells.text(answers.metrics["ls"], interval=False, share=True)
+    return cells.text(answers.metrics[metric], interval=False, share=True)
 
 
 def collapse_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
-from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelFigures
+from clinaudit.reports.schema.unlearning_bench import BenchCounts, BestCategories, PanelFigures
 from clinaudit.reports.schema.unlearning_scores import KINDS
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import number_text, percent_text
@@ -115,6 +115,8 @@ def panel_tables(bench: BenchCounts) -> list[Table]:
         if figures.panel_by_category:
             tables.append(_categories_table(figures))
         tables.append(_agreement_table(figures))
+        if figures.best is not None:
+            tables.append(_best_table(figures.best))
     if bench.beside_human():
         tables.append(_human_table(bench))
     return tables
@@ -154,6 +156,25 @@ def _agreement_table(figures: PanelFigures) -> Table:
     )
     title = f"Agreement of the judges on {_TASKS[figures.task]}"
     return Table(title, ("Pair", "Same verdict"), tuple(rows), f"{figures.reading[:1].upper()}{figures.reading[1:]}.")
+
+
+def _best_table(best: BestCategories) -> Table:
+    """Return the categories that the judges take to fit best, by the one that was assigned."""
+    known = list(dict.fromkeys(category for own in best.by_assigned.values() for category in own))
+    rows = tuple(
+        (assigned, *(f"{own.get(category, 0):,}" for category in known)) for assigned, own in best.by_assigned.items()
+    )
+    against = ", ".join(f"{judge} {count:,}" for judge, count in best.contradictions.items())
+    share = NONE if best.as_assigned is None else percent_text(best.as_assigned)
+    note = [
+        f"The majority names the assigned disease of {share} of the titles.",
+        f"{best.reading[:1].upper()}{best.reading[1:]}.",
+        f"Titles of which a judge’s verdict and category contradict each other: {against}.",
+    ]
+    title = "The disease that the majority takes to fit best, by the one assigned"
+    return Table(
+        title, ("Assigned", *(f"{category[:1].upper()}{category[1:]}" for category in known)), rows, " ".join(note)
+    )
 
 
 def _human_table(bench: BenchCounts) -> Table:

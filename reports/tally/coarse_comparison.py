@@ -48,6 +48,7 @@ def coarsen_forgetting(
         controls=_coarsen_level(forgetting.controls, step=ARM_STEP),
         controls_above_level=EstimateRange(reason=forgetting.controls_above_level.reason),
         collapsed=forgetting.collapsed,
+        is_trained_again=forgetting.is_trained_again,
         health=[_coarsen_check(check, group_sizes.get(check.group, 0)) for check in forgetting.health],
         # A reason is shown where somebody has it: of few named patients that is a count.
         reasons=list(run_reasons if is_few else forgetting.reasons),

@@ -170,6 +170,8 @@ class IdentifiersTally:
     #: Of planted text, which is nobody's.
     recall: Setting[tuple[DetectorRecall, ...]]
     not_tested: Mapping[HipaaIdentifier, str]
+    #: Rules of the site's own that were searched for beside those that ship.
+    site_rules: Setting[int] = field(default_factory=lambda: Setting(0))
 
 
 @dataclass(frozen=True, slots=True)

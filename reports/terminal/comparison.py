@@ -84,11 +84,13 @@ def _forgetting_summary(forgetting: Forgetting) -> str:
     named = [f"{VERDICTS[verdict][0].lower()} {count_text(number)}" for verdict, number in forgetting.patients.items()]
     by_verdict = f": {', '.join(named)}" if named else ""
     collapse = {True: "failed: B does not write as A did", False: "passed", None: "could not be made"}
+    is_moot = forgetting.collapsed and forgetting.is_trained_again
+    decides_nothing = "; it decides nothing, since B was trained again" if is_moot else ""
     share = estimate_text(forgetting.controls_above_level, share=True)
     lines = [
         f"Named patients: {sign} {word.upper()}",
         wrap(f"  Named: {count_text(forgetting.named)}{by_verdict}.", indent="    "),
-        f"  Collapse check: {collapse[forgetting.collapsed]}.",
+        f"  Collapse check: {collapse[forgetting.collapsed]}{decides_nothing}.",
         wrap(f"  Patients never seen who would not pass the same rule: {share}.", indent="    "),
         *(
             [wrap(f"  Weighed beside the two audits: {join_words(forgetting.beside)}.", indent="    ")]

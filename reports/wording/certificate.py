@@ -70,9 +70,17 @@ _DIGEST_SHOWN: Final = 12
 _ALPHA: Final = 0.05
 
 
-def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None) -> str:
-    """Return what came of the collapse check, and which finding decides where there is a leak as well."""
+def collapse_sentence(verdict: ForgettingVerdict, collapsed: bool | None, *, is_trained_again: bool = False) -> str:
+    """Return what came of the collapse check, and which finding decides where there is a leak as well.
+
+    `is_trained_again`: a training record says that the model after was not made to forget.
+    """
     leaks = verdict == "still leaks"
+    if collapsed and is_trained_again:
+        return (
+            "The collapse check failed, and decides nothing: by its training record, the model after was trained again"
+            " without the named patients, and not made to forget."
+        )
     if collapsed and leaks:
         return (
             "The collapse check failed, and there is a leak. The leak decides, so the verdict is “still leaks”: forget"

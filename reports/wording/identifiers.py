@@ -60,8 +60,7 @@ def identifier_sentences(results: RunResults) -> list[str]:
         given = part_text(train.own_patients, train.patients)
         others = "" if never is None else f", never seen {part_text(never.own_patients, never.patients)}"
         sentences.append(f"Patients whose own identifier came out: {given} trained on{others}.")
-    recall = recall_sentence(identifiers)
-    return [*sentences, recall] if recall else sentences
+    return [*sentences, *filter(None, (recall_sentence(identifiers), site_rules_sentence(identifiers)))]
 
 
 def _rates(arms: Mapping[Arm, IdentifierResults], limit: float | None) -> str:
@@ -101,6 +100,13 @@ def recall_sentence(identifiers: IdentifiersResults) -> str:
     if not planted:
         return ""
     return f"Of the identifiers planted in known formats, {found:,} of {planted:,} were found."
+
+
+def site_rules_sentence(identifiers: IdentifiersResults) -> str:
+    """Return how many rules of the site's own were searched for; empty where it gave none."""
+    if not identifiers.site_rules:
+        return ""
+    return f"The site's own rules, {identifiers.site_rules:,}, were applied too."
 
 
 def headline_sentence(results: RunResults) -> str:

@@ -17,6 +17,7 @@ from clinaudit.reports.schema.unlearning_scores import (
     MODEL_KINDS,
     AnswerFigures,
     AnswerGroup,
+    Figure,
     ModelKind,
     QuestionKind,
     QuestionUse,
@@ -38,6 +39,7 @@ METRICS: Final[Mapping[str, str]] = {
     "es": "ES",
     "ls": "LS",
     "ls_echo_free": "LS without echo",
+    "ls_reference": "LS of the reference",
     "ds": "DS",
 }
 TRIALS: Final[Mapping[TrialName, str]] = {
@@ -342,9 +344,10 @@ def _brought_back(evaluation: UnlearningEvaluation, models: Sequence[ModelReadin
     return f"Half or more of what was lost comes back when tried: {'; '.join(said)}." if said else ""
 
 
-def _is_back(recovery: EstimateRange | None) -> bool:
+def _is_back(recovery: Figure | None) -> bool:
     # Of few patients a recovery is anything: it is named where chance alone does not make it.
-    return recovery is not None and (recovery.value or 0.0) >= _HALF and (recovery.confidence_low or 0.0) > 0
+    low = None if recovery is None else recovery.deciding().confidence_low
+    return recovery is not None and (recovery.value or 0.0) >= _HALF and (low or 0.0) > 0
 
 
 def _told(evaluation: UnlearningEvaluation, models: Sequence[ModelReading]) -> str:

@@ -331,6 +331,30 @@ def test_changed_settings_are_refused_and_nothing_is_lost(audited, tiny_demo, tm
         assert call(name, run).returncode == 7, name
 
 
+def test_a_sites_own_rules_find_what_the_model_emits_without_decoding_again(audited, tiny_demo, tmp_path) -> None:
+    run, rules = tmp_path / "run", tmp_path / "ours.toml"
+    shutil.copytree(audited, run)
+    generations = (run / "evidence" / "generations.parquet").read_bytes()
+    texts = pl.read_parquet(run / "evidence" / "generations.parquet")["text"].to_list()
+    words = re.findall(r"\b[a-z]{6,}\b", " ".join(texts))
+    # A word of the notes that stands for a number of a shape that only this site gives.
+    rules.write_text(f"[[rule]]\nkind = 'other_code'\npattern = '\\b{max(words, key=words.count)}\\b'\n")
+    done = run_command(command(tiny_demo, run, *FAST, "--identifier-rules", str(rules), "--processes", "2"))
+    assert done.returncode in (1, 8), done.stderr
+    assert (run / "evidence" / "generations.parquet").read_bytes() == generations
+    found = {
+        folder: pl.read_parquet(folder / "evidence" / "identifiers.parquet")["found_by"].to_list()
+        for folder in (audited, run)
+    }
+    assert found[audited].count("the site's own rules") == 0 < found[run].count("the site's own rules")
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    jsonschema.validate(results, json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+    assert results["identifiers"]["site_rules"] == 1
+    # Without them again, it is the run that it was.
+    assert run_command(command(tiny_demo, run, *FAST)).returncode in (1, 8)
+    assert [(run / name).read_bytes() for name in WHOLE] == [(audited / name).read_bytes() for name in WHOLE]
+
+
 def test_libraries_write_inside_the_run_only(audited) -> None:
     assert written_outside(audited) == []
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
 from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan, resolve_overlaps
@@ -40,6 +39,18 @@ _COUNT: Final = re.compile(r"\d{1,2}[ \t]{1,2}[a-z]")
 _FEWEST_DIGITS_WHOLE: Final = 7
 
 
+class Readings:
+    """How a text can be read beside how it is given: plainly, past the breaks in its numbers, and what it hides."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.plain = normalize_text(text)
+        pieces = self.plain.pieces() if self.plain.text != text else ()
+        changed = (one for one in pieces if one.text and one.text != text[one.starts[0] : one.ends[-1]])
+        self.others = [*changed, *self.plain.around(joins(self.plain.text))]
+        self.hidden = list(decoded_stretches(text))
+
+
 class PlainReadingDetector:
     """Finds what a detector does in a text as given, in its plain reading, and in what it hides encoded."""
 
@@ -52,14 +63,17 @@ class PlainReadingDetector:
 
         An encoded stretch in which anything is found is one span, of the category that is found first in it.
         """
+        return self.detect_in(Readings(text))
+
+    def detect_in(self, readings: Readings) -> list[EntitySpan]:
+        """Return the same of a text whose readings are known: they are the same for every detector."""
+        text = readings.text
         found = list(self._detector.detect(text))
-        plain = normalize_text(text)
-        changed = (one for one in plain.pieces() if one.text and one.text != text[one.starts[0] : one.ends[-1]])
-        for reading in chain(changed if plain.text != text else (), plain.around(joins(plain.text))):
+        for reading in readings.others:
             spans = [reading.original_span(span) for span in self._detector.detect(reading.text)]
             ends = {span.end for span in found}
             found += [part for span in spans if not _is_column(text, span) for part in _by_number(text, span, ends)]
-        for stretch in decoded_stretches(text):
+        for stretch in readings.hidden:
             # It may hide another one, which is shorter.
             hidden = self.detect(stretch.text)
             if hidden:
@@ -68,8 +82,8 @@ class PlainReadingDetector:
 
 
 def _is_column(text: str, span: EntitySpan) -> bool:
-    """Whether a code without a label runs over lines: values one below the other, read as one number."""
-    return span.category == "other_code" and "\n" in text[span.start : span.end]
+    """Whether a code without a label runs over lines or cells: values of a table, read as one number."""
+    return span.category == "other_code" and re.search(r"[\n\t]", text[span.start : span.end]) is not None
 
 
 def _by_number(text: str, span: EntitySpan, ends: Collection[int]) -> Iterator[EntitySpan]:

@@ -138,6 +138,8 @@ def _is_day(year: int, month: int, day: int) -> bool:
     return True
 
 
+#: "After 2-3 hours" holds no day.
+_OF_A_SPAN: Final = words(r"[\s-]?${unit}\b")
 #: Two numbers of one scale, from one to the other: "from 8/10 to 3/10"; and the first of such two.
 _TO_ON_SCALE: Final = re.compile(r"\d+/(?P<out_of>\d+)\s(?:to|down\sto|up\sto|through|-)\s\d+/(?P=out_of)(?![\d/])")
 _FROM_ON_SCALE: Final = re.compile(r"\d+/(?P<out_of>\d+)\s(?:to|down\sto|up\sto|through|-)\s$")
@@ -148,7 +150,8 @@ _ON_SCALE_CHARS: Final = 20
 def find_labelled_dates(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield the dates of a stretch; the label before each says what it is of."""
     for found in find_dates(text, start, end):
-        if found.readings[0].startswith("-") and _is_on_scale(text, found.start, found.end):
+        has_no_year = found.readings[0].startswith("-")
+        if has_no_year and (_is_on_scale(text, found.start, found.end) or _OF_A_SPAN.match(text, found.end)):
             continue
         before = text[max(0, found.start - _LABEL_CHARS) : found.start]
         kind = "birth_date" if _OF_BIRTH.search(before) else "admission_date" if _OF_VISIT.search(before) else "date"
@@ -166,6 +169,21 @@ def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:
 def is_no_ratio(match: "re.Match[str]") -> bool:
     """Whether "1:10" is no ratio by the word before it."""
     return _RATIO.search(match.string, max(0, match.start() - _LABEL_CHARS), match.start()) is None
+
+
+#: Where on a breast, a joint or a ring something is.
+_LESION: Final = words(
+    r"\b(?:lesions?|mass(?:es)?|nodules?|cysts?|calcifications?|tears?|abscess|h(?:a)?emorrhoids?|fissures?|density|densities"
+    r"|asymmetry|breast|labr\w+|lumps?|biops\w+|clips?)\b[^.;\n]{0,40}$"
+)
+_POSITION: Final = words(r"[ ](?:positions?|axis|radian|region|\d)")
+
+
+def is_no_position(match: "re.Match[str]") -> bool:
+    """Whether "2 o'clock" is no place on a body by the words beside it."""
+    before = match.string[max(0, match.start() - _BEFORE_SCORE_CHARS) : match.start()]
+    is_clock = match[0][0].isdigit()
+    return not is_clock or not (_LESION.search(before) or _POSITION.match(match.string, match.end()))
 
 
 def is_no_score(match: "re.Match[str]") -> bool:

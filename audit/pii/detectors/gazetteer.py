@@ -11,8 +11,8 @@ from typing import Final
 from clinaudit.audit.pii.detectors.rule_table import regex
 from clinaudit.audit.pii.detectors.word_lists import is_allowed, is_name_again, read_words
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
-from clinaudit.audit.pii.values.dates_in_text import find_dates
-from clinaudit.audit.pii.values.known_names import FoldedWord, folded_words
+from clinaudit.audit.pii.values.dates_in_text import find_whole_days
+from clinaudit.audit.pii.values.known_names import FoldedWords
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Patient
@@ -97,44 +97,50 @@ class Gazetteer:
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
-        return resolve_overlaps([*self._named(text, folded_words(text)), *self._born(text)])
+        return resolve_overlaps([*self._named(text, FoldedWords(text)), *self._born(text)])
 
-    def _named(self, text: str, words: list[FoldedWord]) -> Iterator[EntitySpan]:
-        before = ""
-        in_small_letters = text.islower()
-        for place, word in enumerate(words):
-            for count in range(self._longest.get(word.text, 0), 0, -1):
+    def _named(self, text: str, words: FoldedWords) -> Iterator[EntitySpan]:
+        texts = words.texts
+        in_small_letters: bool | None = None
+        for place, word in enumerate(texts):
+            if word not in self._longest and word not in self._after_title:
+                continue
+            if in_small_letters is None:
+                in_small_letters = text.islower()
+            start, end = words.start(place), words.end(place)
+            for count in range(self._longest.get(word, 0), 0, -1):
                 last = place + count
-                category = self._terms.get(" ".join(item.text for item in words[place:last]))
-                if category is not None and last <= len(words):
-                    yield EntitySpan(word.start, words[last - 1].end, category, self.name)
+                category = self._terms.get(" ".join(texts[place:last]))
+                if category is not None and last <= len(texts):
+                    yield EntitySpan(start, words.end(last - 1), category, self.name)
                     break
             else:
                 alone = (
-                    word.text in self._alone
-                    and (in_small_letters or text[word.start].isupper() or is_name_again(text, word.start, word.end))
+                    word in self._alone
+                    and (in_small_letters or text[start].isupper() or is_name_again(text, start, end))
                     # "Smith-Magenis" is a syndrome.
-                    and "-" not in (text[word.start - 1 : word.start], text[word.end : word.end + 1])
+                    and "-" not in (text[start - 1 : start], text[end : end + 1])
                 )
+                before = texts[place - 1] if place else ""
                 if alone or (
-                    word.text in self._after_title and (before in _TITLES or self._is_cued(text, word, before))
+                    word in self._after_title and (before in _TITLES or self._is_cued(text, word, before, (start, end)))
                 ):
-                    yield EntitySpan(word.start, word.end, self._after_title[word.text], self.name)
-            before = word.text
-            if self._widely and place + 2 < len(words) and text[words[place + 1].start].isupper():
+                    yield EntitySpan(start, end, self._after_title[word], self.name)
+            if self._widely and place + 2 < len(texts) and text[words.start(place + 1)].isupper():
                 # "Hope M. Rivers", of whom the tables have no middle name.
-                category = self._terms.get(f"{word.text} {words[place + 2].text}", "")
+                category = self._terms.get(f"{word} {texts[place + 2]}", "")
                 if category in ("patient_name", "clinician_name"):
-                    yield EntitySpan(word.start, words[place + 2].end, category, self.name)
+                    yield EntitySpan(start, words.end(place + 2), category, self.name)
 
-    def _is_cued(self, text: str, word: FoldedWord, before: str) -> bool:
+    def _is_cued(self, text: str, word: str, before: str, place: tuple[int, int]) -> bool:
         """Whether a word of a name is that name by what stands beside it, though it may be a word as well."""
-        is_after = _CUES.fullmatch(before) is not None and word.text not in read_words("months_and_days")
-        is_cued = is_after or text[word.end : word.end + 2] in ("'s", "’s")
-        return self._widely and is_cued and text[word.start].isupper() and is_name_again(text, word.start, word.end)
+        start, end = place
+        is_after = _CUES.fullmatch(before) is not None and word not in read_words("months_and_days")
+        is_cued = is_after or text[end : end + 2] in ("'s", "’s")
+        return self._widely and is_cued and text[start].isupper() and is_name_again(text, start, end)
 
     def _born(self, text: str) -> Iterator[EntitySpan]:
-        for found in find_dates(text):
+        for found in find_whole_days(text) if self._births else ():
             if not self._births.isdisjoint(found.readings):
                 yield EntitySpan(found.start, found.end, "birth_date", self.name)
 
@@ -189,7 +195,7 @@ def _holders(corpus: Corpus, wanted: set[str]) -> Counter[str]:
     for patient_id in (*corpus.patients, *corpus.validation):
         held: set[str] = set()
         for note in corpus.notes_of(patient_id):
-            held.update(word.text for word in folded_words(note.text))
+            held.update(FoldedWords(note.text).texts)
             notes += 1
         holders.update(held & wanted)
         if notes >= _MOST_NOTES_COUNTED:

@@ -266,5 +266,7 @@ def is_practice(match: re.Match[str]) -> bool:
 def is_public(match: re.Match[str]) -> bool:
     """Whether a department is the state's: a hospital's bears the name of its specialty."""
     return not re.search(
-        r"Medicine|Surgery|Radiology|Pathology|Neurology|Cardiology|Oncology|Psychiatry|Pediatrics", match[0]
+        r"Medicine|Surgery|Radiology|Pathology|Neurology|Cardiology|Oncology|Psychiatry|Pediatrics|An(?:a)?esthesia|Urology"
+        r"|Orthop|Obstetrics|Ophthalm|Dermatology|Nursing|Otolaryng|Gastroenterology|Nephrology|Endocrinology|Rehabilitation",
+        match[0],
     )

@@ -130,6 +130,27 @@ def is_of_a_carer(text: str, start: int) -> bool:
     return _CARER.match(text, start) is not None and _SOMEBODYS.search(text, begin, start) is not None
 
 
+#: What is lost, gained or lifted, before how much of it, and after.
+_CHANGE_BEFORE: Final = words(
+    r"\b(?:los(?:e|es|ing|t)|gain(?:s|ed|ing)?|lift(?:s|ed|ing)?|carry(?:ing)?|carries|carried|push(?:ing)?|pull(?:ing)?"
+    r"|shed|dropped)\s(?:(?:about|approximately|around|roughly|nearly|almost|over|under|up\sto|(?:more|less|greater|heavier)"
+    r"\sthan|at\sleast|at\smost|another|an?|additional|extra|some|only|any(?:thing)?|objects?|items?|weights?|of|\d+|to|-|–)"
+    r"\s?){0,5}$"
+)
+_CHANGE_AFTER: Final = words(
+    r"[ ](?:(?:of[ ])?weight[ ](?:loss|gain)|overweight|lighter|heavier|lifting|lift[ ]|weight[ ]limit)"
+)
+_CHANGE_CHARS: Final = 60
+
+
+def is_what_somebody_weighs(match: re.Match[str]) -> bool:
+    """Whether a weight is somebody's: none that was lost, gained or lifted ("wants to lose 25 pounds")."""
+    return (
+        _CHANGE_BEFORE.search(match.string, max(0, match.start() - _CHANGE_CHARS), match.start()) is None
+        and _CHANGE_AFTER.match(match.string, match.end()) is None
+    )
+
+
 def is_tall(match: re.Match[str]) -> bool:
     """Whether a length in centimetres is a person's: from 140 on, or named as one; wounds and tumours are shorter."""
     return float(re.split(r"\s?cm", match[0], flags=re.IGNORECASE)[0]) >= 140 or match.string[match.end() :].startswith(

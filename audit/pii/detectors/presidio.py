@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import overlapping_pieces
@@ -90,11 +90,28 @@ class PresidioDetector:
             logger.removeHandler(watch)
 
     def _spans(self, text: str, begin: int, end: int) -> Iterator[EntitySpan]:
+        piece = text[begin:end]
+        words: Any = _Words(self._engine, piece) if self._categories is _CATEGORIES else None
         for result in self._engine.analyze(
-            text[begin:end], language="en", entities=list(self._categories), score_threshold=_THRESHOLD
+            piece, language="en", entities=list(self._categories), score_threshold=_THRESHOLD, nlp_artifacts=words
         ):
             category = self._categories[result.entity_type]
             yield EntitySpan(begin + result.start, begin + result.end, category, self.name)
+
+
+class _Words:
+    """The words of a text, split where presidio first asks for them: beside a result alone."""
+
+    def __init__(self, engine: "AnalyzerEngine", text: str) -> None:
+        self._engine = engine
+        self._text = text
+
+    def __getattr__(self, name: str) -> object:
+        """Return what the artifacts of presidio's pipeline hold under a name."""
+        self.__dict__.update(vars(self._engine.nlp_engine.process_text(self._text, "en")))
+        if name not in self.__dict__:
+            raise AttributeError(name)
+        return self.__dict__[name]
 
 
 class _RaiseWhereSkipped(logging.Handler):

@@ -106,14 +106,14 @@ class Rule:
     fewest_words: int
     is_sure: bool
 
-    def find(self, text: str, start: int, end: int) -> Iterator[EntitySpan]:
-        """Yield the spans of the rule between two places of a text; raises whatever its functions do."""
+    def find(self, stretch: "Stretch") -> Iterator[EntitySpan]:
+        """Yield the spans of the rule in a stretch of a text; raises whatever its functions do."""
         if self.finder is not None:
-            for begin, last in self._spots(text, start, end):
-                for first, after, kind in self.finder(text, begin, last):
+            for begin, last in self._spots(stretch):
+                for first, after, kind in self.finder(stretch.text, begin, last):
                     yield EntitySpan(first, after, kind, self.found_by)
             return
-        for match in self._matches(text, start, end):
+        for match in self._matches(stretch):
             for check in self.checks:
                 if not check(match):
                     break
@@ -121,14 +121,16 @@ class Rule:
                 for first, last, kind in self.read(match, self):
                     yield EntitySpan(first, last, kind, self.found_by)
 
-    def _spots(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def _spots(self, stretch: "Stretch") -> Iterator[tuple[int, int]]:
         """Yield where around its pattern a function is to look, by start and apart."""
+        start, end = stretch.start, stretch.end
         begin = last = start
-        stretch, located = text[start:end], self.locate()
-        is_located = located is not None and stretch.isascii()
-        matches = located.finditer(stretch.encode()) if is_located else self.regex.finditer(text, start, end)
+        located = self.locate() if stretch.data is not None else None
+        before = 0 if located is None else start
+        matches = self.regex.finditer(stretch.text, start, end) if located is None else located.finditer(stretch.data)
         for found in matches:
-            first, after = found.start() + start * is_located, found.end() + start * is_located
+            first, after = found.span()
+            first, after = first + before, after + before
             if first - _AROUND_CHARS > last:
                 if last > begin:
                     yield begin, last
@@ -137,34 +139,49 @@ class Rule:
         if last > begin:
             yield begin, last
 
-    def _matches(self, text: str, start: int, end: int) -> "Iterator[re.Match[str]]":
+    def _matches(self, stretch: "Stretch") -> "Iterator[re.Match[str]]":
         """Yield the matches that begin in a stretch; what goes on behind it decides about those near its end."""
-        for match in self._matches_within(text, start, end):
-            if match.end() <= end - _NEAR_END_CHARS or end == len(text):
+        text, sure = stretch.text, stretch.sure
+        for match in self._matches_within(stretch):
+            if match.end() <= sure:
                 yield match
             elif (whole := self.regex.match(text, match.start())) is not None:
                 yield whole
 
-    def _matches_within(self, text: str, start: int, end: int) -> "Iterator[re.Match[str]]":
+    def _matches_within(self, stretch: "Stretch") -> "Iterator[re.Match[str]]":
         """Yield the matches within a stretch: what RE2 says where to try is faster than trying at each place."""
-        stretch = text[start:end]
+        text, start, end = stretch.text, stretch.start, stretch.end
         place = 0
-        if stretch.isascii() and (located := self.locate()) is not None:
-            data = stretch.encode()
+        if stretch.data is not None and (located := self.locate()) is not None:
             least = start
             for _ in range(_MOST_TRIED):
-                found = located.search(data, place)
+                found = located.search(stretch.data, place)
                 if found is None:
                     return
                 # What stands before the match may belong to what is located.
-                at = max(start + found.start(), least)
+                first, _ = found.span()
+                at = max(start + first, least)
                 match = self.regex.match(text, at, end) or self.regex.match(text, at + 1, end)
-                place = found.start() + 1
+                place = first + 1
                 if match is not None and match.end() > match.start():
                     yield match
                     least = match.end()
                     place = max(place, least - start - 1)
         yield from self.regex.finditer(text, start + place, end)
+
+
+class Stretch:
+    """A stretch of a text that some rules are searched for in, with what they share."""
+
+    __slots__ = ("data", "end", "start", "sure", "text")
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.text, self.start, self.end = text, start, end
+        written = text[start:end]
+        #: For RE2, whose places are bytes; None where these are not characters.
+        self.data = written.encode() if written.isascii() else None
+        #: A match that ends up to here is not cut off by the stretch's end.
+        self.sure = end if end == len(text) else end - _NEAR_END_CHARS
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from typing import Final
 
-from clinaudit.audit.pii.detectors.rule_table import RuleGroup, rule_groups
+from clinaudit.audit.pii.detectors.rule_table import RuleGroup, Stretch, rule_groups
 from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.entity_span import EntitySpan, resolve_overlaps
 from clinaudit.audit.pii.plain_text import as_given, read_past_leaders
@@ -52,18 +52,25 @@ class RuleRows:
     """Groups of rules that are searched for together: one pass says where each can match, each then looks there."""
 
     def __init__(self, groups: Collection[RuleGroup]) -> None:
-        self._groups = groups
-        self._screen = Screen([rule.regex for group in groups for rule in group.rules])
+        self._rules = [(place, rule) for place, group in enumerate(groups) for rule in group.rules]
+        self._then = [group.then for group in groups]
+        self._screen = Screen([rule.regex for _, rule in self._rules])
 
     def find(self, text: str) -> Iterator[EntitySpan]:
         """Yield what the groups find; of the same characters the first says what they are."""
+        found: dict[int, list[EntitySpan]] = {}
+        stretches: dict[tuple[int, int], Stretch] = {}
+        # By the order of the table: of rules that find the same characters, the first says what they are.
+        for number, places in sorted(self._screen.stretches(text).items()):
+            group, rule = self._rules[number]
+            for place in places:
+                if place not in stretches:
+                    stretches[place] = Stretch(text, *place)
+                found.setdefault(group, []).extend(rule.find(stretches[place]))
         taken: set[tuple[int, int]] = set()
-        stretches = iter(self._screen.stretches(text))
-        for group in self._groups:
-            found = [
-                span for rule in group.rules for begin, end in next(stretches) for span in rule.find(text, begin, end)
-            ]
-            for span in found if group.then is None else group.then(text, found):
+        for group, spans in found.items():
+            then = self._then[group]
+            for span in spans if then is None else then(text, spans):
                 if (span.start, span.end) not in taken:
                     taken.add((span.start, span.end))
                     yield span

@@ -31,9 +31,9 @@ class Screen:
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
         self._patterns = patterns
 
-    def stretches(self, text: str) -> list[list[tuple[int, int]]]:
-        """Return by pattern the stretches to be searched, by start and apart."""
-        found: list[list[tuple[int, int]]] = [[] for _ in self._patterns]
+    def stretches(self, text: str) -> dict[int, list[tuple[int, int]]]:
+        """Return the stretches to be searched, by start and apart, by the number of each pattern that has any."""
+        found: dict[int, list[tuple[int, int]]] = {}
         for begin, end in _chunks(text):
             last = min(end + _BEYOND_CHARS, len(text))
             chunk = text[begin:last]
@@ -41,7 +41,7 @@ class Screen:
             data = chunk.encode(errors="replace")
             for automaton in self._ascii if chunk.isascii() else self._unicode:
                 for number in automaton.find(data):
-                    own = found[number]
+                    own = found.setdefault(number, [])
                     if own and own[-1][1] >= begin:
                         own[-1] = (own[-1][0], last)
                     else:

@@ -4,6 +4,7 @@ Owns their file, and what a row of it may hold. Patterns are RE2's: no text make
 """
 
 import hashlib
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -64,7 +65,8 @@ class SiteRules:
 
     name = "the site's own rules"
 
-    def __init__(self, rows: list[SiteRow], digest: str) -> None:
+    def __init__(self, rows: Sequence[SiteRow], digest: str) -> None:
+        self.rows = tuple(rows)
         #: The hexadecimal SHA-256 of the file.
         self.digest = digest
         self._rules = [
@@ -75,6 +77,10 @@ class SiteRules:
             )
             for row in rows
         ]
+
+    def of(self, kinds: Collection[str]) -> "SiteRules":
+        """Return the rules of some categories of the taxonomy alone."""
+        return SiteRules([row for row in self.rows if row.kind in kinds], self.digest)
 
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""

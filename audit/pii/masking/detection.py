@@ -5,10 +5,11 @@ blanks, sentences and words that run on over lines, values that dots lead to. No
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
+from clinaudit.audit.pii.detectors.combined import PlainReadingDetector, Readings
 from clinaudit.audit.pii.detectors.rule_table import words
 from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
@@ -88,11 +89,63 @@ _MARKUP: Final = re.compile(
 
 
 #: How much of a text is looked through at once, and how much of it two neighbours share at least.
-_PART_CHARS: Final = 50_000
-_SHARED_CHARS: Final = 1_000
+PART_CHARS: Final = 50_000
+SHARED_CHARS: Final = 1_000
+#: Parts of a text -> what is found in each, in their order.
+Look = Callable[[Iterable[str]], Iterable[Iterable[EntitySpan]]]
 
 
-class EnsembleDetector:
+class PartedDetector(ABC):
+    """Looks through a long text in parts, which overlap by more than an identifier's length and what is beside it.
+
+    Where they are cut depends on the text alone, so that the same is found whoever looks through them.
+    """
+
+    name: str
+
+    @abstractmethod
+    def detect_in_part(self, text: str) -> Iterable[EntitySpan]:
+        """Return what is found in a part."""
+
+    def detect_by_line(self, _text: str) -> Iterable[EntitySpan]:
+        """Return what is found by the lines of a whole text."""
+        return ()
+
+    def detect(
+        self, text: str, advance: Callable[[int], None] = lambda _: None, look: Look | None = None
+    ) -> list[EntitySpan]:
+        """Return the spans of a text by start; calls `advance` with the characters of each part that is looked through.
+
+        `look` looks through the parts (None: this detector, one after the other).
+        """
+        found = set(self.detect_by_line(text))
+        places = list(overlapping_pieces(text, chars=PART_CHARS, shared=SHARED_CHARS))
+        parts = (text[begin:end] for begin, end in places)
+        done = 0
+        for (begin, end), spans in zip(
+            places, map(self.detect_in_part, parts) if look is None else look(parts), strict=True
+        ):
+            found.update(
+                EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by) for span in spans
+            )
+            advance(end - done)
+            done = end
+        return sorted(found)
+
+
+class SecondLook(PartedDetector):
+    """Finds what one detector does in every plain reading of a text."""
+
+    def __init__(self, detector: Detector) -> None:
+        self._detector = PlainReadingDetector(detector)
+        self.name = detector.name
+
+    def detect_in_part(self, text: str) -> list[EntitySpan]:
+        """Return what is found in a part."""
+        return self._detector.detect(text)
+
+
+class EnsembleDetector(PartedDetector):
     """Finds what any of its detectors does; unlike a detector's own, the spans may overlap."""
 
     def __init__(self, detectors: Iterable[Detector], *, by_line: Iterable[Detector] = ()) -> None:
@@ -101,27 +154,21 @@ class EnsembleDetector:
         self._by_line = tuple(by_line)
         self.name = " + ".join(detector.name for detector in (*self._detectors, *self._by_line))
 
-    def detect(self, text: str, advance: Callable[[int], None] = lambda _: None) -> list[EntitySpan]:
-        """Return the spans of a text by start; calls `advance` with the characters of each part that is looked through.
+    def detect_by_line(self, text: str) -> Iterator[EntitySpan]:
+        """Yield what is found by the lines of a whole text."""
+        readings = [as_given(text)]
+        # Most texts read plainly as they are given.
+        for reading in (as_given(_CONTROL.sub(" ", text)), normalize_text(text)):
+            if reading.text != text or not isinstance(reading.starts, range):
+                readings.append(reading)
+        for reading in readings:
+            yield from (reading.original_span(span) for one in self._by_line for span in one.detect(reading.text))
 
-        A long text is looked through in parts, but for what goes by its lines.
-        """
-        found: set[EntitySpan] = set()
-        for reading in (as_given(text), as_given(_CONTROL.sub(" ", text)), normalize_text(text)):
-            found.update(reading.original_span(span) for one in self._by_line for span in one.detect(reading.text))
-        done = 0
-        for begin, end in overlapping_pieces(text, chars=_PART_CHARS, shared=_SHARED_CHARS):
-            found.update(
-                EntitySpan(span.start + begin, span.end + begin, span.category, span.found_by)
-                for span in self._detect_in_part(text[begin:end])
-            )
-            advance(end - done)
-            done = end
-        return sorted(found)
-
-    def _detect_in_part(self, text: str) -> set[EntitySpan]:
-        plain = normalize_text(text)
-        found = {span for one in self._detectors for span in PlainReadingDetector(one).detect(text)}
+    def detect_in_part(self, text: str) -> set[EntitySpan]:
+        """Return what is found in a part."""
+        readings = Readings(text)
+        plain = readings.plain
+        found = {span for one in self._detectors for span in PlainReadingDetector(one).detect_in(readings)}
         if _CONTROL.search(text):
             found.update(self._found_in(as_given(_CONTROL.sub(" ", text))))
         for edits in (_spelled, _run_on, _apart, leaders, spoken, _unmarked):
@@ -230,7 +277,6 @@ def filter_detectors(*site: Detector, ner: bool = False) -> tuple[Detector, Dete
     small language model adds people and places where the context agrees, which rules miss in running text; it needs
     the extra `clinaudit[pii]`.
     """
-    from clinaudit.audit.pii.detectors.combined import PlainReadingDetector
     from clinaudit.audit.pii.detectors.presidio import PresidioDetector
     from clinaudit.audit.pii.detectors.rules import RuleDetector, SuspectedDetector
 
@@ -240,4 +286,4 @@ def filter_detectors(*site: Detector, ner: bool = False) -> tuple[Detector, Dete
         from clinaudit.audit.pii.detectors.spacy_model import SpacyDetector
 
         detectors.append(AgreedNames(SpacyDetector().entities))
-    return EnsembleDetector(detectors, by_line=[StructuredText()]), PlainReadingDetector(PresidioDetector())
+    return EnsembleDetector(detectors, by_line=[StructuredText()]), SecondLook(PresidioDetector())

@@ -15,8 +15,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from clinaudit.audit.pii.masking.batches import mask_prompts
 from clinaudit.audit.pii.masking.not_masked import count_clinical_terms
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker, mask_prompts
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, MaskedPrompt, PromptMasker
 from clinaudit.audit.pii.masking.repeated import fold_value
 from clinaudit.audit.pii.masking.rows import CheckedRows, TextRow, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import MappedRecord, MaskedCounts, TagMap, open_map
@@ -57,6 +58,8 @@ class MaskOptions:
     template: Path | None = None
     #: Rows of the site's own beside the table of rules.
     identifier_rules: Path | None = None
+    #: Processes that mask, which change nothing of the result; None: one per core.
+    processes: int | None = None
     #: Whether a small language model adds names where the context agrees.
     ner: bool = False
     #: Key of the question, which some row must have; None: `query`, if a row has it.

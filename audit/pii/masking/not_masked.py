@@ -78,6 +78,15 @@ def _larger() -> frozenset[str]:
     return frozenset(states | {name.lower() for name in read_lines("countries")}) - _OTHERS_TOO
 
 
+#: "Occ.Lives with wife": no blank after a full stop, and no address of the web.
+_TWO_SENTENCES: Final = re.compile(r"[A-Za-z]+\.[A-Z][a-z]*")
+
+
+def are_two_sentences(written: str) -> bool:
+    """Whether what looks like a domain is where one sentence ends and the next begins."""
+    return _TWO_SENTENCES.fullmatch(written) is not None
+
+
 #: After these a clinical word is somebody's name: "Mr. Lyme".
 _TITLE: Final = re.compile(r"\b(?:Mr|Mrs|Ms|Mx|Miss|Dr|Doctor|Prof|Professor|Sir|Madam)\.? $")
 _TITLE_CHARS: Final = 12
@@ -139,9 +148,9 @@ def _terms() -> TermFinder:
 _OF_A_LIFE: Final = words(
     r"\b(?:works|worked|jobs?|careers?|employ\w*|experience|profession(?:al)?|business|tenure|retired|married|marriage|divorced"
     r"|widow\w*|separated|relationship|engaged|liv(?:es?|ed|ing)\s(?:in|at|with|here|there|alone)|resid(?:es?|ed|ing|ent)"
-    r"|moved\s(?:to|from|here|back)|neighbou?rhood|homeless|school|college|university|taught|teach\w*|stud(?:y|ied|ies|ying)"
+    r"|moved\s(?:to|from|here|back)|neighbou?rhood|homeless|school|college|university|taught|teach\w*|(?:studies|study)\s(?:at|in|for|abroad)|stud(?:ied|ying)"
     r"|degree|served|army|navy|veteran|military|stationed|deployed|prison|jail|incarcerated|abroad|immigrated|emigrated|leave"
-    r"|notice|contract|trip|travel\w*|vacation|holiday|waiting|stay(?:s|ed)?|sober|wife|husband|spouse)\b"
+    r"|notice|contract|trip|travel\w*|waiting|stay(?:s|ed)?|sober|wife|husband|spouse)\b"
 )
 _RATE: Final = words(r"(?:a|an|per|each|every)\s")
 _LONG: Final = (" for", " in", " after", " about", " of", " within")

@@ -7,7 +7,9 @@ rescan still finds something is withheld. Knows nothing of files, nor of how ide
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -15,8 +17,9 @@ from clinaudit.audit.pii.detectors.ages import OLDEST_PLAIN_AGE, find_in_banners
 from clinaudit.audit.pii.detectors.places import is_of_a_carer
 from clinaudit.audit.pii.detectors.word_lists import is_eponym
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.detection import EnsembleDetector
+from clinaudit.audit.pii.masking.detection import PartedDetector
 from clinaudit.audit.pii.masking.not_masked import (
+    are_two_sentences,
     names_nobody,
     tells_of_a_life,
     without_facilities,
@@ -29,6 +32,8 @@ from clinaudit.audit.pii.relevance import needed_spans
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import normalize
 from clinaudit.audit.runtime.choices import MaskingPolicy
+from clinaudit.audit.runtime.run.processes import Processes
+from clinaudit.errors import ClinauditError
 
 #: What a text is about, rather than whose it is: never masked by itself.
 CLINICAL_CONTENT: Final = frozenset({"diagnosis", "drug", "medical_condition"})
@@ -47,7 +52,7 @@ _MARKS_OF_KEYS: Final = re.compile(r"[-_./:]+")
 Advance = Callable[[int], None]
 
 
-def _unwatched(_: int) -> None:
+def unwatched(_: int) -> None:
     """Be told of no progress."""
 
 
@@ -98,11 +103,22 @@ class PromptMasker:
         self, detector: Detector, *, second: Detector | None = None, policy: MaskingPolicy = "minimum-necessary"
     ) -> None:
         """`second` should find in another way than `detector`; None: `detector` alone looks over what is left."""
-        self._detector = detector
-        self._second = second
+        self._detectors = (detector,) if second is None else (detector, second)
         self._policy = policy
+        self._processes = Processes(self)
 
-    def find(self, text: str, query: str | None, advance: Advance = _unwatched) -> FoundPrompt:
+    def over(self, processes: Processes) -> "PromptMasker":
+        """Return a masker that finds the same, whose long texts are looked through by processes that hold this one."""
+        other = copy(self)
+        other._processes = processes
+        return other
+
+    @property
+    def processes(self) -> Processes:
+        """What looks through the parts of a long text, and masks short ones."""
+        return self._processes
+
+    def find(self, text: str, query: str | None, advance: Advance = unwatched) -> FoundPrompt:
         """Return what is found in a prompt; calls `advance` with the characters that were looked through."""
         return FoundPrompt(text, query, self._detect(text, advance), self._detect(query) if query is not None else ())
 
@@ -110,7 +126,7 @@ class PromptMasker:
         """Return what may stay in the text if the question needs it, by start."""
         return self._keepable(found.quasi_identifiers())
 
-    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan], advance: Advance = _unwatched) -> MaskedPrompt:
+    def mask(self, found: FoundPrompt, needed: Collection[EntitySpan], advance: Advance = unwatched) -> MaskedPrompt:
         """Mask a prompt but for those quasi-identifiers that are `needed`; the same categories stay in the question.
 
         Calls `advance` as `find` does, for each time that the text is looked over.
@@ -143,13 +159,13 @@ class PromptMasker:
         """Whether the key of a record is itself a direct identifier; a mere code is what keys are."""
         written = (key, _MARKS_OF_KEYS.sub(" ", key))
         try:
-            found = [span for text in written for span in _found_by(self._detector, text)]
+            found = [span for text in written for span in self._found_by(0, text)]
         except DetectionError:
             return True
         return any(_is_direct(span) and span.category not in _WHAT_KEYS_ARE for span in found)
 
     def _write(
-        self, texts: Sequence["_Masking"], advance: Advance = _unwatched
+        self, texts: Sequence["_Masking"], advance: Advance = unwatched
     ) -> tuple[TagBook, list[TaggedText]] | None:
         """Mask until the rescan finds nothing more, and write the tags; None where something is still found."""
         for _ in range(_ROUNDS):
@@ -158,7 +174,7 @@ class PromptMasker:
             book = TagBook([(one.text, one.hidden) for one in texts])
             written = [book.write(one.text, one.hidden) for one in texts]
             left = [
-                self._left_in(tagged, one, self._detector, advance) + one.repeated(texts)
+                self._left_in(tagged, one, 0, advance) + one.repeated(texts)
                 for tagged, one in zip(written, texts, strict=True)
             ]
             if not any(left):
@@ -167,14 +183,33 @@ class PromptMasker:
                 one.hide(spans)
         else:
             return None
-        if self._second is not None and any(
-            self._left_in(tagged, one, self._second) for tagged, one in zip(written, texts, strict=True)
-        ):
-            return None
+        for second in range(1, len(self._detectors)):
+            if any(self._left_in(tagged, one, second) for tagged, one in zip(written, texts, strict=True)):
+                return None
         return book, written
 
-    def _detect(self, text: str, advance: Advance = _unwatched) -> tuple[EntitySpan, ...]:
-        found = [_pooled(text, span) for span in _found_by(self._detector, text, advance)]
+    def _found_by(self, which: int, text: str, advance: Advance = unwatched) -> list[EntitySpan]:
+        """Return what one of the detectors finds that is of somebody; raises `DetectionError` where it fails."""
+        detector = self._detectors[which]
+
+        def look(parts: Iterable[str]) -> Iterator[list[EntitySpan]]:
+            return self._processes.map(_look_through, ((which, part) for part in parts))
+
+        with _told_without_text(detector.name):
+            if isinstance(detector, PartedDetector):
+                return _named_somebody(text, detector.detect(text, advance, look))
+            return _named_somebody(text, detector.detect(text))
+
+    def look_through(self, which: int, part: str) -> list[EntitySpan]:
+        """Return what one of the detectors finds in a part of a text; raises `DetectionError` where it fails."""
+        detector = self._detectors[which]
+        with _told_without_text(detector.name):
+            if isinstance(detector, PartedDetector):
+                return list(detector.detect_in_part(part))
+            return detector.detect(part)
+
+    def _detect(self, text: str, advance: Advance = unwatched) -> tuple[EntitySpan, ...]:
+        found = [_pooled(text, span) for span in self._found_by(0, text, advance)]
         return tuple(sorted({*found, *find_in_banners(text, found)}))
 
     def _keepable(self, spans: Sequence[EntitySpan]) -> list[EntitySpan]:
@@ -187,12 +222,12 @@ class PromptMasker:
         ]
 
     def _left_in(
-        self, tagged: TaggedText, masking: "_Masking", detector: Detector, advance: Advance = _unwatched
+        self, tagged: TaggedText, masking: "_Masking", which: int, advance: Advance = unwatched
     ) -> list[Hidden]:
         """Return what a detector still finds between the tags of a masked text, where it stands in the text itself."""
         return [
             Hidden(start, end, span.category)
-            for span in _found_by(detector, tagged.text, advance)
+            for span in self._found_by(which, tagged.text, advance)
             for start, end in _between_tags(span, tagged.kept)
             if not masking.keeps(start, end, span.category) and any(map(str.isalnum, masking.text[start:end]))
         ]
@@ -254,75 +289,27 @@ def withheld_prompt(reason: str) -> MaskedPrompt:
     return MaskedPrompt(None, None, 0, {}, reason)
 
 
-def mask_prompts(
-    prompts: Sequence[tuple[str, str | None]],
-    masker: PromptMasker,
-    relevance: BatchRelevance,
-    advance: Advance = _unwatched,
-) -> list[MaskedPrompt]:
-    """Mask (text, question) pairs together; where a detector fails on one, that one is withheld.
-
-    Calls `advance` with the characters of each text, as it is looked through for the first time and then over.
-    """
-    found: list[FoundPrompt | None] = []
-    shares = [_Share(len(text), advance) for text, _ in prompts]
-    for (text, query), share in zip(prompts, shares, strict=True):
-        try:
-            found.append(masker.find(text, query, share.of_first))
-        except DetectionError:
-            found.append(None)
-    asked = iter(relevance([one for one in found if one is not None]))
-    masked: list[MaskedPrompt] = []
-    for one, share in zip(found, shares, strict=True):
-        try:
-            done = withheld_prompt(DETECTOR_FAILED) if one is None else masker.mask(one, next(asked), share.of_second)
-        except DetectionError:
-            done = withheld_prompt(DETECTOR_FAILED)
-        masked.append(done)
-        share.finish()
-    return masked
-
-
-class _Share:
-    """What of one text is done: half once it was looked through, most of the rest once it was looked over."""
-
-    def __init__(self, chars: int, advance: Callable[[int], None]) -> None:
-        self._left = chars
-        self._advance = advance
-
-    def of_first(self, chars: int) -> None:
-        self._go_on(chars // 2)
-
-    def of_second(self, chars: int) -> None:
-        self._go_on(chars // 3)
-
-    def finish(self) -> None:
-        self._go_on(self._left)
-
-    def _go_on(self, chars: int) -> None:
-        chars = min(chars, self._left)
-        self._left -= chars
-        self._advance(chars)
-
-
-def rules_for_all(found: Sequence[FoundPrompt]) -> list[list[EntitySpan]]:
-    """Return what the questions need of their prompts by the rules alone."""
-    return [needed_spans(one.text, one.spans, one.query) for one in found]
-
-
 class DetectionError(Exception):
     """A detector failed on a text; holds nothing of it."""
 
 
-def _found_by(detector: Detector, text: str, advance: Advance = _unwatched) -> list[EntitySpan]:
-    """Return what a detector finds, of places what is smaller than a state; no clinical content.
-
-    Raises `DetectionError` where it fails.
-    """
+@contextmanager
+def _told_without_text(name: str) -> Iterator[None]:
+    """Raise `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work."""
     try:
-        found = detector.detect(text, advance) if isinstance(detector, EnsembleDetector) else detector.detect(text)
-    except Exception:  # noqa: BLE001 (whatever a library raises may quote the text)
-        raise DetectionError(detector.name) from None
+        yield
+    except (ClinauditError, DetectionError):
+        raise
+    except Exception:  # noqa: BLE001
+        raise DetectionError(name) from None
+
+
+def _look_through(masker: PromptMasker, part: tuple[int, str]) -> list[EntitySpan]:
+    return masker.look_through(*part)
+
+
+def _named_somebody(text: str, found: Sequence[EntitySpan]) -> list[EntitySpan]:
+    """Return of what a detector found the places smaller than a state, and no clinical content."""
     places = (without_larger_places(text, span) for span in without_facilities(text, found))
     return [
         span
@@ -338,6 +325,8 @@ def _is_of_nobody(text: str, span: EntitySpan) -> bool:
     """Whether what was found is clinical content: a word of medicine, the course of an illness, a pressure."""
     if span.category == "phone":
         return _PRESSURE.fullmatch(text, span.start, span.end) is not None
+    if span.category == "url":
+        return span.found_by == "presidio" and are_two_sentences(text[span.start : span.end])
     if span.category == "duration":
         return not tells_of_a_life(text, span.start, span.end)
     if span.category == "occupation":

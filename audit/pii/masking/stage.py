@@ -8,21 +8,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
-from clinaudit.audit.pii.masking.detection import filter_detectors
+from clinaudit.audit.pii.masking.batches import rules_for_all
+from clinaudit.audit.pii.masking.detection import PART_CHARS, filter_detectors
 from clinaudit.audit.pii.masking.masked_file import (
     MaskedFile,
     MaskOptions,
     check_prompts,
     mask_file,
 )
-from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker, rules_for_all
-from clinaudit.audit.pii.masking.rows import check_rows, iter_rows, require_same_kind
+from clinaudit.audit.pii.masking.prompt import BatchRelevance, DetectionError, FoundPrompt, PromptMasker
+from clinaudit.audit.pii.masking.rows import CheckedRows, check_rows, iter_rows, require_same_kind
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.pii.masking.written_tags import unmask_text
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import remove_sqlite, replacing, require_writable
+from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
 from clinaudit.audit.runtime.served.access import ServedModel, require_approved
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -30,6 +33,9 @@ from clinaudit.priors.corpus.header import fold
 from clinaudit.priors.facts import identity_reader
 from clinaudit.templates.profile import load_profile
 from clinaudit.version import VERSION
+
+#: Has a bit of each kind: what is loaded for these is loaded.
+_EXAMPLE: Final = "Dr. Ada Lund, 617-555-0134, seen 03/14/2024. Café."
 
 
 def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
@@ -42,6 +48,22 @@ def run_mask(options: MaskOptions, *, progress: Progress) -> MaskedFile:
     rows = check_prompts(options)
     detector, second, identity = _open_detectors(options, progress)
     masker = PromptMasker(detector, second=second, policy=options.policy)
+    # A process has what is loaded before it is made.
+    masker.hidden_in(_EXAMPLE)
+    # It takes longer to make one than to mask a few texts.
+    count = min(options.processes or usable_cores(), rows.chars // PART_CHARS + 1)
+    with open_processes(masker, count) as processes:
+        return _mask_all(options, rows, masker.over(processes), model, identity, progress)
+
+
+def _mask_all(
+    options: MaskOptions,
+    rows: CheckedRows,
+    masker: PromptMasker,
+    model: ServedModel | None,
+    identity: dict[str, str],
+    progress: Progress,
+) -> MaskedFile:
     if model is None:
         return mask_file(options, rows, masker, rules_for_all, identity=identity, progress=progress)
     from clinaudit.audit.pii.served_relevance import relevance_identity

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _ORDINALS: Final = (
@@ -71,6 +72,28 @@ def find_dates(text: str, start: int = 0, end: int | None = None) -> list[Writte
     return sorted(found, key=lambda found: (found.start, -found.end))
 
 
+def find_whole_days(text: str) -> set[WrittenDate]:
+    """Return the dates of a text that say day, month and year, and others that name a month."""
+    of_numbers, of_names = _gates()
+    # Half a character, which an escape may stand for, is no part of a date.
+    data = text.encode(errors="replace")
+    numeric = _numeric_days(text, 0, len(text)) if of_numbers.search(data) else ()
+    return {*numeric, *(_named_dates(text) if of_names.search(data) else ())}
+
+
+@cache
+def _gates() -> tuple[Any, Any]:
+    """Return patterns of RE2 that match wherever a day in numbers, or the name of a month, stands."""
+    import re2
+
+    between = "[^0-9A-Za-z]{1,3}"
+    months = "|".join(_MONTHS)
+    return (
+        re2.compile(f"[0-9]{between}[0-9]{{1,2}}{between}[0-9]|(?:19|20)[0-9]{{6}}".encode()),
+        re2.compile(f"(?i)(?:^|[^A-Za-z_])(?:{months})".encode()),
+    )
+
+
 def read_written_date(text: str) -> tuple[str, ...]:
     """Return what a whole text means as a date, the likeliest first; empty where it is none."""
     stripped = text.strip()
@@ -80,6 +103,20 @@ def read_written_date(text: str) -> tuple[str, ...]:
 
 
 def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterator[WrittenDate]:
+    yield from _numeric_days(text, begin, last)
+    for match in _MONTH_AND_YEAR.finditer(text, begin, last):
+        month, year = match[0].split("/")
+        if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
+            yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
+    for match in _MONTH_AND_DAY.finditer(text, begin, last):
+        if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
+            former, latter = (int(number) for number in re.split("[/-]", match[0]))
+            yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
+            if yearless:
+                yield WrittenDate(match.start(), match.end(), yearless)
+
+
+def _numeric_days(text: str, begin: int, last: int) -> Iterator[WrittenDate]:
     for match in _NUMERIC.finditer(text, begin, last):
         mark = match[1]
         if not _stands_alone(text, match, mark.strip()):
@@ -102,16 +139,6 @@ def _numeric_dates(text: str, begin: int = 0, last: int = sys.maxsize) -> Iterat
         readings = _days([int(digits[:4])], [(int(digits[4:6]), int(digits[6:]))])
         if readings and _stands_alone(text, match, "-"):
             yield WrittenDate(match.start(), match.end(), readings)
-    for match in _MONTH_AND_YEAR.finditer(text, begin, last):
-        month, year = match[0].split("/")
-        if 1 <= int(month) <= 12 and _stands_alone(text, match, "/"):
-            yield WrittenDate(match.start(), match.end(), (f"{year}-{int(month):02d}",))
-    for match in _MONTH_AND_DAY.finditer(text, begin, last):
-        if _WORD_OF_TIME.search(text[max(0, match.start() - 12) : match.start()]):
-            former, latter = (int(number) for number in re.split("[/-]", match[0]))
-            yearless = _yearless(list(dict.fromkeys(((former, latter), (latter, former)))))
-            if yearless:
-                yield WrittenDate(match.start(), match.end(), yearless)
 
 
 def _may_be_short(written: str, mark: str) -> bool:

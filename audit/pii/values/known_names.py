@@ -8,38 +8,41 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Final, NamedTuple
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final
 
 from clinaudit.audit.pii.values.normal_form import fold_words, name_parts
 
 _APOSTROPHE: Final = r"['’‘ʼ`´]"
 #: Letters with their combining marks, and apostrophes between them.
-_WORD: Final = re.compile(rf"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*(?:{_APOSTROPHE}[^\W_]+)*")
-_ASCII_WORD: Final = re.compile(r"[A-Za-z0-9]+(?:['`][A-Za-z0-9]+)*")
+_WORD: Final = re.compile(rf"([^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*(?:{_APOSTROPHE}[^\W_]+)*)")
+_ASCII_WORD: Final = re.compile(r"([a-z0-9]+(?:['`][a-z0-9]+)*)")
 _GENITIVES: Final = ("'s", "’s", "‘s", "ʼs", "'S", "’S")
 
 
-class FoldedWord(NamedTuple):
-    """A word in lower case without accents and apostrophes, at characters `start` to `end` of the text."""
+class FoldedWords:
+    """The words of a text in lower case without accents and apostrophes; the `'s` of a genitive belongs to none."""
 
-    text: str
-    start: int
-    end: int
+    def __init__(self, text: str) -> None:
+        is_ascii = text.isascii()
+        #: By turns what stands between words, and a word.
+        self._parts = _ASCII_WORD.split(text.lower()) if is_ascii else _WORD.split(text)
+        self.texts = self._parts[1::2]
+        if not is_ascii or "'" in text or "`" in text:
+            self.texts = [_fold(word[:-2] if word.endswith(_GENITIVES) else word) for word in self.texts]
 
+    def start(self, place: int) -> int:
+        """Return where a word begins in the text."""
+        return self._edges[2 * place]
 
-def folded_words(text: str) -> list[FoldedWord]:
-    """Return the words of a text; the `'s` of a genitive belongs to none."""
-    if text.isascii() and "'" not in text and "`" not in text:
-        lower = text.lower()
-        return [FoldedWord(match[0], *match.span()) for match in _ASCII_WORD.finditer(lower)]
-    found: list[FoldedWord] = []
-    for match in _WORD.finditer(text):
-        written = match[0]
-        if written.endswith(_GENITIVES):
-            written = written[:-2]
-        found.append(FoldedWord(_fold(written), match.start(), match.start() + len(written)))
-    return found
+    def end(self, place: int) -> int:
+        """Return where a word ends."""
+        return self._edges[2 * place + 1] - 2 * self._parts[2 * place + 1].endswith(_GENITIVES)
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        return list(accumulate(map(len, self._parts)))
 
 
 @lru_cache(maxsize=100_000)

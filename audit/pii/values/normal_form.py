@@ -9,7 +9,7 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Final, Literal
@@ -88,6 +88,8 @@ _NAMES_TOO: Final = frozenset({"do", "ma", "pa", "np", "pt", "od", "ot", "rd"})
 _CREDENTIAL_DOTS: Final = re.compile(r"\b(?:[A-Za-z]\.){2,}")
 #: What certified nurses and assistants add to their degree: "PA-C", "FNP-BC".
 _CERTIFIED: Final = re.compile(r"(?<=PA|NP)-B?C\b")
+#: Texts whose reading is kept: a name or a date stands in a text, and in those beside it, again and again.
+_MOST_KEPT: Final = 50_000
 _EXTENSION: Final = re.compile(r"\s*(?:;|,|x|ext\.?|extension)\s*\d{1,6}\s*$", re.IGNORECASE)
 _TIME: Final = re.compile(r"(\d{1,2})(?::?(\d{2})(?::\d{2})?)?\s*(?:([ap])\.?\s?m\.?|h(?:ou)?rs?)?", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -108,6 +110,7 @@ def normalize(category: str, text: str) -> IdentifierValue | None:
     return next(iter(readings(category, text)), None)
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def readings(category: str, text: str) -> tuple[IdentifierValue, ...]:
     """Return every value that an identifier can mean, the likeliest first.
 
@@ -130,6 +133,7 @@ def fold_words(text: str) -> str:
     return " ".join(_WORD.findall(_fold(text)))
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def name_parts(text: str) -> tuple[str, ...]:
     """Return the folded words of a person's name, first name first; titles, degrees and generations are dropped.
 
@@ -174,6 +178,8 @@ def _kinds() -> Mapping[str, ValueKind]:
 
 
 def _fold(text: str) -> str:
+    if text.isascii():
+        return _APOSTROPHES.sub("", text.lower())
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))
     return _APOSTROPHES.sub("", letters.casefold().translate(_LETTERS))

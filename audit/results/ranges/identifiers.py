@@ -47,6 +47,7 @@ def derive_identifiers(tally: IdentifiersTally) -> IdentifiersResults:
         },
         recall=list(tally.recall.value),
         not_tested=dict(tally.not_tested),
+        site_rules=tally.site_rules.value,
     )
 
 

@@ -5,12 +5,15 @@ a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default o
 index, whose uploader is not its author.
 """
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +35,13 @@ _WEIGHTS_FILE: Final = "model.safetensors"
 _FILES: Final = ("config.json", "tokenizer.json", _WEIGHTS_FILE)
 #: Longest text in tokens of an encoder that names no limit of its own: BERT's.
 _USUAL_TOKENS: Final = 512
+#: Texts of a batch, and what its width in tokens is a multiple of. A batch is filled up to so many: the numbers of a
+#: text then depend on it alone, and not on the others of its batch. Batches of 32 leave the caches, and are slower.
+_BATCH_TEXTS: Final = 8
+_WIDTH_STEP: Final = 8
+#: A text, and one that it is beside.
+Texts = tuple[str, str | None]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +119,83 @@ class _TextEncoder:
         self.model: Any = model.eval()
         self._tokenizer: Any = tokenizer
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS))
+        self._longest_tokens = longest_tokens or (limit if type(limit) is int else _USUAL_TOKENS)
+        self._tokenizer.enable_truncation(self._longest_tokens)
+        settings = self.model.config.to_dict()
+        self._has_types = settings.get("type_vocab_size", 0) > 1
+        self._pad_id = settings.get("pad_token_id") or 0
 
-    def run(self, text: str, second: str | None = None) -> Any:
-        """Return the model's output for a text, or a pair of texts; one at a time.
+    def run(self, texts: Texts, read: Callable[[Any, int, int], Value]) -> Value:
+        """Return what `read` makes of the model's output for one text or pair, by itself: output, row 0, tokens."""
+        with _one_thread():
+            return self._run_batch([self._tokenizer.encode(*texts)], read, width=None)[0]
 
-        In a batch, numbers depend on the other texts of it in their last digits, so that a run that was stopped and
-        goes on would not end in the same bytes. They depend on the number of threads, too: one is used, which for a
-        single short text is as fast.
+    def run_all(self, texts: Sequence[Texts], read: Callable[[Any, int, int], Value]) -> list[Value]:
+        """Return what `read` makes of the model's output for each text or pair: output, its row, its tokens.
+
+        In batches of texts alike in length, on all cores. An operation has one thread: numbers depend on how many there
+        are. Batches are of one shape for one length, so that a run that was stopped and goes on, with other texts to
+        do, ends in the same bytes. They differ from those of `run` in their last digits, by 1e-6 at most.
         """
+        encodings = [self._tokenizer.encode(*one) for one in texts]
+        by_width: dict[int, list[int]] = {}
+        for place, encoding in enumerate(encodings):
+            width = -(-len(encoding.ids) // _WIDTH_STEP) * _WIDTH_STEP
+            by_width.setdefault(min(width, self._longest_tokens), []).append(place)
+        batches = [
+            (width, places[start : start + _BATCH_TEXTS])
+            # The longest first: no core is left with one of these at the end.
+            for width, places in sorted(by_width.items(), reverse=True)
+            for start in range(0, len(places), _BATCH_TEXTS)
+        ]
+
+        def run_batch(batch: tuple[int, list[int]]) -> list[Value]:
+            import torch
+
+            # Of this thread alone.
+            torch.set_num_threads(1)
+            return self._run_batch([encodings[place] for place in batch[1]], read, width=batch[0])
+
+        found: dict[int, Value] = {}
+        with _one_thread(), ThreadPoolExecutor(_usable_cores()) as pool:
+            for (_, places), values in zip(batches, pool.map(run_batch, batches), strict=True):
+                found.update(zip(places, values, strict=True))
+        return [found[place] for place in range(len(texts))]
+
+    def _run_batch(
+        self, encodings: Sequence[Any], read: Callable[[Any, int, int], Value], *, width: int | None
+    ) -> list[Value]:
+        """Return the values of a batch; with a width it is padded to it, and filled up with its first text."""
         import torch
 
-        encoding = self._tokenizer.encode(text, second)
-        inputs = {"input_ids": encoding.ids, "attention_mask": encoding.attention_mask}
-        if self.model.config.to_dict().get("type_vocab_size", 0) > 1:
-            inputs["token_type_ids"] = encoding.type_ids
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
-            with torch.inference_mode():
-                return self.model(**{name: torch.tensor([ids]) for name, ids in inputs.items()})
-        finally:
-            torch.set_num_threads(threads)
+        longest = max(len(one.ids) for one in encodings) if width is None else width
+        rows = [*encodings, *(encodings[0] for _ in range(0 if width is None else _BATCH_TEXTS - len(encodings)))]
+        inputs = {
+            "input_ids": [one.ids + [self._pad_id] * (longest - len(one.ids)) for one in rows],
+            "attention_mask": [one.attention_mask + [0] * (longest - len(one.ids)) for one in rows],
+        }
+        if self._has_types:
+            inputs["token_type_ids"] = [one.type_ids + [0] * (longest - len(one.ids)) for one in rows]
+        with torch.inference_mode():
+            output = self.model(**{name: torch.tensor(ids) for name, ids in inputs.items()})
+        return [read(output, row, len(one.ids)) for row, one in enumerate(encodings)]
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Give each operation one thread, which for a short text is as fast, and put back what the caller had."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 #: The package, and SHA-256 of its files.
@@ -160,18 +225,31 @@ class SentenceEmbeddings:
         """Return the text's vector of length 1, `(width,)`; of a blank text the zero vector."""
         found = self._known.get(text)
         if found is None:
-            found = self._known[text] = self._compute(text)
+            found = self._nothing() if not text.strip() else self._encoder.run((text, None), _mean_state)
+            self._known[text] = found
         return found
 
     def similarity(self, first: str, second: str) -> float:
         """Return the cosine of two texts, no less than 0 and no more than 1; 0 where one of them is blank."""
         return min(1.0, max(0.0, float(np.dot(self.embed(first), self.embed(second)))))
 
-    def _compute(self, text: str) -> _Vector:
-        if not text.strip():
-            return np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
-        mean: _Vector = self._encoder.run(text).last_hidden_state[0].numpy().mean(axis=0)
-        return mean / np.linalg.norm(mean)
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return `similarity` of each pair, to 1e-6; what is not known yet is embedded in batches."""
+        self._embed_all(text for pair in pairs for text in pair)
+        return [self.similarity(*pair) for pair in pairs]
+
+    def _embed_all(self, texts: Iterable[str]) -> None:
+        new = [text for text in dict.fromkeys(texts) if text.strip() and text not in self._known]
+        found = self._encoder.run_all([(text, None) for text in new], _mean_state)
+        self._known.update(zip(new, found, strict=True))
+
+    def _nothing(self) -> _Vector:
+        return np.zeros(self._encoder.model.config.hidden_size, dtype=np.float32)
+
+
+def _mean_state(output: Any, row: int, tokens: int) -> _Vector:
+    mean: _Vector = output.last_hidden_state[row, :tokens].numpy().mean(axis=0)
+    return mean / np.linalg.norm(mean)
 
 
 def packaged_embeddings() -> SentenceEmbeddings:
@@ -210,6 +288,9 @@ class EntailmentModel:
         self._label = found[0]
         self._encoder = _TextEncoder(files, loader="AutoModelForSequenceClassification")
 
-    def entails(self, premise: str, hypothesis: str) -> bool:
-        """Return whether the premise entails the hypothesis."""
-        return int(self._encoder.run(premise, hypothesis).logits[0].argmax()) == self._label
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Return of each premise and hypothesis whether the first entails the second; equal pairs are read once."""
+        distinct = list(dict.fromkeys(pairs))
+        labels = self._encoder.run_all(distinct, lambda output, row, _tokens: int(output.logits[row].argmax()))
+        known = dict(zip(distinct, labels, strict=True))
+        return [known[pair] == self._label for pair in pairs]

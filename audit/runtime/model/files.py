@@ -5,6 +5,7 @@ the model's digest. Reads JSON and safetensors headers only; knows nothing of en
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from clinaudit.audit.runtime.model.adapter import AdapterFiles, base_name_text, 
 from clinaudit.audit.runtime.model.model_directory import (
     TOKENIZER_FILES,
     TensorHeader,
+    digest_contents,
     digest_files,
     existing_directory,
     has_tokenizer,
@@ -30,6 +32,9 @@ from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.corpus.files import printable
 
 _INDEX = "model.safetensors.index.json"
+_TOKENIZER_CONFIG = "tokenizer_config.json"
+#: What transformers writes into it of how the tokenizer was loaded; it changes no token.
+_HOW_IT_WAS_LOADED = frozenset({"is_local", "local_files_only", "name_or_path"})
 _CONFIG_FILES = ("config.json", "generation_config.json")
 _CONTEXT_FIELDS = ("max_position_embeddings", "n_positions", "max_sequence_length", "seq_length", "n_ctx")
 
@@ -91,8 +96,8 @@ def inspect_model(path: Path) -> ModelFiles:
             f"no tokenizer in {directory}: none of tokenizer.json, vocab.json with merges.txt, tokenizer.model; "
             "save the model's tokenizer beside its weights"
         )
-    settings = optional_json(directory, "tokenizer_config.json")
-    for name, content in (("config.json", config), ("tokenizer_config.json", settings)):
+    settings = optional_json(directory, _TOKENIZER_CONFIG)
+    for name, content in (("config.json", config), (_TOKENIZER_CONFIG, settings)):
         refuse_custom_code(directory / name, content)
     nested = config.get("text_config")  # models that also see images keep the language model's settings there
     text: dict[str, Any] = nested if isinstance(nested, dict) else config
@@ -133,8 +138,8 @@ def inspect_adapted(path: Path, *, base: Path) -> ModelFiles:
     if has_tokenizer(adapter.directory):
         place = adapter.directory
         tokenizer = tuple(place / name for name in TOKENIZER_FILES if (place / name).is_file())
-        settings = optional_json(place, "tokenizer_config.json")
-        refuse_custom_code(place / "tokenizer_config.json", settings)
+        settings = optional_json(place, _TOKENIZER_CONFIG)
+        refuse_custom_code(place / _TOKENIZER_CONFIG, settings)
     tokenizer_digest = digest_files(tokenizer)
     both = f"{model.digest}\0{adapter.digest}\0{tokenizer_digest}"
     return replace(
@@ -238,8 +243,31 @@ def _kv_bytes_per_token(text: dict[str, Any]) -> int | None:
     return 2 * layers * heads_kept * (width if type(width) is int else hidden // heads) * 4
 
 
+def digest_of_listed(files: Mapping[str, str]) -> str:
+    """Return the digest of the model whose files have these SHA-256, by name; what else is listed is left out."""
+    own = {*_CONFIG_FILES, *TOKENIZER_FILES, _INDEX}
+    return digest_contents({name: of for name, of in files.items() if name in own or name.endswith(".safetensors")})
+
+
 def digest_tokenizer(directory: Path) -> str:
-    """Return the SHA-256 over the tokenizer's files in a directory, by name."""
+    """Return the SHA-256 over the tokenizer's files in a directory, by name.
+
+    A tokenizer that was loaded and saved again, as training does, has the same digest.
+    """
     files = [directory / name for name in sorted(TOKENIZER_FILES) if (directory / name).is_file()]
-    lines = [f"{file.name} {sha256_of(file)}\n" for file in files]
+    lines = [f"{file.name} {_digest_of_tokenizer_file(file)}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def _digest_of_tokenizer_file(file: Path) -> str:
+    """Return the SHA-256 of a file, or of its JSON where transformers notes in it how the tokenizer was loaded."""
+    if file.name != _TOKENIZER_CONFIG:
+        return sha256_of(file)
+    try:
+        config = json.loads(file.read_bytes())
+    except ValueError:
+        return sha256_of(file)
+    if not isinstance(config, dict):
+        return sha256_of(file)
+    kept = {name: value for name, value in config.items() if name not in _HOW_IT_WAS_LOADED}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()

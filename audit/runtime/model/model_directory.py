@@ -5,7 +5,7 @@ Links, pickles and code (`auto_map`) are refused. Reads no tensor.
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn
@@ -125,14 +125,21 @@ def has_tokenizer(directory: Path) -> bool:
 
 def digest_files(files: Iterable[Path]) -> str:
     """Return the SHA-256 over the name and the content digest of each file, in name order."""
-    total = hashlib.sha256()
-    for file in sorted(files, key=lambda file: file.name):
+    contents: dict[str, str] = {}
+    for file in files:
         try:
             with file.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
+                contents[file.name] = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise StorageError(f"cannot read {file}: {error.strerror}; check its permissions") from error
-        total.update(f"{file.name}\0{content}\n".encode())
+    return digest_contents(contents)
+
+
+def digest_contents(contents: Mapping[str, str]) -> str:
+    """Return the same of files' SHA-256 by name."""
+    total = hashlib.sha256()
+    for name in sorted(contents):
+        total.update(f"{name}\0{contents[name]}\n".encode())
     return total.hexdigest()
 
 

@@ -29,7 +29,7 @@ from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judge
 from clinaudit.audit.unlearning.benchmark.panel.stage import ask_panel, count_panel, draw_sample, write_panel
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion, given_keywords, read_given_questions
 from clinaudit.audit.unlearning.benchmark.questions.rows import address_reader, identifier_check, question_rows
-from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, shared_holdouts
+from clinaudit.audit.unlearning.benchmark.questions.selection import Chosen, Terms, shared_holdouts
 from clinaudit.audit.unlearning.benchmark.questions.sources import (
     Asking,
     Choose,
@@ -88,7 +88,7 @@ class BuildRequest:
     out: Path
     #: Templates, a served model, or a file of questions made elsewhere.
     questions: Source | Path = "offline"
-    #: The notes' codes and words, a served model, or a file of categories.
+    #: What the notes are about, a served model, or a file of categories.
     categories: Source | Path = "offline"
     percents: tuple[int, ...] = PERCENTS
     #: Ids, one a line, of patients who must be forgotten: they get a split of their own.
@@ -100,7 +100,7 @@ class BuildRequest:
 
 
 #: Raised whenever a change of the code changes what is built from equal settings.
-_VERSION: Final = 1
+_VERSION: Final = 2
 _SETTINGS: Final = "settings.json"
 
 
@@ -111,6 +111,8 @@ class KeywordSource:
     #: For the record.
     name: str
     read: Callable[[Bench], Sequence[Keyword]]
+    #: Gives the seed terms of a patient by category and notes' texts, each as its words: questions ask for them.
+    terms: Callable[[str, Sequence[str]], Terms]
 
 
 @dataclass(slots=True)
@@ -155,14 +157,14 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             settle_settings(run.work / _SETTINGS, settings, what="this benchmark")
             with open_answer_cache(run) as cache:
                 work = _Work(request, corpus, profile, cache, progress)
-                asked = work.ask()
+                categories = work.categorize()
+                asked = work.ask(partial(_terms_of, work.charts, categories, keywords))
                 _require_named(
                     request.forgotten,
                     corpus,
                     asked.patients,
                     "too few questions can be asked of this patient; give them with --qa FILE",
                 )
-                categories = work.categorize([work.charts[patient_id] for patient_id in asked.patients])
                 patients = [
                     BenchPatient(
                         patient_id=one,
@@ -272,12 +274,15 @@ class _Work:
             read_given_categories(request.categories, corpus.ids) if isinstance(request.categories, Path) else {}
         )
 
-    def ask(self) -> "_Asked":
-        """Return the questions of all patients; raises `BadInputError` where there is none."""
+    def ask(self, terms_of: Callable[[str], Terms]) -> "_Asked":
+        """Return the questions of all patients; raises `BadInputError` where there is none.
+
+        `terms_of` gives the terms of a patient's disease, by patient id.
+        """
         asked = _Asked()
         with self._progress.stage("reading names", total=len(self._corpus.patients), unit="patients") as advance:
             holds_identifier = identifier_check(self._corpus, self._profile, advance=advance)
-        asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused)
+        asking = Asking(self.charts, holds_identifier, self._request.seed, asked.refused, terms_of)
         address_of = address_reader(self._corpus, self._profile)
         for patient_id, chosen in self._choose(asking, self._progress):
             if isinstance(chosen, str):
@@ -293,8 +298,9 @@ class _Work:
         asked.keywords = given_keywords(asked.questions, self._given)
         return asked
 
-    def categorize(self, charts: Sequence[Chart]) -> dict[str, Assigned]:
-        """Return the categories of patients."""
+    def categorize(self) -> dict[str, Assigned]:
+        """Return the categories of all patients."""
+        charts = list(self.charts.values())
         if self._request.categories == "served":
             return categories_of_model(charts, self._model(), self._progress)
         return categories_of_file(charts, self._given_categories)
@@ -341,6 +347,12 @@ class _Work:
             seed=self._request.seed,
             cache=self._cache,
         )
+
+
+def _terms_of(
+    charts: Mapping[str, Chart], categories: Mapping[str, Assigned], keywords: KeywordSource, patient_id: str
+) -> Terms:
+    return keywords.terms(categories[patient_id].primary, [note.text for note in charts[patient_id].notes])
 
 
 def _split_and_count(

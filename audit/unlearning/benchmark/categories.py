@@ -1,20 +1,21 @@
 """The disease category of each patient: from the notes, from a served model, or from a file (AMNESIA, 3.1, B.1).
 
-Of the notes count ICD-10 codes, then words of the title, then words of the lists of problems; else it is `other`. The
-paper asks a language model about each title; the wording of that prompt is ours. A patient whom the file leaves out, or
-of whom the model says nothing usable, is read from the notes, and the source says so.
+Of the notes counts what the latest one is about: its first diagnosis that names a category, by an ICD-10 code, else by
+words (docs/unlearning.md, "Categories"). The paper asks a language model about each title; the wording of that prompt
+is ours. A patient whom the file leaves out, or of whom the model says nothing usable, is read from the notes, and the
+source says so.
 """
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.served.question import TEXT, Question, break_control_tokens, object_schema
-from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, Chart
+from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, COMPLAINT_SECTIONS, Chart, ChartEntry
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form
 from clinaudit.audit.unlearning.benchmark.taxonomy import (
     OTHER,
@@ -36,17 +37,20 @@ _CODE: Final = re.compile(
     r"|(?m:^)[ \t*•-]*(?!B12)([A-TV-Z]\d\d)(?=[ \t:-])",
     re.IGNORECASE,
 )
-#: What others of a family have is no disease of the patient.
-_OF_OTHERS: Final = frozenset({"Family History"})
-_PROBLEM_SECTIONS: Final = ASSESSMENT_SECTIONS | {"Current Problems", "Past Medical History"}
+#: A list of diagnoses has a line, or a part of one, for each.
+_BETWEEN_DIAGNOSES: Final = re.compile(r"[\n;]")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n")
+#: A longer line of an assessment is prose: it says why, and of what else the patient is known.
+_MOST_WORDS: Final = 12
+NOTHING_NAMED: Final = "none"
 
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A patient's category, all that fit, the primary one first, and what they were read from."""
+    """A patient's category, all that fit, the primary one first, and what it was read from."""
 
     categories: tuple[str, ...]
-    #: `codes`, `lexicon`, `served`, `given`, or `none` for `other` where nothing named a category.
+    #: In words: which section of which note, and whether by code or words; `served`; `given`; or `none`.
     source: str
 
     @property
@@ -56,29 +60,47 @@ class Assigned:
 
 
 def assign_category(chart: Chart) -> Assigned:
-    """Return the category that most codes of a chart belong to, else most words; ties in the taxonomy's order."""
-    codes = _codes(chart)
-    by_code = Counter(category for code in codes if (category := category_of_code(code)) is not None)
-    if by_code:
-        return Assigned(ranked(by_code), "codes")
-    sections = frozenset(_PROBLEM_SECTIONS)
-    problems = "\n".join(part.text for note in chart.notes for part in note.of_sections(sections))
-    for text in (chart.title(), problems):
-        named = categories_of_text(text)
-        if named:
-            return Assigned(ranked(named), "lexicon")
-    return Assigned((OTHER,), "none")
+    """Return what the latest note is about, else the one before it: `other` where no note names a disease.
+
+    A disease of no category is `other`, too. The other categories are those that complaints and assessments name beside
+    it, those of most notes first.
+    """
+    found: tuple[str, str] | None = None
+    beside: Counter[str] = Counter()
+    for note in reversed(chart.notes):
+        named = list(_named_in(note))
+        if named and found is None:
+            found = (named[0][0][0], named[0][1] if note is chart.latest else f"{named[0][1]}, an earlier note")
+        beside.update({category for categories, _ in named for category in categories})
+    if found is None:
+        return Assigned((OTHER,), NOTHING_NAMED)
+    primary, source = found
+    return Assigned((primary, *(one for one in ranked(beside) if one not in {primary, OTHER})), source)
 
 
-def _codes(chart: Chart) -> set[str]:
-    """Return the distinct codes of a chart, in capitals: a problem that is copied forward counts once."""
-    return {
-        next(filter(None, match.groups())).upper()
-        for note in chart.notes
-        for part in note.parts
-        if part.section not in _OF_OTHERS
-        for match in _CODE.finditer(part.text)
-    }
+def _named_in(note: ChartEntry) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the categories that the entries of a note name, in the order that decides, with the section of each."""
+    assessed = [part.text for part in note.of_sections(ASSESSMENT_SECTIONS)]
+    complained = [part.text for part in note.of_sections(COMPLAINT_SECTIONS)]
+    lines = [line for text in assessed for line in _BETWEEN_DIAGNOSES.split(text)]
+    for section, entries in (
+        # A diagnosis says what a complaint turned out to be; prose comes last, since it also tells of other diseases.
+        ("assessment", [line for line in lines if len(line.split()) <= _MOST_WORDS]),
+        ("chief complaint", [line for text in complained for line in _BETWEEN_DIAGNOSES.split(text)]),
+        (
+            "assessment",
+            [part for line in lines if len(line.split()) > _MOST_WORDS for part in _SENTENCE_END.split(line)],
+        ),
+    ):
+        for entry in entries:
+            by_code = Counter(filter(None, map(category_of_code, _codes(entry))))
+            categories = ranked(by_code) or ranked(categories_of_text(entry))
+            if categories:
+                yield categories, f"{section}, {'code' if by_code else 'words'}"
+
+
+def _codes(entry: str) -> set[str]:
+    return {next(filter(None, match.groups())).upper() for match in _CODE.finditer(entry)}
 
 
 SYSTEM: Final = (
@@ -191,5 +213,5 @@ def categories_of_model(charts: Sequence[Chart], model: BenchModel, progress: Pr
 
 
 def _first(category: str, of_notes: Assigned, source: str) -> Assigned:
-    others = tuple(other for other in of_notes.categories if other != category and of_notes.source != "none")
+    others = tuple(other for other in of_notes.categories if other != category and of_notes.source != NOTHING_NAMED)
     return Assigned((category, *others), source)

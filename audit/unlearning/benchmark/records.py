@@ -34,7 +34,7 @@ class BenchPatient:
     category: str
     #: All categories that the chart names, the primary one first.
     categories: tuple[str, ...]
-    #: What the category was read from, such as `codes`, `lexicon`, `served` or `given`.
+    #: What decided it, such as `assessment, code`; `served`, `given`, or `none` where no note names a disease.
     category_source: str
     #: One sentence that the category is read from: chief complaint and assessment of the latest note.
     title: str
@@ -135,3 +135,5 @@ class Scores:
     es_reverse: float | None = None
     #: Cosine to the answer of the model before unlearning, which R-TOFU compares with; None where it is not at hand.
     cs_before: float | None = None
+    #: `ls` of the reference answer itself: how much of it an answer could hold that says all and no more.
+    ls_reference: float | None = None

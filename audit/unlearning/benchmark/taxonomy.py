@@ -33,16 +33,22 @@ class Category:
     lexicon: tuple[str, ...]
 
 
-@cache
 def taxonomy() -> Mapping[str, Category]:
     """Return the categories by id, in the order that breaks ties."""
+    return _tables()[0]
+
+
+@cache
+def _tables() -> tuple[Mapping[str, Category], tuple[str, ...]]:
+    """Return the categories, and the words of diseases that none of them holds."""
     found = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text(encoding="utf-8"))
+    elsewhere = tuple(found.pop(OTHER)["lexicon"])
     return MappingProxyType(
         {
             key: Category(key, held["name"], tuple(held["subcategories"]), tuple(held["icd10"]), tuple(held["lexicon"]))
             for key, held in found.items()
         }
-    )
+    ), elsewhere
 
 
 def name_of(category: str) -> str:
@@ -58,17 +64,21 @@ def category_of_code(code: str) -> str | None:
 
 
 def categories_of_text(text: str) -> dict[str, int]:
-    """Return for each category that a text names how many of its words the text holds, in the taxonomy's order."""
+    """Return for each category that a text names how many of its words the text holds, in the taxonomy's order.
+
+    `other` comes last: diseases that no category holds.
+    """
+    lexicons = {category.id: category.lexicon for category in taxonomy().values()} | {OTHER: _tables()[1]}
     found = {
-        category.id: len({match[0].lower() for match in _pattern(category.lexicon).finditer(text)})
-        for category in taxonomy().values()
+        category: len({match[0].lower() for match in _pattern(lexicon).finditer(text)})
+        for category, lexicon in lexicons.items()
     }
     return {category: number for category, number in found.items() if number}
 
 
 def ranked(counts: Mapping[str, int]) -> tuple[str, ...]:
     """Return categories by their counts, the largest first, ties in the taxonomy's order."""
-    order = list(taxonomy())
+    order = [*taxonomy(), OTHER]
     return tuple(sorted(counts, key=lambda category: (-counts[category], order.index(category))))
 
 

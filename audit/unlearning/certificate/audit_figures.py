@@ -22,7 +22,6 @@ STATED: Final = "states the patient's diagnosis: "
 TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
 NO_TIER: Final = "a level of access was not tried in both runs"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
-TOO_SHORT: Final = "a text of the model after is too short to hold a match: that it holds none shows nothing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,8 @@ class AuditFigures:
     arms: Mapping[str, Arm]
     #: By patient; one that is missing (unjudged, not measured) is None.
     values: Mapping[str, Mapping[Place, float | None]]
-    #: (patient, tier) to the ids and lengths in tokens of its generations.
-    generations: Mapping[tuple[str, str], Mapping[str, int]]
+    #: (patient, tier) to the ids of its generations.
+    generations: Mapping[tuple[str, str], Collection[str]]
     #: (patient, tier) without a prompt, since the patient has none of the tier's facts.
     without_facts: Collection[tuple[str, str]]
 
@@ -46,11 +45,11 @@ def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
     """Return the figures of every patient of a run."""
     arms: dict[str, Arm] = {}
     values: dict[str, dict[Place, float | None]] = {}
-    generations: dict[tuple[str, str], dict[str, int]] = {}
+    generations: dict[tuple[str, str], set[str]] = {}
     near = evidence.longest_near_matches
     for row in evidence.metrics:
         arms[row.patient_id] = row.arm
-        generations.setdefault((row.patient_id, row.tier), {})[row.generation_id] = row.tokens
+        generations.setdefault((row.patient_id, row.tier), set()).add(row.generation_id)
         own = values.setdefault(row.patient_id, {})
         found: dict[str, float | None] = {
             ATTRIBUTABLE: row.attributable_tokens,
@@ -98,8 +97,6 @@ class ComparedFigures:
     after: AuditFigures
     #: In the run after.
     never_seen: Collection[str]
-    #: Tokens of a match.
-    ngram: int
     #: Whether the runs had the same prompts, so that every generation has its counterpart.
     same_prompts: bool
     #: Of a model retrained without the named patients.
@@ -114,15 +111,11 @@ class ComparedFigures:
         if place in self.before.without_facts and place in self.after.without_facts:
             # No attacker can make this prompt: the patient has no such fact.
             return
-        before, after = (run.generations.get(place, {}) for run in (self.before, self.after))
+        before, after = (set(run.generations.get(place, ())) for run in (self.before, self.after))
         if not before or not after:
             yield CertificateRow(tier=tier, measure="all figures", before=None, after=None, reason=NO_TIER)
             return
-        gap = None
-        if self.same_prompts and before.keys() != after.keys():
-            gap = NO_VALUE
-        elif any(tokens < self.ngram for tokens in after.values()):
-            gap = TOO_SHORT
+        gap = NO_VALUE if self.same_prompts and before != after else None
         stated = {
             measure
             for run in (self.before, self.after)

@@ -1,7 +1,9 @@
 """The collapse check: a degeneration (utility) check of the model after a mitigation (docs/comparing-runs.md).
 
 A model that ends at once, repeats itself or writes noise leaks nothing, but has not forgotten: it has collapsed. Owns
-the five questions, each against the generations before, of the same patients.
+the five questions on the other patients, each against the generations before; and what is measured of each named
+patient's texts, which must not stand out among those of patients never seen. A forgotten patient is one of these: a
+model that was retrained writes of the named as of them, and not as the model before did.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.unlearning.certificate.verdict import COLLAPSED, OWN_COLLAPSE, Found
+from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Place, run_joint_test
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
     MORE_SHORT,
@@ -20,7 +22,6 @@ from clinaudit.audit.unlearning.metrics.answer_collapse import (
     Limit,
     at_most,
     distinct_share,
-    has_collapsed,
     hold,
     mean_length,
     mean_of,
@@ -29,6 +30,11 @@ from clinaudit.reports.schema.comparison import HealthCheck
 
 NO_TEXT: Final = "there are no generations of them in both runs"
 _REPETITION: Final = "repetition"
+_SHORT: Final = "generations shorter than a match"
+_LENGTH: Final = "mean length in tokens"
+_DISTINCT: Final = "distinct tokens in a run as long as a match"
+_PAIRS: Final = "pairs of neighbouring tokens that A wrote of others"
+_TEXTS: Final = "texts"
 #: Token ids are 32-bit: two fit into one 64-bit number.
 _ID_BITS: Final = 32
 Pairs = NDArray[np.int64]
@@ -45,40 +51,38 @@ class Group(NamedTuple):
     known_pairs: Pairs
 
 
-def check_group(group: Group, *, ngram: int, counts_repetition: bool = True) -> list[HealthCheck]:
+def check_group(group: Group, *, ngram: int) -> list[HealthCheck]:
     """Return the answers for one group; a question without data is unanswered, which is no pass.
 
-    `ngram` is the length of a match in tokens. Without `counts_repetition` the share of repetitive generations is not
-    checked: of one patient's few generations it is not informative.
+    `ngram` is the length of a match in tokens.
     """
     runs = [[item.token_ids for item in generations] for generations in (group.before, group.after)]
+    stopped = [[item.finish_reason == _REPETITION for item in own] for own in (group.before, group.after)]
     known = group.known_pairs
     # Question -> its unit, A's measure and B's, and the limit.
     asked: dict[str, tuple[Unit, list[float | None], Limit]] = {
-        "generations shorter than a match": (
+        _SHORT: (
             "generations",
-            [mean_of(len(ids) < ngram for ids in own) for own in runs],
+            [_short_share(own, ngram) for own in runs],
             at_most(MORE_SHORT, MOST_SHORT),
         ),
-        "mean length in tokens": ("tokens", [mean_length(own) for own in runs], NO_LESS_THAN_HALF),
-        "distinct tokens in a run as long as a match": (
+        _LENGTH: ("tokens", [mean_length(own) for own in runs], NO_LESS_THAN_HALF),
+        _DISTINCT: (
             "tokens",
             [distinct_share(own, run=ngram) for own in runs],
             NO_LESS_THAN_HALF,
         ),
-        "pairs of neighbouring tokens that A wrote of others": (
+        _PAIRS: (
             "tokens",
             [_known_share(own, known) for own in runs],
             NO_LESS_THAN_HALF,
         ),
-    }
-    if counts_repetition:
-        stopped = [[item.finish_reason == _REPETITION for item in own] for own in (group.before, group.after)]
-        asked["generations stopped for repeating themselves"] = (
+        "generations stopped for repeating themselves": (
             "generations",
             [mean_of(own) for own in stopped],
             at_most(MORE_REPETITION),
-        )
+        ),
+    }
     checks = []
     for question, (unit, (a, b), limit) in asked.items():
         held = hold(limit, a if group.after else None, b, nothing_before=NO_TEXT)
@@ -110,24 +114,46 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
 ByPatient = Mapping[str, Sequence[Generation]]
 
 
+class CheckedTexts(NamedTuple):
+    """What the texts of both runs show of a collapse."""
+
+    health: list[HealthCheck]
+    #: Patients that each group of `health` rests on.
+    sizes: dict[str, int]
+    #: The texts of the model after on the named, beside those on patients never seen.
+    named: JointTest
+
+
 def check_texts(
     runs: Sequence[Sequence[Generation]],
     groups: Mapping[str, Collection[str]],
-    found: Mapping[str, Found],
-    probed: Collection[str],
+    named: Sequence[str],
+    never_seen: Collection[str],
     *,
     ngram: int,
-) -> tuple[list[HealthCheck], dict[str, int]]:
-    """Return the collapse check of each group with its size, and note it of each patient, with the patient's own."""
-    texts = [_by_patient(run) for run in runs]
-    health, sizes = _check_groups(texts[0], texts[1], groups, ngram=ngram)
-    others = _BigramsOfOthers(texts[0])
-    for patient in probed:
-        own = Group(patient, texts[0].get(patient, ()), texts[1].get(patient, ()), others.of(patient))
-        found[patient].collapse(has_collapsed(health), COLLAPSED)
-        own_checks = check_group(own, ngram=ngram, counts_repetition=False)
-        found[patient].collapse(has_collapsed(own_checks), OWN_COLLAPSE)
-    return health, sizes
+) -> CheckedTexts:
+    """Check the texts of each group against those before, and those on the named against those on the never-seen."""
+    before, after = (_by_patient(run) for run in runs)
+    health, sizes = _check_groups(before, after, groups, ngram=ngram)
+    others = _BigramsOfOthers(before)
+    figures = {patient: _figures_of_texts(own, others.of(patient), ngram) for patient, own in after.items()}
+    return CheckedTexts(health, sizes, run_joint_test(figures, named, never_seen))
+
+
+def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: int) -> dict[Place, float | None]:
+    """Return how far one patient's texts are from being any, larger where farther; None where they hold too little."""
+    own = [item.token_ids for item in generations]
+    kept = {
+        _LENGTH: mean_length(own),
+        _DISTINCT: distinct_share(own, run=ngram),
+        _PAIRS: _known_share(own, known),
+    }
+    less = {(_TEXTS, name): None if value is None else -value for name, value in kept.items()}
+    return {(_TEXTS, _SHORT): _short_share(own, ngram), **less}
+
+
+def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
+    return mean_of(len(ids) < ngram for ids in runs)
 
 
 def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]]:
@@ -140,7 +166,7 @@ def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]
 def _check_groups(
     before: ByPatient, after: ByPatient, groups: Mapping[str, Collection[str]], *, ngram: int
 ) -> tuple[list[HealthCheck], dict[str, int]]:
-    """Return the collapse check of the named, the retained and the controls, and the number of patients of each."""
+    """Return the collapse check of each group, and how many patients it rests on."""
     sizes: dict[str, int] = {}
     health: list[HealthCheck] = []
     for name, members in groups.items():

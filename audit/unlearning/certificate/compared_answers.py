@@ -15,18 +15,11 @@ from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.memorization import common_generations
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
+from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, mean_of_answers, places_of, resampled_means
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
-from clinaudit.audit.unlearning.metrics.means import (
-    AFE_PARTS,
-    MU_PARTS,
-    Values,
-    harmonic_mean,
-    mean_of_answers,
-    places_of,
-    resampled_means,
-)
+from clinaudit.audit.unlearning.metrics.means import AFE_PARTS, MU_PARTS
 from clinaudit.reports.schema.certificate_blocks import CollateralGroup
 from clinaudit.reports.schema.comparison import COLLATERAL_CHANGES
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate

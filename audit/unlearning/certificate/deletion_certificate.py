@@ -16,7 +16,7 @@ from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
-from clinaudit.audit.unlearning.certificate.collapse import check_texts
+from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
 from clinaudit.audit.unlearning.certificate.compared_answers import Evidence, measure_collateral
 from clinaudit.audit.unlearning.certificate.joint_figures import (
     Family,
@@ -31,6 +31,7 @@ from clinaudit.audit.unlearning.certificate.robustness_block import (
     describe_trials,
     trial_rows,
 )
+from clinaudit.audit.unlearning.certificate.training_record import TrainingRecord
 from clinaudit.audit.unlearning.certificate.verdict import (
     ANSWERS_COLLAPSED,
     CANARY,
@@ -56,16 +57,18 @@ from clinaudit.reports.schema.certificate import (
     Trigger,
 )
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
-from clinaudit.reports.schema.comparison import Forgetting, HealthCheck, LevelCounts
+from clinaudit.reports.schema.comparison import Forgetting, LevelCounts
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate, exactly
 from clinaudit.reports.tally.coarse_comparison import coarsen_forgetting
 
+_NAMED: Final = "named"
 _NO_CONTROLS: Final = "there are no patients never seen to compare with"
 #: Of `beside`: what was weighed, in words.
 SEALED_CANARIES: Final = "sealed canaries"
 ANSWERS: Final = "answers to a benchmark's questions"
 TRIALS: Final = "whether forgetting survives being tried"
+TRAINED_AGAIN: Final = "the training record of the model after"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +80,8 @@ class Request:
     trigger: Trigger | None = None
     #: The run of a model that was retrained without the named patients, found comparable.
     reference: RunEvidence | None = None
+    #: That the model after was trained again, without the named patients.
+    training_record: TrainingRecord | None = None
     canaries: SealedCanaries | None = None
     #: The answers of the model after to a benchmark's questions.
     bench: BenchResult | None = None
@@ -85,6 +90,7 @@ class Request:
     def beside(self) -> list[str]:
         """What is weighed beside the two runs, in words."""
         given = {
+            TRAINED_AGAIN: self.training_record is not None,
             SEALED_CANARIES: self.canaries is not None,
             ANSWERS: self.bench is not None,
             TRIALS: self.bench is not None and self.bench.robustness is not None,
@@ -108,8 +114,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     families: list[Family] = []
     asked: set[str] = set()
     rows: dict[str, list[CertificateRow]] = {}
-    health: list[HealthCheck] = []
-    sizes: Mapping[str, int] = {}
+    texts: CheckedTexts | None = None
     groups: dict[str, set[str]] = {}
     if evidence is None:
         for one in found.values():
@@ -121,14 +126,17 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
             before=before,
             after=after,
             never_seen=family.never_seen,
-            ngram=pair.b.ngram,
             same_prompts=pair.same_prompts,
             reference=family.reference if request.reference is not None else None,
         )
         rows = _read_rows(compared, found)
         asked = {patient for patient in rows if before.arms[patient] == "train"}
         groups = _group(before, named)
-        health, sizes = check_texts([run.generations for run in evidence], groups, found, rows, ngram=pair.b.ngram)
+        others = {name: members for name, members in groups.items() if name != _NAMED}
+        generations = [run.generations for run in evidence]
+        texts = check_texts(generations, others, list(rows), family.never_seen, ngram=pair.b.ngram)
+        for patient in rows:
+            found[patient].check_texts(has_collapsed(texts.health), texts.named, patient)
     questions: dict[str, list[QuestionRow]] = {}
     blocks: BenchBlocks | None = None
     shortfalls: list[Shortfall] = []
@@ -142,9 +150,12 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     tests = run_joint_tests(families, [patient for patient in named if patient in asked])
     for patient, one in found.items():
         one.decide(tests.after, tests.before, patient)
+        if request.training_record is not None:
+            # It was not made to forget: that it writes otherwise than the model before hides nothing.
+            one.collapses.clear()
     tallies, canaries = _look_for_canaries(request, evidence, found, groups)
     patients = [
-        _certificate_of(patient, found[patient], tests).model_copy(
+        _certificate_of(patient, found[patient], tests, texts).model_copy(
             update={
                 "measures": rows.get(patient, []),
                 "questions": questions.get(patient, []),
@@ -156,7 +167,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     return _conclude(
         request,
         pair,
-        _Decided(found, patients, tests, health, sizes, canaries, blocks, [*tests.shortfalls, *shortfalls]),
+        _Decided(found, patients, tests, texts, canaries, blocks, [*tests.shortfalls, *shortfalls]),
     )
 
 
@@ -229,7 +240,7 @@ def _look_for_canaries(
     return tallies, check_canaries(request.canaries, tallies, groups)
 
 
-def _certificate_of(patient: str, found: Found, tests: JointTests) -> PatientCertificate:
+def _certificate_of(patient: str, found: Found, tests: JointTests, texts: CheckedTexts | None) -> PatientCertificate:
     is_asked = patient in tests.after.as_large
     largest = tests.after.largest.get(patient)
     return PatientCertificate(
@@ -241,6 +252,7 @@ def _certificate_of(patient: str, found: Found, tests: JointTests) -> PatientCer
         as_large=tests.after.as_large.get(patient),
         p_value=tests.after.p_value(patient) if is_asked else None,
         p_value_before=tests.before.p_value(patient) if is_asked else None,
+        p_value_texts=texts.named.p_value(patient) if texts is not None and patient in texts.named.as_large else None,
         largest=None if largest is None else ", ".join(largest),
     )
 
@@ -249,7 +261,7 @@ def _group(run: AuditFigures, named: Collection[str]) -> dict[str, set[str]]:
     """Return who is named, who else was trained on, and who was never seen, of all whom a run probed."""
     probed = run.arms.keys()
     return {
-        "named": set(named),
+        _NAMED: set(named),
         "retained": {patient for patient in probed - set(named) if run.arms[patient] == "train"},
         "controls": {patient for patient in probed - set(named) if run.arms[patient] != "train"},
     }
@@ -265,16 +277,17 @@ class _Decided:
     found: Mapping[str, Found]
     patients: list[PatientCertificate]
     tests: JointTests
-    health: list[HealthCheck]
-    #: Patients that each group of the collapse check rests on.
-    sizes: Mapping[str, int]
+    #: None without the evidence of both runs.
+    texts: CheckedTexts | None
     canaries: CanaryCheck | None
     blocks: BenchBlocks | None
     shortfalls: list[Shortfall]
 
 
 def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
-    patients, health, test = decided.patients, decided.health, decided.tests.after
+    patients, test = decided.patients, decided.tests.after
+    health = [] if decided.texts is None else decided.texts.health
+    sizes = {} if decided.texts is None else decided.texts.sizes
     share = Estimate(value=None, n=0, reason=_NO_CONTROLS)
     if test.never_seen:
         share = estimate_share(test.never_seen_above, test.never_seen)
@@ -287,6 +300,7 @@ def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
         after=_model_of(pair.b),
         trigger=request.trigger,
         has_reference=request.reference is not None,
+        has_training_record=request.training_record is not None,
         collapsed=collapsed,
         joint=decided.tests.joint,
         controls_above_level=exact_estimate(share),
@@ -306,12 +320,13 @@ def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
         controls=_of_level(test.never_seen_above, test.never_seen) if test.never_seen else None,
         controls_above_level=exact_estimate(share),
         collapsed=collapsed,
+        is_trained_again=request.training_record is not None,
         health=health,
         reasons=sorted(reasons),
         beside=request.beside,
         collateral={one.group: {name: exactly(count) for name, count in one.bins.items()} for one in collateral or ()},
     )
-    published = coarsen_forgetting(exact, group_sizes=decided.sizes, run_reasons=sorted(reasons & OF_THE_RUNS))
+    published = coarsen_forgetting(exact, group_sizes=sizes, run_reasons=sorted(reasons & OF_THE_RUNS))
     if published.controls is not None:
         shown = share_range(published.controls.above, published.controls.within)
         published = published.model_copy(update={"controls_above_level": shown})

@@ -117,9 +117,9 @@ class _ShownTrial:
 
 
 def _shown(figure: Figure | None, *reasons: str | None) -> EstimateRange:
-    """Return a figure; where there is none, the first reason that is known."""
+    """Return a figure, by its safe interval; where there is none, the first reason that is known."""
     if figure is not None:
-        return figure
+        return figure.deciding()
     return EstimateRange(reason=next((reason for reason in reasons if reason), NOT_TRIED))
 
 

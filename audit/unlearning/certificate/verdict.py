@@ -28,7 +28,10 @@ COLLAPSED: Final = (
 )
 ANSWERS_COLLAPSED: Final = "answers to a benchmark's questions do not read as those of the model before"
 UNCHECKED: Final = "the collapse check could not be made"
-OWN_COLLAPSE: Final = "the texts of the model after on this patient are no longer like those of the model before"
+OWN_COLLAPSE: Final = (
+    "the texts of the model after on this patient stand out among those on patients never seen: they are shorter, more "
+    "repetitive or unlike text"
+)
 #: True of the runs, whoever is named.
 OF_THE_RUNS: Final = frozenset({PURGED, OTHER_CORPUS, COLLAPSED, ANSWERS_COLLAPSED, UNCHECKED})
 
@@ -41,12 +44,17 @@ class Found:
     collapses: set[str] = field(default_factory=set)
     lacking: set[str] = field(default_factory=set)
 
-    def collapse(self, collapsed: bool | None, reason: str) -> None:
-        """Add a check of collapse; one that could not be made is lacking."""
+    def check_texts(self, collapsed: bool | None, texts: JointTest, patient: str) -> None:
+        """Add whether the texts of the model after have collapsed, of all or of this patient.
+
+        A check that could not be made is lacking.
+        """
         if collapsed:
-            self.collapses.add(reason)
+            self.collapses.add(COLLAPSED)
         elif collapsed is None:
             self.lacking.add(UNCHECKED)
+        if texts.fails(patient):
+            self.collapses.add(OWN_COLLAPSE)
 
     def decide(self, after: JointTest, before: JointTest, patient: str) -> None:
         """Add what the joint tests say of a patient; whoever is not among their named is not weighed by them."""

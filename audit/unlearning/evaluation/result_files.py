@@ -27,7 +27,19 @@ from clinaudit.reports.terminal.layout import align_columns
 RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
-_METRICS: Final = ("rouge_l", "em", "cs", "es", "es_reverse", "te", "te_words", "ls", "ls_echo_free", "cs_before")
+_METRICS: Final = (
+    "rouge_l",
+    "em",
+    "cs",
+    "es",
+    "es_reverse",
+    "te",
+    "te_words",
+    "ls",
+    "ls_echo_free",
+    "cs_before",
+    "ls_reference",
+)
 #: `flags`: `metric: reason` of each metric that is null.
 _SCORES: Final = {
     "model": "text",
@@ -83,6 +95,7 @@ _COLUMNS: Final[Mapping[str, tuple[str, AnswerGroup, QuestionUse]]] = {
     "AFE": ("afe", "forget", "train"),
     "withheld": ("afe", "forget", "holdout"),
     "LS": ("ls", "forget", "train"),
+    "ref": ("ls_reference", "forget", "train"),
     "DS": ("ds", "forget", "train"),
     "MU": ("mu", "retain", "train"),
     "MU same": ("mu", "same", "train"),

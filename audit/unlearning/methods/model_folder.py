@@ -27,6 +27,8 @@ from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageE
 RECORD_FILE: Final = "unlearn.json"
 #: PHI: how many texts there were, and the curve, whose steps give that away too.
 EXACT_RECORD_FILE: Final = f"evidence/{RECORD_FILE}"
+#: PHI: whom a model was fine-tuned on, as `clinaudit compare --training-record` reads it.
+TRAINING_RECORD_FILE: Final = "evidence/training-record.json"
 CURVE_FILE: Final = "evidence/loss-curve.jsonl"
 _WORK: Final = "work"
 _SETTINGS: Final = "settings.json"
@@ -147,14 +149,29 @@ class ModelFolder:
             lock.release()
 
     def finish(
-        self, draft: Path, curve: Sequence[Mapping[str, Any]], outcome: Mapping[str, Any], exact: Mapping[str, Any]
+        self,
+        draft: Path,
+        curve: Sequence[Mapping[str, Any]],
+        outcome: Mapping[str, Any],
+        exact: Mapping[str, Any],
+        trained_on: Sequence[str] | None = None,
     ) -> None:
-        """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI."""
+        """Move the drafted model to its place, and write its record last; `exact` and the curve are PHI.
+
+        `trained_on` are the ids of all patients that a fine-tuning learned, for its training record (PHI).
+        """
         make_private_directory(self.root / EXACT_RECORD_FILE.partition("/")[0])
         write_atomically(self.root / CURVE_FILE, "".join(json.dumps(row) + "\n" for row in curve))
         write_atomically(self.root / EXACT_RECORD_FILE, json.dumps(exact, indent=1, sort_keys=True) + "\n")
         names = sorted((path.name for path in draft.iterdir()), key=lambda name: (name == _CONFIG, name))
         digests = {name: sha256_of(draft / name) for name in sorted(names)}
+        if trained_on is not None:
+            learned = {
+                "files": digests,
+                "trained_on": sorted(trained_on),
+                "started_from": self._settings["model_digest"],
+            }
+            write_atomically(self.root / TRAINING_RECORD_FILE, json.dumps(learned, indent=1, sort_keys=True) + "\n")
         for name in names:
             put_in_place(draft / name, self.root / name)
         record = {"settings": self._settings, **outcome, "files": digests}

@@ -197,8 +197,11 @@ class ModelInTraining:
         """Return the mean loss a token of the texts, in nats, to six decimals."""
         return round(measure_loss(self._network, texts, size=plan.micro_batch), 6)
 
-    def finish(self, learning_rate: float, exact: Mapping[str, Any]) -> None:
-        """Write the model and its records: what was trained at which rate, and what counts patients (`exact`)."""
+    def finish(self, learning_rate: float, exact: Mapping[str, Any], trained_on: Sequence[str] | None = None) -> None:
+        """Write the model and its records: what was trained at which rate, what counts patients (`exact`), and on whom.
+
+        `trained_on` is None where the model was made to forget.
+        """
         draft = self._folder.work / "model"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -209,7 +212,7 @@ class ModelInTraining:
         }
         write_model(self._network.network, self._job.files, draft)
         outcome = {"trained": trained, "learning_rate": learning_rate}
-        self._folder.finish(draft, self._curve, outcome, {"steps": len(self._curve), **exact})
+        self._folder.finish(draft, self._curve, outcome, {"steps": len(self._curve), **exact}, trained_on)
 
 
 def make_model(job: Job, settings: Mapping[str, Any], make: Callable[[ModelFolder], None]) -> Path:

@@ -132,7 +132,8 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
         model = ModelInTraining(job, folder, layer=None, scope="all")
         schedule = Schedule(epochs=order_steps(texts, (), plan, seed=job.seed), checkpoint_steps=job.checkpoint_steps)
         model.train(Likelihood(), schedule, plan)
-        model.finish(plan.learning_rate, {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}})
+        counts = {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}}
+        model.finish(plan.learning_rate, counts, learned)
 
     shown = {"without": without.public_name if without else None, "training": asdict(plan)}
     return make_model(job, job.settings("finetune", shown, {"learned": learned}), make)

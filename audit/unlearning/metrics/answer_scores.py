@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
@@ -38,6 +39,10 @@ class EntailmentScore:
     reason: str | None = None
 
 
+#: A question and the text of its answer.
+Asked = tuple[Question, str]
+
+
 class Entailment(Protocol):
     """Scores answers."""
 
@@ -46,8 +51,8 @@ class Entailment(Protocol):
     #: What it was made with.
     name: str
 
-    def score(self, question: Question, answer: str) -> EntailmentScore:
-        """Return how far an answer and the question's reference answer entail each other."""
+    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
+        """Return how far each answer and its question's reference answer entail each other."""
         ...
 
 
@@ -57,8 +62,11 @@ class EntailmentByRules:
     metric = "es_rules"
     name = "rules: facts with their polarity"
 
-    def score(self, question: Question, answer: str) -> EntailmentScore:
-        """Return the share of the question's facts; None where it has none."""
+    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
+        """Return the share of each question's facts; None where it has none."""
+        return [self._score(*one) for one in asked]
+
+    def _score(self, question: Question, answer: str) -> EntailmentScore:
         facts = [fact for fact in question.facts if fact.strip()]
         if not facts:
             return EntailmentScore(None, None, NO_FACTS)
@@ -91,8 +99,8 @@ class PairModel(Protocol):
 
     name: str
 
-    def entails(self, premise: str, hypothesis: str) -> bool:
-        """Return whether the premise entails the hypothesis."""
+    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+        """Return of each premise and hypothesis whether the first entails the second."""
         ...
 
 
@@ -105,12 +113,12 @@ class EntailmentByModel:
         self._model = model
         self.name = model.name
 
-    def score(self, question: Question, answer: str) -> EntailmentScore:
+    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
         """Return both directions; a blank answer entails nothing."""
-        if not answer.strip():
-            return EntailmentScore(0.0, 0.0)
-        forward = self._model.entails(answer, question.answer)
-        return EntailmentScore(float(forward), float(self._model.entails(question.answer, answer)))
+        said = [(answer, question.answer) for question, answer in asked if answer.strip()]
+        found = self._model.entails([*said, *((reference, answer) for answer, reference in said)])
+        both = zip(map(float, found[: len(said)]), map(float, found[len(said) :]), strict=True)
+        return [EntailmentScore(*next(both)) if answer.strip() else EntailmentScore(0.0, 0.0) for _, answer in asked]
 
 
 def _cuts_a_number(text: str, start: int, end: int) -> bool:
@@ -149,9 +157,13 @@ class Embedder(Protocol):
 
     name: str
 
-    def similarity(self, first: str, second: str) -> float:
-        """Return the cosine of two texts, from 0 to 1."""
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        """Return the cosine of each two texts, from 0 to 1."""
         ...
+
+
+#: Answers that are embedded together: enough of each length for whole batches.
+_AT_ONCE: Final = 512
 
 
 def score_answers(
@@ -173,42 +185,67 @@ def score_answers(
     of_question: dict[str, list[Keyword]] = {}
     for keyword in keywords:
         of_question.setdefault(keyword.qa_id, []).append(keyword)
-    scores = []
-    for answer in answers:
-        question = by_id[answer.qa_id]
-        own = of_question.get(answer.qa_id, [])
-        entailed = entailment.score(question, answer.text)
-        leaked_beyond = leakage_score(not_in_question(own, question.text(form)), answer.text)
-        values: dict[str, float | None] = {
-            "em": None if em is None else em[answer.qa_id],
-            "es": entailed.forward,
-            "es_reverse": entailed.reverse,
-            "te": None if answer.token_ids is None else token_entropy(answer.token_ids),
-            "te_words": token_entropy(words_of(answer.text)),
-            "ls": leakage_score(own, answer.text),
-            "ls_echo_free": leaked_beyond,
-        }
-        reasons = {
-            "em": NO_LOGITS,
-            "es": entailed.reason or "",
-            "es_reverse": entailed.reason or BY_RULES_ONE_WAY,
-            "te": NO_TOKENS if answer.token_ids is None else EMPTY_OR_SINGLE,
-            "te_words": EMPTY_OR_SINGLE,
-            "ls": NO_KEYWORDS,
-            "ls_echo_free": ALL_IN_QUESTION if own else NO_KEYWORDS,
-        }
-        scores.append(
-            Scores(
-                model=answer.model,
-                qa_id=answer.qa_id,
-                sample=answer.sample,
-                rouge_l=rouge_l_recall(answer.text, question.answer),
-                cs=embedder.similarity(answer.text, question.answer),
-                reasons={metric: reasons[metric] for metric, value in values.items() if value is None},
-                **values,
+    scores: list[Scores] = []
+    left = iter(answers)
+    while chunk := list(islice(left, _AT_ONCE)):
+        asked = [(by_id[answer.qa_id], answer.text) for answer in chunk]
+        entailed = entailment.score(asked)
+        alike = embedder.similarities([(text, question.answer) for question, text in asked])
+        scores += [
+            _score(
+                answer,
+                by_id[answer.qa_id],
+                of_question.get(answer.qa_id, []),
+                found,
+                cs=cs,
+                em=None if em is None else em[answer.qa_id],
+                form=form,
             )
-        )
+            for answer, found, cs in zip(chunk, entailed, alike, strict=True)
+        ]
     return scores
+
+
+def _score(
+    answer: Answer,
+    question: Question,
+    own: Sequence[Keyword],
+    entailed: EntailmentScore,
+    *,
+    cs: float,
+    em: float | None,
+    form: QuestionForm,
+) -> Scores:
+    """Return all metrics of one answer; `own` are the question's keywords."""
+    values: dict[str, float | None] = {
+        "em": em,
+        "es": entailed.forward,
+        "es_reverse": entailed.reverse,
+        "te": None if answer.token_ids is None else token_entropy(answer.token_ids),
+        "te_words": token_entropy(words_of(answer.text)),
+        "ls": leakage_score(own, answer.text),
+        "ls_echo_free": leakage_score(not_in_question(own, question.text(form)), answer.text),
+        "ls_reference": leakage_score(own, question.answer),
+    }
+    reasons = {
+        "em": NO_LOGITS,
+        "es": entailed.reason or "",
+        "es_reverse": entailed.reason or BY_RULES_ONE_WAY,
+        "te": NO_TOKENS if answer.token_ids is None else EMPTY_OR_SINGLE,
+        "te_words": EMPTY_OR_SINGLE,
+        "ls": NO_KEYWORDS,
+        "ls_echo_free": ALL_IN_QUESTION if own else NO_KEYWORDS,
+        "ls_reference": NO_KEYWORDS,
+    }
+    return Scores(
+        model=answer.model,
+        qa_id=answer.qa_id,
+        sample=answer.sample,
+        rouge_l=rouge_l_recall(answer.text, question.answer),
+        cs=cs,
+        reasons={metric: reasons[metric] for metric, value in values.items() if value is None},
+        **values,
+    )
 
 
 def compare_with_before(
@@ -220,7 +257,5 @@ def compare_with_before(
     answer a question.
     """
     earlier = {answer.qa_id: answer.text for answer in before if not answer.sample}
-    return [
-        replace(one, cs_before=embedder.similarity(answer.text, earlier[answer.qa_id]))
-        for one, answer in zip(scores, answers, strict=True)
-    ]
+    alike = embedder.similarities([(answer.text, earlier[answer.qa_id]) for answer in answers])
+    return [replace(one, cs_before=own) for one, own in zip(scores, alike, strict=True)]

@@ -220,7 +220,8 @@ def counted(answers: Iterable[Answer], advance: Callable[[int], None]) -> Iterat
 _WIDTH: Final = 100
 _COLUMNS: Final = {
     "LS": "ls",
-    "echo-free": "ls_echo_free",
+    "ref": "ls_reference",
+    "free": "ls_echo_free",
     "ROUGE": "rouge_l",
     "CS": "cs",
     "TE": "te",

@@ -22,6 +22,7 @@ from clinaudit.audit.unlearning.metrics.means import (
     roles_of,
     sides_of,
     summarize,
+    summarize_changes,
 )
 from clinaudit.reports.schema.unlearning_scores import (
     ByGroup,
@@ -85,7 +86,10 @@ def describe_scores(scores: Mapping[str, Sequence[Scores]], bench: Bench, making
         question_count=len(bench.questions),
         set_aside_patients=len(making.set_aside),
         models={
-            model: _describe_model(own, bench, making, roles, collapse.get(model, {})) for model, own in scores.items()
+            model: _describe_model(
+                own, None if model == making.before else scores.get(making.before or ""), bench, making, roles
+            ).model_copy(update=collapse.get(model, {}))
+            for model, own in scores.items()
         },
         patients={
             patient.patient_id: RolePatient(role=roles[patient.patient_id], category=patient.category)
@@ -106,15 +110,27 @@ def _given(scores: Sequence[Scores], metrics: Sequence[str]) -> list[str]:
 
 def _describe_model(
     scores: Sequence[Scores],
+    before: Sequence[Scores] | None,
     bench: Bench,
     making: Making,
     roles: Mapping[str, PatientRole],
-    collapse: Mapping[str, Collapse],
 ) -> ModelScores:
     sides = sides_of(bench, making.split, set_aside=making.set_aside)
     by_side = _describe_groups(scores, bench, making, sides, CATEGORY_SIDES)
     by_role = _describe_groups(scores, bench, making, roles, SUMMARY_ROLES)
-    return ModelScores(**by_role, same_category=GroupScores(**by_side), **collapse)
+    described = ModelScores(**by_role, same_category=GroupScores(**by_side))
+    if before is None:
+        return described
+    changes = {
+        **summarize_changes(scores, before, bench, roles, SUMMARY_ROLES, seed=making.seed),
+        **summarize_changes(scores, before, bench, sides, CATEGORY_SIDES, seed=making.seed),
+    }
+    metrics = dict.fromkeys(metric for own in changes.values() for metric, one in own.items() if one.value is not None)
+    change = {
+        making.written(metric): _nested({key: Figure.of(own[metric]) for key, own in changes.items()})
+        for metric in metrics
+    }
+    return described.model_copy(update={"change": GroupScores.model_validate(change)})
 
 
 def _check_collapse(

@@ -73,3 +73,14 @@ def test_without_a_question_all_that_is_found_is_masked_and_put_back() -> None:
     assert "8812345" not in masked.text
     assert clinaudit.unmask(masked.text, masked) == text
     assert "Tucker" not in repr(masked)
+
+
+def test_a_sites_own_rules_are_read_from_their_file(tmp_path: Path) -> None:
+    rules = tmp_path / "ours.toml"
+    rules.write_text("[[rule]]\nkind = 'mrn'\npattern = 'qx~[a-z]+'\n")
+    text = "Known here as qx~abcd: asthma."
+    assert clinaudit.mask(text, identifier_rules=rules).text == "Known here as <MRN_1>: asthma."
+    assert clinaudit.mask(text).text == text
+    rules.write_text("")
+    with pytest.raises(BadInputError):
+        clinaudit.mask(text, identifier_rules=str(rules))

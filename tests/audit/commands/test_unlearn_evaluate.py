@@ -46,10 +46,10 @@ DOCUMENT = ScoresDocument.model_validate(_FIELDS)
 def test_the_table_that_is_printed() -> None:
     lines = [" ".join(line.split()) for line in evaluation_text({"random:10": DOCUMENT}).splitlines()]
     assert lines[0] == "random:10, 1,200 questions"
-    assert lines[1] == "model questions AFE withheld LS DS MU MU same MU others"
-    assert lines[3] == "tuned factual 0.250 0.500 0.125 0.000 0.750 0.500 0.875"
+    assert lines[1] == "model questions AFE withheld LS ref DS MU MU same MU others"
+    assert lines[3] == "tuned factual 0.250 0.500 0.125 - 0.000 0.750 0.500 0.875"
     # Without probabilities: marked, and never in a column with the others unmarked.
-    assert lines[4] == "prompt filter random:10 factual 0.900* - - 0.000 0.700* - -"
+    assert lines[4] == "prompt filter random:10 factual 0.900* - - - 0.000 0.700* - -"
     assert lines[-1].startswith("* without exact memorization")
     assert max(map(len, evaluation_text({"random:10": DOCUMENT}).splitlines())) <= 100
 

@@ -195,8 +195,8 @@ def test_the_table_and_what_was_not_read(bench: Path, capsys: pytest.CaptureFixt
     scored(bench, answers_of("m", note=SECRET))
     printed = capsys.readouterr()
     (row,) = (line for line in printed.out.splitlines() if "never trained, factual, train" in line)
-    # One patient; LS, echo-free, ROUGE, CS; no token ids; MU and AFE.
-    assert row.split()[4:] == ["1", "1.000", "1.000", "1.000", "1.000", "–", "–", "1.000", "0.000"]
+    # One patient; LS, that of the reference, echo-free, ROUGE, CS; no token ids; MU and AFE.
+    assert row.split()[4:] == ["1", "1.000", "1.000", "1.000", "1.000", "1.000", "–", "–", "1.000", "0.000"]
     assert "fields of other names: 1" in printed.err
     assert SECRET not in printed.out + printed.err
     assert all(len(line) <= 100 for line in printed.out.splitlines())
@@ -211,8 +211,20 @@ def test_the_longest_row_fits_with_all_its_figures(
     answers = write_rows(tmp_path / "answers.jsonl", {"model": "m", "qa_id": "q1", "text": "A lymphoma."})
     assert score.main([str(other), str(answers), "--out", str(tmp_path / "s.json")], standalone_mode=False) == 0
     heading, _, row = capsys.readouterr().out.splitlines()[3:6]
-    assert heading.split() == ["questions", "patients", "LS", "echo-free", "ROUGE", "CS", "TE", "DS", "MU", "AFE"]
-    assert row.split() == "never trained, reasoning, rephrased 1 – – 1.000 1.000 – – 1.000 0.000".split()  # noqa: SIM905
+    assert heading.split() == [
+        "questions",
+        "patients",
+        "LS",
+        "ref",
+        "free",
+        "ROUGE",
+        "CS",
+        "TE",
+        "DS",
+        "MU",
+        "AFE",
+    ]
+    assert row.split() == "never trained, reasoning, rephrased 1 – – – 1.000 1.000 – – 1.000 0.000".split()  # noqa: SIM905
 
 
 def test_out_must_not_be_the_answers(bench: Path) -> None:

@@ -8,7 +8,7 @@ from support.pii.owner_oracle import Site, draw_people, generation
 
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.planted import PLANTED, can_be_planted, is_found, measure_recall, plant
-from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
@@ -102,7 +102,12 @@ def test_it_is_found_as_what_it_is_alone() -> None:
 
 def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> None:
     found = find_identifiers(
-        GENERATIONS, corpus=corpus, profile=load_profile(), seed=0, progress=Progress(quiet=True), detector=Finder()
+        GENERATIONS,
+        corpus=corpus,
+        profile=load_profile(),
+        seed=0,
+        progress=Progress(quiet=True),
+        search=Search(detector=Finder()),
     )
     results = found.results[None]
     assert {row.identifier for row in results.recall.value} == TESTED

@@ -46,7 +46,7 @@ def scores_of_model(*, afe, withheld, same, others, em=True):
 
     return {
         "ls": {
-            "forget": factual(train=described(0.0312, 0.01, 0.058)),
+            "forget": factual(train={**described(0.0312, 0.01, 0.058), "method": "bootstrap"}),
             "never_trained": factual(train=described(None)),
         },
         "ds": {"forget": factual(train=described(0.25, 0.1, 0.5))},
@@ -56,6 +56,12 @@ def scores_of_model(*, afe, withheld, same, others, em=True):
         "same_category": both(
             "mu", {"same": factual(train=described(same)), "others": factual(train=described(others))}
         ),
+        "change": {
+            **both("afe", {"forget": factual(train=described(afe - 0.2, -0.1, 0.4))}),
+            **both(
+                "mu", {"same": factual(train=described(same - 0.6)), "others": factual(train=described(others - 0.5))}
+            ),
+        },
     }
 
 
@@ -97,29 +103,31 @@ def test_rows_hold_what_the_documents_say(tables, steps, results):
     assert "|  | 0.0002 | 0.200 | 1.500 | chosen |" in lines
     assert "|  | 0.006 | diverged | diverged |  |" in lines
     # References first, whatever the documents' order.
-    ls, ds = "0.03 [0.01, 0.06]", "0.25 [0.10, 0.50]"
-    at = lines.index(f"| 10% | baseline | {ls} | – | 0.20 [0.10, 0.90] | 0.30 | – | {ds} | 0.55 | 0.60 | 0.50 |")
+    ls, ds = "0.03 [0.01, 0.06]", "0.25 (0.10, 0.50)"
+    at = lines.index(f"| 10% | baseline | {ls} | – | 0.20 (0.10, 0.90) | 0.30 | – | {ds} | 0.55 | 0.60 | 0.50 |")
     # Behind a filter there is no exact memorization, and an asterisk says so.
     assert (
         lines[at + 1]
-        == f"|  | prompt filter | {ls} | – | 0.90\\* [0.10, 0.90] | 0.90\\* | – | {ds} | 0.55\\* | 0.60\\* | 0.50\\* |"
+        == f"|  | prompt filter | {ls} | – | 0.90\\* (0.10, 0.90) | 0.90\\* | – | {ds} | 0.55\\* | 0.60\\* | 0.50\\* |"
     )
-    assert lines[at + 2].startswith(f"|  | rmu | {ls} | – | 0.50 [0.10, 0.90] | 0.41 |")
+    assert lines[at + 2].startswith(f"|  | rmu | {ls} | – | 0.50 (0.10, 0.90) | 0.41 |")
     # No split at random is evaluated.
     assert not any("at random" in line for line in lines)
 
 
 def test_patterns_are_differences_to_the_baseline(tables, steps, results):
     lines = tables.report_lines(steps.Grid(), results)
-    collapse, withheld, disease = (
-        lines.index(f"### {name}") for name in ("Collapse", "Withheld questions", "Same disease")
+    collapse, withheld, change, disease = (
+        lines.index(f"### {name}") for name in ("Collapse", "Withheld questions", "Before and after", "Same disease")
     )
     # DS, 3 of 12 answers empty, MU 0.375 of 0.55; nothing is known of reasoning questions.
     assert f"| {SPLIT} | rmu | 0.25 | – | 0.25 | – | 0.68 | – |" in lines[collapse:withheld]
     assert f"| {SPLIT} | rmu | −0.30 | −0.05 | – | – |" in lines[disease:]
-    # Of a filter, both without exact memorization.
-    assert f"| {SPLIT} | prompt filter | 0.00 | 0.00 | – | – |" in lines[disease:]
-    assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:disease]
+    # Of a filter, without exact memorization. Who is compared with itself is no row.
+    assert f"| {SPLIT} | prompt filter | 0.00\\* | 0.00\\* | – | – |" in lines[disease:]
+    assert f"| {SPLIT} | rmu | −0.09 | – |" in lines[withheld:change]
+    assert f"| {SPLIT} | rmu | 0.30 (−0.10, 0.40) | – | – | – |" in lines[change:disease]
+    assert not any("| baseline |" in line for line in lines[change:])
 
 
 def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
@@ -143,9 +151,9 @@ def test_robustness_reads_changes_and_the_trait_that_tells_most(tables):
     results = tables.Results(robustness={SPLIT: {"models": {f"rmu {SPLIT}": block}}})
     steps = importlib.import_module("unlearning_steps")
     lines = tables.report_lines(steps.Grid(), results)
-    changed = "0.00 [−0.10, 0.10]"
+    changed = "0.00 (−0.10, 0.10)"
     assert (
-        f"| rmu | 0.40 | 0.70 [0.60, 0.80] | 0.70 [0.60, 0.80] | {changed} | {changed} | – | – | {changed} | 0.90 | "
+        f"| rmu | 0.40 | 0.70 (0.60, 0.80) | 0.70 (0.60, 0.80) | {changed} | {changed} | – | – | {changed} | 0.90 | "
         f"{changed} | yes (note_loss 0.10) |"
     ) in lines
     assert "| rmu | 1.25 | 1.25 | – | – | – | 1.25 |" in lines

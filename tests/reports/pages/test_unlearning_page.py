@@ -84,6 +84,7 @@ def test_one_model_with_nothing_to_compare_makes_a_page_that_says_so() -> None:
     assert "Nothing was asked that stands for the model before unlearning" in own.words
     assert "the answers came without token ids; no such answers." in own.words
     assert "Does it last" not in own.words
+    assert "the interval is the bootstrap’s alone" in own.words
     assert "No panel of judges checked" in own.words
 
 
@@ -208,12 +209,15 @@ def test_trials_stand_beside_what_comes_back(filled: UnlearningEvaluation) -> No
 def test_the_benchmarks_tables_have_the_papers_figures(filled: UnlearningEvaluation) -> None:
     assert corpus_table(filled.bench).rows[0] == ("Cancer", "50 (62%)", "400", "55", "695.4", "3,920")
     assert splits_table(filled.bench_splits).rows[1] == ("Random, 10%", "6", "36", "54", "324")
-    verdicts, by_disease, agreement, human = panel_tables(filled.bench)
+    verdicts, by_disease, agreement, best, human = panel_tables(filled.bench)
     assert verdicts.rows[0] == ("Supported", "819 (91%)", "827 (92%)", "827 (92%)", "826 (92%)")
     # No judge says so: the three did not agree.
     assert verdicts.rows[3] == ("Disagree", "–", "–", "–", "2 (0.2%)")
     assert by_disease.rows[1] == ("Kidney Disease", "542", "0")
     assert agreement.rows[-1] == ("Fleiss’ κ, supported against all other verdicts", "0.726")
+    assert best.rows == (("Cancer", "285", "15"), ("Kidney Disease", "0", "585"))
+    for said in ("96% of the titles", "Fleiss' kappa is 0.810", "MedGemma 3, Qwen 0, GPT-5-mini 1"):
+        assert said in best.note
     assert human.rows == (("panel", "814", "54", "12", "17", "3", "93%", "0.31"),)
     assert panel_tables(bench_counts(has_panel=False)) == []
     trained = training_table(filled)

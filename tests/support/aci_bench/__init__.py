@@ -1,4 +1,8 @@
-"""ACI-Bench notes, where they lie beside the repository, and what a reader found in them."""
+"""ACI-Bench notes, where they lie beside the repository, and what a reader found in them.
+
+Beside this file stand labels alone, by note id. The notes are of Yim et al., "ACI-BENCH", Scientific Data 2023, under
+CC BY 4.0.
+"""
 
 import json
 from pathlib import Path

@@ -10,6 +10,7 @@ from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import (
     BenchCounts,
+    BestCategories,
     CategoryCounts,
     HumanChecks,
     JudgeBesideHuman,
@@ -78,7 +79,7 @@ def answers(mu: float, afe: float, *, ls: float = 0.1, ds: float = 0.0, patients
             "mu": figure(mu), "afe": figure(afe), "mu_without_em": figure(mu + 0.01),
             "afe_without_em": figure(afe - 0.01), "rouge_l": figure(mu), "em": figure(mu), "cs": figure(mu),
             "es": figure(mu), "te": figure(1 - ds), "te_words": figure(1 - ds), "ls": figure(ls), "ds": figure(ds),
-            "ls_echo_free": figure(ls / 2),
+            "ls_echo_free": figure(ls / 2), "ls_reference": figure(0.4),
         },
     )  # fmt: skip
 
@@ -242,6 +243,17 @@ def bench_counts(*, has_panel: bool = True) -> BenchCounts:
         },
         panel={"supported": 826, "unsupported": 71, "ambiguous": 1, "disagree": 2},
         panel_by_category={"Cancer": {"supported": 284, "unsupported": 16}, "Kidney Disease": {"supported": 542}},
+        best=BestCategories(
+            judges={"MedGemma": {"Cancer": 300, "Kidney Disease": 600}},
+            panel={"Cancer": 290, "Kidney Disease": 600, "unclear": 10},
+            by_assigned={"Cancer": {"Cancer": 285, "Kidney Disease": 15}, "Kidney Disease": {"Kidney Disease": 585}},
+            as_assigned=0.96,
+            contradictions={"MedGemma": 3, "Qwen": 0, "GPT-5-mini": 1},
+            pairs={"MedGemma and Qwen": 0.94},
+            agreement=0.94,
+            kappa=0.81,
+            reading="two judges name the same category of 94.0% of the titles; Fleiss' kappa is 0.810 (almost perfect)",
+        ),
         pairs={"MedGemma and Qwen": 0.956, "MedGemma and GPT-5-mini": 0.951, "Qwen and GPT-5-mini": 0.958},
         agreement=0.955,
         kappa=0.726,

@@ -23,7 +23,7 @@ from clinaudit.audit.statistics.agreement import cohen_kappa
 from clinaudit.priors.corpus.files import find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, iter_records
-from clinaudit.reports.schema.unlearning_bench import JudgeBesideHuman, PanelFigures
+from clinaudit.reports.schema.unlearning_bench import BestCategories, JudgeBesideHuman, PanelFigures
 
 #: Whether a title supports its category (appendix F), and whether a question is valid (appendix G).
 PanelTask = Literal["title", "question"]
@@ -35,6 +35,8 @@ VERDICTS: Final[Mapping[PanelTask, tuple[str, ...]]] = {
     "title": ("supported", "unsupported", "ambiguous", UNKNOWN),
     "question": ("valid", "invalid", UNKNOWN),
 }
+#: A judge's category of a title of which none can be told.
+UNCLEAR: Final = "unclear"
 #: The panel's verdict where all three judges differ (Tables 8 and 12).
 NO_MAJORITY: Final[Mapping[PanelTask, str]] = {"title": "disagree", "question": "split"}
 JUDGES: Final = 3
@@ -52,6 +54,8 @@ class PanelVerdict:
     verdict: str
     #: In the judge's words: it may quote the notes. PHI.
     reason: str
+    #: Of a title the category that fits best, by its id; None of a question.
+    category: str | None = None
 
 
 def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
@@ -64,10 +68,19 @@ def majority(task: PanelTask, verdicts: Sequence[str]) -> str:
 
 def by_item(verdicts: Iterable[PanelVerdict], task: PanelTask, judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the verdicts of each item of a task, in the order of the judges, each of whom judged every item."""
+    return _of_items(((one.item_id, one.judge, one.verdict) for one in verdicts if one.task == task), judges)
+
+
+def categories_by_item(verdicts: Iterable[PanelVerdict], judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the categories that fit each title best, in the order of the judges."""
+    titles = ((one.item_id, one.judge, one.category or UNKNOWN) for one in verdicts if one.task == "title")
+    return _of_items(titles, judges)
+
+
+def _of_items(said: Iterable[tuple[str, str, str]], judges: Sequence[str]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, str]] = {}
-    for one in verdicts:
-        if one.task == task:
-            found.setdefault(one.item_id, {})[one.judge] = one.verdict
+    for item_id, judge, what in said:
+        found.setdefault(item_id, {})[judge] = what
     return {item_id: tuple(held[judge] for judge in judges) for item_id, held in found.items()}
 
 
@@ -90,12 +103,7 @@ def measure_panel(task: PanelTask, verdicts: Mapping[str, Sequence[str]], judges
     rows = list(verdicts.values())
     known = VERDICTS[task]
     together = Counter(majority(task, row) for row in rows)
-    pairs = {
-        f"{judges[one]} and {judges[other]}": sum(row[one] == row[other] for row in rows) / len(rows)
-        for one, other in combinations(range(JUDGES), 2)
-        if rows
-    }
-    agreement = sum(pairs.values()) / len(pairs) if pairs else None
+    pairs, agreement = _agreement(rows, judges)
     kappa = merged_kappa(task, rows)
     return PanelFigures(
         task=task,
@@ -117,21 +125,81 @@ def merged_kappa(task: PanelTask, rows: Sequence[Sequence[str]]) -> float | None
 
     It is not where there are no items, or all verdicts are alike: chance agreement is 1 then.
     """
+    first = VERDICTS[task][0]
+    return _fleiss_kappa([(count := row.count(first), JUDGES - count) for row in rows])
+
+
+def measure_categories(
+    named: Mapping[str, Sequence[str]],
+    verdicts: Mapping[str, Sequence[str]],
+    assigned: Mapping[str, str],
+    judges: Sequence[str],
+) -> BestCategories:
+    """Return how far the judges agree on the category that fits best, and with the one that was assigned.
+
+    All are by title: what each judge names, what each says of the assigned category, and that category.
+    """
+    rows = list(named.values())
+    pairs, agreement = _agreement(rows, judges)
+    known = sorted({category for row in rows for category in row})
+    kappa = _fleiss_kappa([[row.count(category) for category in known] for row in rows])
+    together = {item: majority("title", row) for item, row in named.items()}
+    by_assigned: dict[str, Counter[str]] = {}
+    for item, category in together.items():
+        by_assigned.setdefault(assigned[item], Counter()).update([category])
+    return BestCategories(
+        judges={judge: _counts(row[place] for row in rows) for place, judge in enumerate(judges)},
+        panel=_counts(together.values()),
+        by_assigned={category: _counts(by_assigned[category].elements()) for category in sorted(by_assigned)},
+        as_assigned=sum(together[item] == assigned[item] for item in together) / len(rows) if rows else None,
+        contradictions={
+            judge: sum(_contradicts(verdicts[item][place], row[place], assigned[item]) for item, row in named.items())
+            for place, judge in enumerate(judges)
+        },
+        pairs=pairs,
+        agreement=agreement,
+        kappa=kappa,
+        reading=read_agreement(agreement, kappa, same="name the same category of", items="titles"),
+    )
+
+
+def _contradicts(verdict: str, category: str, assigned: str) -> bool:
+    if category in (UNCLEAR, UNKNOWN):
+        return False
+    return verdict == ("unsupported" if category == assigned else "supported")
+
+
+def _counts(values: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(values).items()))
+
+
+def _agreement(rows: Sequence[Sequence[str]], judges: Sequence[str]) -> tuple[dict[str, float], float | None]:
+    """Return the share of the rows in which two judges say the same, by pair, and the mean of the pairs."""
+    pairs = {
+        f"{judges[one]} and {judges[other]}": sum(row[one] == row[other] for row in rows) / len(rows)
+        for one, other in combinations(range(JUDGES), 2)
+        if rows
+    }
+    return pairs, sum(pairs.values()) / len(pairs) if pairs else None
+
+
+def _fleiss_kappa(table: Sequence[Sequence[int]]) -> float | None:
+    """Return Fleiss' kappa (1971) of the judges that name each class, an item a row; None where one class is all."""
     from statsmodels.stats.inter_rater import fleiss_kappa
 
-    first = VERDICTS[task][0]
-    table = [row.count(first) for row in rows]
-    if not table or (len({*table}) == 1 and table[0] in (0, JUDGES)):
+    if not table or sum(any(counts) for counts in zip(*table, strict=True)) < 2:
         return None
-    kappa = float(fleiss_kappa([(count, JUDGES - count) for count in table], method="fleiss"))
+    kappa = float(fleiss_kappa(table, method="fleiss"))
     return None if math.isnan(kappa) else kappa
 
 
-def read_agreement(agreement: float | None, kappa: float | None) -> str:
+def read_agreement(
+    agreement: float | None, kappa: float | None, *, same: str = "give the same verdict on", items: str = "items"
+) -> str:
     """Return what both figures say together, in a sentence."""
     if agreement is None:
         return "nothing was judged"
-    said = f"two judges give the same verdict on {100 * agreement:.1f}% of the items"
+    said = f"two judges {same} {100 * agreement:.1f}% of the {items}"
     if kappa is None:
         return f"{said}; kappa is not defined, since all verdicts are alike"
     name = next(name for end, name in _RANGES if kappa <= end)

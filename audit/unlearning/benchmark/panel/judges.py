@@ -1,19 +1,22 @@
 """The judges of a panel: the file that names them, what they are asked and how it is read (AMNESIA, F.1, G.1).
 
 The file is TOML with three tables `[[judge]]`, each with a `name`, a `url`, a `model` and if need be a `key_file`
-(docs/unlearning.md). The judge of a title sees the title and its category; the judge of a question sees the notes
-(those that hold its facts, and as many more as there is room for), the question and the answer. The wording is ours.
+(docs/unlearning.md). The judge of a title sees it and its category, and names the one that fits best; that of a
+question sees the notes (those that hold its facts, and as many more as there is room for), the question and the answer.
+The wording is ours.
 """
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 from clinaudit.audit.runtime.served.question import TEXT, break_control_tokens, fence_marker, object_schema
-from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL
+from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL, UNCLEAR
 from clinaudit.audit.unlearning.benchmark.served_model import FilledForm, Form, Inquiry
+from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
 from clinaudit.templates.text_file import read_text_file
@@ -93,6 +96,8 @@ Does the category fit what the note is above all about? Fill in the fields:
 "reason": one or two sentences on why.
 
 "verdict": "supported" if it fits, "unsupported" if it does not, "ambiguous" if that cannot be told.
+
+"category": the one of these that fits best, whatever was given: {categories}. "{unclear}" if none can be told.
 """
 _OF_QUESTION: Final = """\
 Between the lines that read {marker} stand all notes of a patient, then a question, then its answer.
@@ -115,8 +120,16 @@ not hold, the pair is invalid. Fill in the fields:
 
 "verdict": "valid" or "invalid".
 """
-#: Verdict and reason.
-Judged = tuple[str, str]
+_UNCLEAR_NAME: Final = "Unclear"
+
+
+class Judged(NamedTuple):
+    """What a judge says of one item."""
+
+    verdict: str
+    reason: str
+    #: Of a title, the id of the category that fits best, or `UNCLEAR`; None of a question.
+    category: str | None = None
 
 
 class _Verdict(FilledForm):
@@ -124,27 +137,54 @@ class _Verdict(FilledForm):
     verdict: str
 
 
+Answered = TypeVar("Answered", bound=_Verdict)
+
+
 class _OfTitle(_Verdict):
     verdict: Literal["supported", "unsupported", "ambiguous"]
+    category: str
 
 
 class _OfQuestion(_Verdict):
     verdict: Literal["valid", "invalid"]
 
 
-def _form(name: str, prompt: str, answer: type[_Verdict], verdicts: Sequence[str]) -> Form[_Verdict]:
-    schema = object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": list(verdicts)})
+def _form(name: str, prompt: str, answer: type[Answered], verdicts: Sequence[str], **more: Any) -> Form[Answered]:
+    schema = object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": list(verdicts)}, **more)
     return Form(name, SYSTEM, prompt, answer, schema, max_answer_tokens=512)
 
 
-_TITLE: Final = _form("title", _OF_TITLE, _OfTitle, ("supported", "unsupported", "ambiguous"))
+@cache
+def _categories() -> Mapping[str, str]:
+    """Return what a judge may name -> its id."""
+    return {name_of(category): category for category in (*taxonomy(), OTHER)} | {_UNCLEAR_NAME: UNCLEAR}
+
+
+@cache
+def _of_title() -> Form[_OfTitle]:
+    named = {"type": "string", "enum": list(_categories())}
+    return _form("title", _OF_TITLE, _OfTitle, ("supported", "unsupported", "ambiguous"), category=named)
+
+
 _QUESTION: Final = _form("valid", _OF_QUESTION, _OfQuestion, ("valid", "invalid"))
 
 
 def inquire_of_title(title: str, category: str) -> Inquiry[Judged]:
-    """Return the question whether a title supports its category (its name), and what reads the answer."""
-    asked = _TITLE.ask([title, category], title=break_control_tokens(title), category=category)
-    return asked, lambda answer: _judged(_TITLE.read(answer, [title, category]))
+    """Return the question whether a title supports its category (its name) and which fits best, and what reads it."""
+    *named, unclear = _categories()
+    said = {"title": break_control_tokens(title), "category": category, "unclear": unclear}
+    asked = _of_title().ask([title, category], categories=", ".join(f'"{name}"' for name in named), **said)
+
+    def read(answer: str) -> Judged | str:
+        found = _of_title().read(answer, [title, category])
+        if isinstance(found, str):
+            return found
+        best = _categories().get(found.category)
+        return (
+            "it names a category that was not asked for" if best is None else Judged(found.verdict, found.reason, best)
+        )
+
+    return asked, read
 
 
 def inquire_of_question(notes: Sequence[str], asked: str, reply: str) -> Inquiry[Judged]:
@@ -152,8 +192,9 @@ def inquire_of_question(notes: Sequence[str], asked: str, reply: str) -> Inquiry
     texts = [*notes, asked, reply]
     said = {"asked": break_control_tokens(asked), "answer": break_control_tokens(reply)}
     question = _QUESTION.ask(texts, notes=Form.fenced(notes, fence_marker(texts)), **said)
-    return question, lambda answer: _judged(_QUESTION.read(answer, texts))
 
+    def read(answer: str) -> Judged | str:
+        found = _QUESTION.read(answer, texts)
+        return found if isinstance(found, str) else Judged(found.verdict, found.reason)
 
-def _judged(read: _Verdict | str) -> Judged | str:
-    return read if isinstance(read, str) else (read.verdict, read.reason)
+    return question, read

@@ -23,8 +23,10 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     PanelVerdict,
     SheetRow,
     by_item,
+    categories_by_item,
     confusion,
     majority,
+    measure_categories,
     measure_panel,
     read_sheet,
     write_sheet,
@@ -35,7 +37,7 @@ from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, 
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts
 
-PANEL_SCHEMA: Final = {"item_id": "text", "task": "text", "judge": "text", "verdict": "text", "reason": "text"}
+PANEL_SCHEMA: Final = dict.fromkeys(("item_id", "task", "judge", "verdict", "reason", "category"), "text")
 SHEET_FILE: Final = "titles-to-check.csv"
 #: The paper's categories: the three most populated ones.
 _CATEGORIES: Final = 3
@@ -86,8 +88,8 @@ def ask_panel(bench: Bench, sample: PanelSample, judges: Sequence[str], ask: Ask
             inquiries = _inquiries(bench, sample, task)
             readings = ask(judge, task, list(inquiries.values()))
             for item_id, reading in zip(inquiries, readings, strict=True):
-                verdict, reason = reading.found or (UNKNOWN, reading.reason or "")
-                verdicts.append(PanelVerdict(item_id, task, judge, verdict, reason))
+                said = reading.found or Judged(UNKNOWN, reading.reason or "")
+                verdicts.append(PanelVerdict(item_id, task, judge, said.verdict, said.reason, said.category))
     return verdicts
 
 
@@ -113,7 +115,9 @@ def count_panel(
     for item, row in titles.items():
         by_category.setdefault(sample.titles[item].category, Counter()).update([majority("title", row)])
     sorted_counts = {category: dict(sorted(counts.items())) for category, counts in sorted(by_category.items())}
-    figures["title"] = figures["title"].model_copy(update={"panel_by_category": sorted_counts})
+    assigned = {item: patient.category for item, patient in sample.titles.items()}
+    best = measure_categories(categories_by_item(verdicts, judges), titles, assigned, judges)
+    figures["title"] = figures["title"].model_copy(update={"panel_by_category": sorted_counts, "best": best})
     if sheet is None:
         return PanelCounts(**figures)
     human = read_sheet(sheet, list(titles))

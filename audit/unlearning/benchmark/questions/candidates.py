@@ -1,18 +1,24 @@
-"""All questions that the templates can ask of a patient, with their answers: of one finding, or of two that are joined.
+"""All questions that the templates can ask of a patient, with their answers.
 
-Owns which findings are asked for, how two of them make a reasoning question (AMNESIA, 3.1: it must join at least two),
-and how a question says which patient it means without naming anybody: by the complaint of a visit and by as few
-conditions and medicines as single the patient out, three at most (appendix B.2: a question must need this patient's
-details and may hold no identifying information). A detail that the answer holds, or that identifies, is never one.
+Owns which findings are details of a patient, and how a question says which patient it means without naming anybody: by
+the complaint of a visit and by as few conditions and medicines as single the patient out, three at most (AMNESIA,
+appendix B.2: a question must need this patient's details and may hold no identifying information). A detail that the
+answer holds, or that identifies, is never one.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
+from clinaudit.audit.unlearning.benchmark.questions.joins import (
+    Join,
+    and_list,
+    list_joins,
+    reasoning_joins,
+    single_joins,
+)
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.unlearning_scores import QuestionKind
@@ -98,29 +104,13 @@ def _details(findings: Iterable[Finding]) -> Iterable[Detail]:
 def _words(details: Iterable[Detail], anchors: Sequence[str]) -> str:
     of_kind = {kind: [detail.text for detail in details if detail.kind == kind] for kind in _DETAIL_KINDS}
     seen = f" seen for {anchors[0].lower()}" if anchors else ""
-    having = f" with {_join(of_kind['condition'])}" if of_kind["condition"] else ""
-    taking = f" who takes {_join(of_kind['medication'])}" if of_kind["medication"] else ""
+    having = f" with {and_list(of_kind['condition'])}" if of_kind["condition"] else ""
+    taking = f" who takes {and_list(of_kind['medication'])}" if of_kind["medication"] else ""
     return f"the patient{seen}{having}{taking}"
-
-
-def _join(texts: Sequence[str]) -> str:
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
 #: A value that more than this share of the patients have is no detail of one of them: boilerplate [choice].
 COMMON_SHARE: Final = 0.2
-#: With fewer joins by meaning than this, findings of one visit are joined whatever they are of.
-_FEW_JOINS: Final = 8
-#: How a question names findings that are joined so.
-_LABELS: Final = {
-    "course": "history of {}",
-    "management": "plan for {}",
-    "review": "review of systems ({})",
-    "exam": "exam ({})",
-    "result": "result of {}",
-    "vital sign": "{}",
-}
-_CONTEXT_ONLY: Final = frozenset({"condition"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +127,6 @@ class Candidate:
     note_ids: tuple[str, ...]
     #: Whether nobody else of the corpus fits its description of the patient.
     is_unique: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Join:
-    """Two findings (or three) that make a reasoning question."""
-
-    about: str
-    findings: tuple[Finding, ...]
-    values: Mapping[str, str]
-    facts: tuple[str, ...]
-    #: Said by the question: the description must not hide them, and holds none of the answer.
-    anchors: tuple[str | None, ...] = ()
 
 
 class CandidateMaker:
@@ -177,30 +155,22 @@ class CandidateMaker:
 
     def make(self, patient_id: str) -> Iterator[Candidate]:
         """Yield the candidates of a patient, factual ones first."""
-        usable = [finding for finding in self._findings[patient_id] if self._is_usable(finding)]
-        for finding in usable:
-            if finding.kind not in _CONTEXT_ONLY:
-                join = _Join(finding.kind, (finding,), _values(finding), (finding.value,))
-                yield from self._candidate(patient_id, join)
-        joins = list(self._joins(usable))
-        if len(joins) < _FEW_JOINS:
-            joins.extend(_read_together(usable))
-        for join in joins:
+        told = [
+            one for one in self._findings[patient_id] if not any(map(self._is_identifying, (one.subject, one.value)))
+        ]
+        usable = [one for one in told if (one.kind, one.value.lower()) not in self._common]
+        lists = [join for join in list_joins(told) if (join.about, join.values["value"].lower()) not in self._common]
+        for join in (*single_joins(usable), *lists, *reasoning_joins(usable, lists, self._drugs)):
             yield from self._candidate(patient_id, join)
 
-    def _is_usable(self, finding: Finding) -> bool:
-        if finding.kind in _CONTEXT_ONLY:
-            return not self._is_identifying(finding.subject)
-        return (finding.kind, finding.value.lower()) not in self._common and not any(
-            self._is_identifying(text) for text in (finding.value, finding.subject)
-        )
-
-    def _candidate(self, patient_id: str, join: _Join) -> Iterator[Candidate]:
+    def _candidate(self, patient_id: str, join: Join) -> Iterator[Candidate]:
         """Yield the question that asks for a join; none where nothing says which patient is meant."""
         template: Template = templates()[join.about]
         complaint = join.findings[0].complaint
         anchors = join.anchors or (complaint,)
         said = [anchor for anchor in anchors if anchor is not None and not self._is_identifying(anchor)]
+        if len(said) < len(join.anchors):
+            return
         described = self._describer.describe(
             patient_id, anchors=said, hidden=[*join.facts, *_subjects(join)], say_anchors=not join.anchors
         )
@@ -218,129 +188,19 @@ class CandidateMaker:
             is_unique=described.is_unique,
         )
 
-    def _joins(self, findings: Sequence[Finding]) -> Iterator[_Join]:
-        of_kind: dict[str, list[Finding]] = {}
-        for finding in findings:
-            of_kind.setdefault(finding.kind, []).append(finding)
 
-        def each(kind: str) -> list[Finding]:
-            return of_kind.get(kind, [])
-
-        for assessment in each("assessment"):
-            for plan in _of_same_note(assessment, each("plan")):
-                yield _pair("explained and treated", assessment, plan)
-            for vital in _of_same_note(assessment, each("vital sign")):
-                yield _pair("assessed with", assessment, vital, subject=vital.subject)
-            for exam in _of_same_note(assessment, each("exam")):
-                yield _pair("assessed with", assessment, exam, subject=f"finding on exam ({exam.subject})")
-        for course in each("course"):
-            for management in _of_same_note(course, each("management")):
-                if course.subject == management.subject:
-                    yield _pair("reported and decided", course, management, subject=course.subject)
-        for review in each("review"):
-            for exam in _of_same_note(review, each("exam")):
-                if review.subject.lower() == exam.subject.lower():
-                    yield _pair("reported and found", review, exam, subject=review.subject)
-        treated = list(self._treated(each("condition"), each("medication")))
-        for condition, medication in treated:
-            facts = (medication.subject, medication.value)
-            values = {"subject": condition, "second": medication.subject, "other": medication.value}
-            yield _Join("medicine for", (medication,), values, facts)
-            for status in each("status"):
-                if status.subject.lower() == condition:
-                    yield _Join(
-                        "controlled by", (status, medication), values | {"value": status.value}, (status.value, *facts)
-                    )
-            for allergy in each("allergy"):
-                yield _Join(
-                    "allergy and medicine",
-                    (allergy, medication),
-                    values | {"value": allergy.value},
-                    (allergy.value, medication.subject),
-                )
-        for last, first in combinations(each("vital sign"), 2):
-            is_named = all(one.complaint and not self._is_identifying(one.complaint) for one in (first, last))
-            if first.subject == last.subject and is_named:
-                change = _change(first.value, last.value)
-                if change is not None:
-                    yield _changed(first, last, change)
-        for one, other in combinations(sorted(each("onset"), key=lambda held: held.subject), 2):
-            if one.value != other.value:
-                before, after = sorted((one, other), key=lambda held: held.value)
-                values = {"subject": one.subject, "second": other.subject}
-                years = {"before": before.subject, "after": after.subject, "value": before.value, "other": after.value}
-                yield _Join("order", (one, other), values | years, (before.value, after.value))
-        for operation in each("operation"):
-            for relative in each("family"):
-                yield _pair("family and operation", operation, relative, subject=relative.subject)
-        for vital in each("vital sign"):
-            for habits in each("habits"):
-                yield _pair("habits and vital sign", vital, habits, subject=vital.subject)
-
-    def _treated(self, conditions: Sequence[Finding], medications: Sequence[Finding]) -> Iterator[tuple[str, Finding]]:
-        """Yield conditions with the one medicine of the list that is for them."""
-        for condition in conditions:
-            name = condition.subject.lower()
-            drugs = {drug for written, drug in self._drugs if written in name}
-            for_it = [one for one in medications if any(drug in one.subject.lower() for drug in drugs)]
-            if len(for_it) == 1:
-                yield name, for_it[0]
-
-
-def _pair(about: str, first: Finding, second: Finding, *, subject: str = "") -> _Join:
-    values = {"value": first.value, "other": second.value, "subject": subject}
-    return _Join(about, (first, second), values, (first.value, second.value))
-
-
-def _read_together(findings: Sequence[Finding]) -> Iterator[_Join]:
-    """Yield two findings of different kinds of each visit, for charts of prose with little else to join."""
-    named = [finding for finding in findings if finding.kind in _LABELS]
-    for one, other in combinations(named, 2):
-        if one.note_id == other.note_id and one.kind != other.kind:
-            first, second = (_LABELS[held.kind].format(held.subject) for held in (one, other))
-            values = {"subject": first, "second": second, "value": one.value, "other": other.value}
-            yield _Join("read together", (one, other), values, (one.value, other.value))
-
-
-def _changed(first: Finding, last: Finding, change: str) -> _Join:
-    complaints = (first.complaint or "", last.complaint or "")
-    values = {"subject": first.subject, "value": first.value, "other": last.value, "change": change}
-    visits = {"first": complaints[0], "last": complaints[1]}
-    return _Join("change", (first, last), values | visits, (first.value, last.value), complaints)
-
-
-def _change(first: str, last: str) -> str | None:
-    """Return how a vital sign changed, in words; None where it did not, or is no number."""
-    numbers = [text.split("/")[0].split()[0].rstrip("%") for text in (first, last)]
-    try:
-        difference = float(numbers[1]) - float(numbers[0])
-    except ValueError:
-        return None
-    if not difference:
-        return None
-    what = "its upper value" if "/" in first else "it"
-    return f"{what} {'rose' if difference > 0 else 'fell'} by {abs(difference):g}"
-
-
-def _values(finding: Finding) -> dict[str, str]:
-    return {"subject": finding.subject, "value": finding.value}
-
-
-def _subjects(join: _Join) -> Iterator[str]:
+def _subjects(join: Join) -> Iterator[str]:
     """Yield what the question itself says, so that the description does not say it once more."""
     for name in ("subject", "second"):
         if join.values.get(name):
             yield join.values[name]
 
 
-def _of_same_note(finding: Finding, others: Iterable[Finding]) -> Iterator[Finding]:
-    return (other for other in others if other.note_id == finding.note_id)
-
-
 def _common_values(findings: Mapping[str, Sequence[Finding]]) -> frozenset[tuple[str, str]]:
     holders: Counter[tuple[str, str]] = Counter()
     for found in findings.values():
-        holders.update({(finding.kind, finding.value.lower()) for finding in found})
+        listed = {(join.about, join.values["value"].lower()) for join in list_joins(found)}
+        holders.update(listed | {(one.kind, one.value.lower()) for one in found if one.kind != "condition"})
     # Of few patients a share says nothing: two of them may well have one value.
     most = max(COMMON_SHARE * len(findings), 2)
     return frozenset(value for value, number in holders.items() if number > most)

@@ -40,12 +40,14 @@ def _pattern() -> re.Pattern[str]:
 
 #: Findings of one visit.
 VISIT_KINDS: Final = frozenset(
-    {"vital sign", "status", "assessment", "plan", "result", "exam", "review", "course", "management"}
+    {"vital sign", "status", "assessment", "assessed", "plan", "result", "exam", "review", "course", "management"}
 )
 #: A longer value is a passage, which no answer of two sentences holds.
 MOST_WORDS: Final = 30
 #: A shorter sentence of prose is a heading.
 _FEWEST_WORDS_OF_PROSE: Final = 5
+_MOST_WORDS_OF_A_NAME: Final = 6
+_MOST_WORDS_OF_A_DIAGNOSIS: Final = 12
 #: Headers of reviews and exams as a whole.
 _OF_ALL_SYSTEMS: Final = frozenset(
     {"ros", "review of systems", "physical exam", "physical examination", "exam", "objective"}
@@ -60,7 +62,9 @@ _NO_ENTRY: Final = re.compile(
     r"|denies.*|no .{0,20}(?:allerg|surg).*|not (?:reviewed|on file).*",
     re.IGNORECASE,
 )
-_NO_CONDITION: Final = re.compile(r"\b(?:no|not|denies|denied|negative|positive|without|history of)\b", re.IGNORECASE)
+_NO_CONDITION: Final = re.compile(
+    r"\b(?:no|not|denies|denied|negative|positive|without)\b|.\bhistory of\b", re.IGNORECASE
+)
 _NO_DRUG: Final = re.compile(r"\b(?:patient|reports?|takes?|taking|she|he|they|is|was|on|utilizes)\b", re.IGNORECASE)
 #: Vital signs: name -> how a note writes it, the value in the group.
 _VITALS: Final = {
@@ -151,7 +155,12 @@ def _entries(text: str) -> Iterator[str]:
 def _conditions(part: Part) -> Iterator[tuple[str, str, str]]:
     for entry in _entries(part.text):
         name = _CODE_IN_BRACKETS.sub("", re.split(r"[;,]| since | diagnosed | dx", entry)[0]).strip().rstrip(".,")
-        if name and len(name.split()) <= 6 and not _NO_CONDITION.search(name) and not _YEAR.search(name):
+        if (
+            name
+            and len(name.split()) <= _MOST_WORDS_OF_A_NAME
+            and not _NO_CONDITION.search(name)
+            and not _YEAR.search(name)
+        ):
             yield "condition", name, name
 
 
@@ -159,7 +168,7 @@ def _onsets(part: Part) -> Iterator[tuple[str, str, str]]:
     for line in part.text.splitlines():
         name = re.split(r"[;,]| since | diagnosed | dx", _BULLET.sub("", line))[0].strip()
         match = _ONSET.search(line)
-        if match and name and len(name.split()) <= 6 and not _NO_CONDITION.search(name):
+        if match and name and len(name.split()) <= _MOST_WORDS_OF_A_NAME and not _NO_CONDITION.search(name):
             yield "onset", name, match[1]
 
 
@@ -241,6 +250,14 @@ def _statuses(part: Part) -> Iterator[tuple[str, str, str]]:
             yield "status", subject.strip(), value.strip()
 
 
+def _listed(part: Part) -> Iterator[tuple[str, str, str]]:
+    """Read the diagnoses of an assessment: its lines, but for those of prose."""
+    for entry in _entries(part.text):
+        name = _CODE_IN_BRACKETS.sub("", entry).removesuffix(", see above").strip()
+        if name and len(name.split()) <= _MOST_WORDS_OF_A_DIAGNOSIS and ":" not in name:
+            yield "assessed", name, name
+
+
 def _first(kind: str) -> Callable[[Part], Iterator[tuple[str, str, str]]]:
     def read(part: Part) -> Iterator[tuple[str, str, str]]:
         first = next((entry for sentence in _sentences(part.text) for entry in _entries(sentence)), None)
@@ -270,9 +287,9 @@ _STANDING: Final = {
 }
 #: Section -> what is read of every note.
 _OF_VISIT: Final = {
-    "Assessment": lambda part: (*_first("assessment")(part), *_on_topics("management")(part)),
-    "Assessment and Plan": lambda part: (*_first("assessment")(part), *_on_topics("management")(part)),
-    "Discharge Diagnosis": _first("assessment"),
+    "Assessment": lambda part: (*_first("assessment")(part), *_listed(part), *_on_topics("management")(part)),
+    "Assessment and Plan": lambda part: (*_first("assessment")(part), *_listed(part), *_on_topics("management")(part)),
+    "Discharge Diagnosis": lambda part: (*_first("assessment")(part), *_listed(part)),
     "Plan": lambda part: (*_first("plan")(part), *_on_topics("management")(part)),
     "History of Present Illness": lambda part: (*_statuses(part), *_on_topics("course")(part)),
     "Review of Systems": _systems("review"),

@@ -1,15 +1,17 @@
 """Which questions a patient gets: four factual and four reasoning ones, one of each withheld (AMNESIA, 3.1 and 3.2).
 
 Owns what every question must hold to, wherever it comes from, the choice, by seed, and why a patient gets none.
-Preferred are descriptions that fit nobody else, then kinds not asked yet, then facts not stated yet. No two factual
+Preferred are descriptions that fit nobody else, then answers that hold many terms of the patient's disease, without
+which a leakage score has nothing to measure, then kinds not asked yet, then facts not stated yet. No two factual
 questions share a fact, no two reasoning ones all of their facts. Withheld is the question whose facts the others state
 least of: what training repeats elsewhere would not be held out.
 """
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
@@ -56,6 +58,8 @@ def _within(wanted: list[str], words: list[str]) -> bool:
 
 #: Questions of each kind a patient (AMNESIA, 3.1).
 EACH: Final = 4
+#: Terms of a disease, each as its words in lower case.
+Terms = Collection[Sequence[str]]
 TOO_FEW: Final = {
     "factual": "fewer than four factual questions can be asked from the notes",
     "reasoning": "fewer than four reasoning questions can be asked from the notes",
@@ -72,11 +76,16 @@ class Chosen:
 
 
 def choose_questions(
-    patient_id: str, candidates: Iterable[Candidate], *, accept: Callable[[Candidate], str | None], seed: int
+    patient_id: str,
+    candidates: Iterable[Candidate],
+    *,
+    accept: Callable[[Candidate], str | None],
+    seed: int,
+    terms: Terms = (),
 ) -> Chosen | str:
     """Return a patient's questions, or why there are not enough; the result depends on the seed and the patient alone.
 
-    `accept` returns why a question must not be asked, or None.
+    `accept` returns why a question must not be asked, or None. `terms` are those of the patient's disease.
     """
     # Seeded by the patient: who else is in the corpus changes nothing.
     rng = random.Random(f"clinaudit unlearning questions {seed} {patient_id}")
@@ -84,7 +93,7 @@ def choose_questions(
     rng.shuffle(pool)
     chosen: list[Candidate] = []
     for kind in QUESTION_KINDS:
-        of_kind = _choose([held for held in pool if held.kind == kind], chosen, accept)
+        of_kind = _choose([held for held in pool if held.kind == kind], chosen, accept, terms)
         if len(of_kind) < EACH:
             return TOO_FEW[kind]
         chosen.extend(of_kind)
@@ -97,9 +106,13 @@ def shared_holdouts(chosen: Chosen) -> int:
 
 
 def _choose(
-    pool: Sequence[Candidate], before: Sequence[Candidate], accept: Callable[[Candidate], str | None]
+    pool: Sequence[Candidate],
+    before: Sequence[Candidate],
+    accept: Callable[[Candidate], str | None],
+    terms: Terms,
 ) -> list[Candidate]:
     """Choose up to four, of which no two share a fact while the pool has others."""
+    told = [_terms_told(held, terms) for held in pool]
     found: list[Candidate] = []
     refused: set[int] = set()
     while len(found) < EACH:
@@ -109,6 +122,8 @@ def _choose(
         left = [
             (
                 not held.is_unique,
+                # A second question of a kind is worth half its terms: lists would be asked for at every visit.
+                -told[place] / (1 + asked[held.about]),
                 asked[held.about],
                 len(facts.intersection(held.facts)),
                 len(stated.intersection(held.facts)),
@@ -116,7 +131,7 @@ def _choose(
             )
             for place, held in enumerate(pool)
             if place not in refused
-            and (held.kind != "factual" or facts.isdisjoint(held.facts))
+            and (held.kind != "factual" or not _share_text(facts, held.facts))
             and all(set(held.facts) != set(other.facts) for other in found)
         ]
         if not left:
@@ -126,6 +141,18 @@ def _choose(
         if accept(pool[place]) is None:
             found.append(pool[place])
     return found
+
+
+def _share_text(facts: Iterable[str], others: Iterable[str]) -> bool:
+    """Whether a fact is one of the others, or one of several words that stands within one of them, or holds one."""
+    pairs = (sorted(pair, key=len) for pair in product(facts, others))
+    return any(shorter == longer or (" " in shorter and shorter in longer) for shorter, longer in pairs)
+
+
+def _terms_told(candidate: Candidate, terms: Terms) -> int:
+    """Return how many terms an answer tells of that its question does not hold."""
+    asked, answered = _words(candidate.wordings[0]), _words(candidate.answer)
+    return sum(_within(list(term), answered) and not _within(list(term), asked) for term in terms)
 
 
 def _least_told(chosen: Sequence[Candidate], kind: QuestionKind) -> int:

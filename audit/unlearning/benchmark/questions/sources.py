@@ -27,7 +27,7 @@ from clinaudit.audit.unlearning.benchmark.charts import Chart
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker
 from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, Finding, read_findings
 from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
-from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, choose_questions, problem_of
+from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, Terms, choose_questions, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
@@ -199,6 +199,8 @@ class Asking:
     holds_identifier: IdentifierCheck
     seed: int
     refused: Counter[str]
+    #: Gives the terms of a patient's disease, each as its words, by patient id.
+    terms_of: Callable[[str], Terms]
 
     def problem(self, patient_id: str, candidate: Candidate) -> str | None:
         """Return why a question must not be asked of a patient, and count it."""
@@ -258,5 +260,9 @@ def choose_given(given: Mapping[str, Sequence[GivenQuestion]], asking: Asking, p
 
 def _choose(asking: Asking, patient_id: str, candidates: Iterator[Candidate] | list[Candidate]) -> Chosen | str:
     return choose_questions(
-        patient_id, candidates, accept=lambda candidate: asking.problem(patient_id, candidate), seed=asking.seed
+        patient_id,
+        candidates,
+        accept=lambda candidate: asking.problem(patient_id, candidate),
+        seed=asking.seed,
+        terms=asking.terms_of(patient_id),
     )

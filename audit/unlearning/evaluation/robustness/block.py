@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
-from clinaudit.audit.statistics.paired_differences import difference_of_estimates
+from clinaudit.audit.statistics.patient_means import difference_of_groups
 from clinaudit.audit.unlearning.benchmark.records import Scores, Split
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import GROUP, RELEARNED, asked_patients, donors_of
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
@@ -184,7 +184,7 @@ class _Block:
             groups[group] = SampledGroup(counts=counts, **figures)
         above: dict[str, Any] = {
             metric: {
-                str(k): Figure.of(difference_of_estimates(found, means["never_trained"][metric][k]))
+                str(k): Figure.of(difference_of_groups(found, means["never_trained"][metric][k]))
                 for k, found in at.items()
             }
             for metric, at in means["forget"].items()
@@ -261,7 +261,7 @@ class _Block:
             told_apart=True if True in answers else (None if not answers or None in answers else False),
             traits={
                 trait: Trait(
-                    auroc=Figure.of(one.auroc, counted="patients"),
+                    auroc=Figure.of(one.auroc, counted="patients", method="delong"),
                     patients=GroupPatients(forget=one.forgotten, never_trained=one.never_trained),
                     p_value=one.p_value,
                     told_apart=one.is_told_apart,

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from clinaudit.audit.statistics.patient_means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
-from clinaudit.audit.unlearning.metrics.means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
 from clinaudit.errors import UsageError
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.reports.schema.numbers import PatientEstimate
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS
 
 #: How often the model is asked, in what is reported (docs/unlearning-scores.md).
@@ -86,7 +86,7 @@ def measure_leaks(
 
 def summarize_leaks(
     leaks: Sequence[SampledLeaks], patient_of: Mapping[str, str], *, ks: Sequence[int], seed: int
-) -> dict[str, dict[int, Estimate]]:
+) -> dict[str, dict[int, PatientEstimate]]:
     """Return metric -> k -> the mean of leak@k over questions, with its interval over patients; `n` counts questions.
 
     `patient_of` is by qa_id.

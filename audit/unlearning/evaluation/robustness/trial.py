@@ -12,18 +12,19 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from clinaudit.audit.statistics.intervals import interval_of_resamples, newcombe_difference, wider_of
-from clinaudit.audit.statistics.paired_differences import difference_of_estimates
-from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores
-from clinaudit.audit.unlearning.metrics.means import (
+from clinaudit.audit.statistics.patient_means import (
     Places,
     Values,
+    bootstrap_alone,
     change_of_answers,
+    difference_of_groups,
     mean_of_answers,
     places_of,
     resampled_means,
-    summarize_group,
 )
-from clinaudit.reports.schema.numbers import Estimate
+from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores
+from clinaudit.audit.unlearning.metrics.means import summarize_group
+from clinaudit.reports.schema.numbers import PatientEstimate
 from clinaudit.reports.schema.unlearning_evaluation import LEAK_METRICS, Trial, TrialCounts
 from clinaudit.reports.schema.unlearning_scores import Figure, Figures
 
@@ -33,7 +34,7 @@ NO_BASELINE: Final = "the baseline was not evaluated"
 NO_REFERENCE: Final = "no reference retrained without these patients was evaluated"
 
 
-def recovery(before: Values, after: Values, baseline: Values, patients: Places, *, seed: int) -> Estimate:
+def recovery(before: Values, after: Values, baseline: Values, patients: Places, *, seed: int) -> PatientEstimate:
     """Return (after - before) / (baseline - before), of means over the same answers: 1 where all is back, 0 where none.
 
     One value an answer each, not a number where it has none; an answer counts where it has all three. Below 0 the model
@@ -51,7 +52,7 @@ def recovery(before: Values, after: Values, baseline: Values, patients: Places, 
 
 def recovery_beyond(
     tried: tuple[Values, Values], reference: tuple[Values, Values], baseline: Values, patients: Places, *, seed: int
-) -> Estimate:
+) -> PatientEstimate:
     """Return the recovery less what the same trial gave to a reference that never saw these patients.
 
     `tried` and `reference` are (before, after). The reference's gain is no memory: the form of the answers, say, is
@@ -74,22 +75,25 @@ def _where_all_are(*columns: Values) -> list[Values]:
 
 def _over_loss(
     gain: Values, interval: tuple[float | None, float | None], lost: Values, patients: Places, *, seed: int
-) -> Estimate:
+) -> PatientEstimate:
     """Return the mean gain over the mean loss; `interval` is that of the mean gain."""
     has = np.isfinite(lost)
     count = int(has.sum())
     if not count:
-        return Estimate(value=None, n=0, reason=NOT_SCORED)
+        return PatientEstimate(value=None, n=0, reason=NOT_SCORED)
     mean_lost = float(lost[has].mean())
     if mean_lost <= 0:
-        return Estimate(value=None, n=count, reason=NOTHING_LOST)
+        return PatientEstimate(value=None, n=count, reason=NOTHING_LOST)
     value = float(gain[has].mean()) / mean_lost
     resampled = resampled_means([gain, lost], patients, seed=seed)
-    of_resamples = interval_of_resamples(_ratio(resampled[:, 0], resampled[:, 1]))
+    ratios = _ratio(resampled[:, 0], resampled[:, 1])
+    of_resamples = interval_of_resamples(ratios)
     if of_resamples is None or interval[0] is None or interval[1] is None:
-        return Estimate(value=value, n=count)
+        return PatientEstimate(value=value, n=count)
     low, high = wider_of(of_resamples, (interval[0] / mean_lost, interval[1] / mean_lost))
-    return Estimate(value=value, low=low, high=high, n=count)
+    # Gain and loss are of the same resamples: a patient who lost more may gain more, too.
+    narrow = bootstrap_alone(ratios, patients=len(np.unique(patients[has])))
+    return PatientEstimate(value=value, low=low, high=high, n=count, bootstrap=narrow)
 
 
 def _ratio(gain: Values, lost: Values) -> Values:
@@ -162,7 +166,7 @@ class TrialWriter:
         if reference is not None:
             theirs = [_columns(scores, asked) for scores in reference]
 
-            def beyond(metric: str) -> Estimate:
+            def beyond(metric: str) -> PatientEstimate:
                 own, other = (before[metric], after[metric]), (theirs[0][metric], theirs[1][metric])
                 return recovery_beyond(own, other, knew[metric], patients, seed=self.seed)
 
@@ -175,8 +179,8 @@ class TrialWriter:
         With Newcombe's interval of a difference between independent means.
         """
 
-        def above(metric: str) -> Estimate:
-            return difference_of_estimates(*(self._mean_after(one, metric) for one in (tried, floor)))
+        def above(metric: str) -> PatientEstimate:
+            return difference_of_groups(*(self._mean_after(one, metric) for one in (tried, floor)))
 
         return {
             "never_trained": Trial(**self.describe(floor)),
@@ -196,21 +200,21 @@ class TrialWriter:
         patient_of = {question.rephrased_from: question.patient_id for question in rephrased}
         patients = places_of([patient_of[qa_id] for qa_id in wordings])
 
-        def largest(metric: str) -> Estimate:
+        def largest(metric: str) -> PatientEstimate:
             values = [_array(getattr(one, metric) for one in own) for own in wordings.values()]
             most = np.array([np.nanmax(own) if np.isfinite(own).any() else np.nan for own in values])
             return mean_of_answers(most, patients, seed=self.seed, reason=NO_REPHRASINGS)
 
         return {metric: Figure.of(largest(metric)) for metric in LEAK_METRICS}
 
-    def _by_metric(self, measure: Callable[[str], Estimate]) -> Figures:
+    def _by_metric(self, measure: Callable[[str], PatientEstimate]) -> Figures:
         return {self._written(metric): Figure.of(measure(metric)) for metric in KEPT_METRICS}
 
     def _means(self, scores: Sequence[Scores]) -> Figures:
         means = summarize_group(scores, self.questions, seed=self.seed).metrics
         return {self._written(metric): Figure.of(means[metric]) for metric in _MEAN_METRICS}
 
-    def _mean_after(self, tried: Tried, metric: str) -> Estimate:
+    def _mean_after(self, tried: Tried, metric: str) -> PatientEstimate:
         asked = tried.asked()
         values = _columns(tried.after, asked)[metric]
         return mean_of_answers(values, self._patients(asked), seed=self.seed, reason=NOT_SCORED)

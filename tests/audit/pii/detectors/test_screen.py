@@ -27,7 +27,9 @@ SCREEN = Screen([rule.regex for rule in RULES])
 )
 def test_no_match_begins_outside_the_stretches(texts):
     for text in texts:
-        for rule, stretches in zip(RULES, SCREEN.stretches(text), strict=True):
+        found = SCREEN.stretches(text)
+        for number, rule in enumerate(RULES):
+            stretches = found.get(number, [])
             begins = [match.start() for match in rule.regex.finditer(text)]
             assert all(any(start <= begin < end for start, end in stretches) for begin in begins), rule.regex.pattern
 
@@ -62,6 +64,6 @@ def test_half_a_character_hides_nothing():
 
 def test_where_the_automaton_gives_up_every_rule_is_tried(monkeypatch):
     screen = Screen([re.compile("a"), re.compile("b")])
-    assert screen.stretches("a") == [[(0, 1)], []]
+    assert screen.stretches("a") == {0: [(0, 1)]}
     monkeypatch.setattr(screen._ascii[0], "_set", type("Full", (), {"Match": lambda *_: None})())
-    assert screen.stretches("a") == [[(0, 1)], [(0, 1)]]
+    assert screen.stretches("a") == {0: [(0, 1)], 1: [(0, 1)]}

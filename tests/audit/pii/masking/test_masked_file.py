@@ -13,8 +13,8 @@ from support.pii.pattern_detector import PatternDetector
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.masking import PromptMasker, masked_file, stage
+from clinaudit.audit.pii.masking.batches import rules_for_all
 from clinaudit.audit.pii.masking.masked_file import MaskedFile, MaskOptions, check_prompts, mask_file
-from clinaudit.audit.pii.masking.prompt import rules_for_all
 from clinaudit.audit.pii.masking.tag_map import read_map
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.errors import BadInputError, IntegrityError, StorageError, UsageError

@@ -10,7 +10,6 @@ import pytest
 from clinaudit.audit.runtime.language import encoders, english_pipeline
 from clinaudit.audit.runtime.language.encoders import (
     EntailmentModel,
-    SentenceEmbeddings,
     embeddings_of_directory,
     packaged_embeddings,
 )
@@ -76,16 +75,58 @@ def test_a_blank_text_is_like_nothing_and_an_overlong_one_is_cut(encoder: Path) 
 def test_each_distinct_text_is_computed_once(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     embeddings = embeddings_of_directory(encoder)
     computed: list[str] = []
-    compute = SentenceEmbeddings._compute
+    run_all = encoders._TextEncoder.run_all
 
-    def counted(self: SentenceEmbeddings, text: str) -> Any:
-        computed.append(text)
-        return compute(self, text)
+    def counted(self: Any, texts: Any, read: Any) -> Any:
+        computed.extend(text for text, _ in texts)
+        return run_all(self, texts, read)
 
-    monkeypatch.setattr(SentenceEmbeddings, "_compute", counted)
+    monkeypatch.setattr(encoders._TextEncoder, "run_all", counted)
     for _ in range(3):
-        embeddings.similarity("lung", "water")
-    assert computed == ["lung", "water"]
+        embeddings.similarities([("lung", "water"), ("water", " "), ("lung", "cancer lung")])
+    assert computed == ["lung", "water", "cancer lung"]
+
+
+#: Of mixed lengths, more than a batch of one length, equal ones, blank ones, and one that is cut.
+MIXED = ["lung " * (place % 11) + ("water" if place % 3 else "cancer") for place in range(60)] + [
+    "", " \n", "lung", "lung", "water cancer " * 40,
+]  # fmt: skip
+
+
+def test_batches_say_what_one_at_a_time_says(encoder: Path) -> None:
+    pairs = list(zip(MIXED, MIXED[::-1], strict=True))
+    together, alone = embeddings_of_directory(encoder), embeddings_of_directory(encoder)
+    assert together.similarities(pairs) == pytest.approx([alone.similarity(*pair) for pair in pairs], abs=1e-6)
+    assert together.similarities([]) == []
+    blank = together.similarities([("", "lung"), (" \n", "")])
+    assert blank == [0.0, 0.0]
+
+
+def _vectors(encoder: Path, texts: list[str], *, at_once: int) -> dict[str, bytes]:
+    embeddings = embeddings_of_directory(encoder)
+    for start in range(0, len(texts), at_once):
+        embeddings.similarities([(text, text) for text in texts[start : start + at_once]])
+    return {text: embeddings.embed(text).tobytes() for text in texts}
+
+
+def test_a_texts_numbers_do_not_depend_on_its_company(encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # So a run that was stopped, and embeds the rest alone, ends in the same bytes; whatever the number of cores.
+    whole = _vectors(encoder, MIXED, at_once=len(MIXED))
+    assert _vectors(encoder, MIXED[::-1], at_once=7) == whole
+    monkeypatch.setattr(encoders, "_usable_cores", lambda: 1)
+    assert _vectors(encoder, MIXED[20:], at_once=13) == {text: whole[text] for text in MIXED[20:]}
+
+
+def test_threads_are_put_back(encoder: Path) -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        embeddings_of_directory(encoder).similarities([(text, "water") for text in MIXED])
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_packaged_weights_of_another_digest_are_refused_before_they_are_loaded(
@@ -110,6 +151,10 @@ def test_the_packaged_weights_tell_like_from_unlike() -> None:
     like = embeddings.similarity("The patient has lung cancer.", "A malignant tumor of the lung was found.")
     unlike = embeddings.similarity("The patient has lung cancer.", "Take the train to the airport.")
     assert like > 0.5 > 0.3 > unlike
+    texts = [("The patient has lung cancer. " * count).strip() for count in (0, 1, 2, 2, 3, 9, 60)]
+    pairs = [(text, "A malignant tumor of the lung was found.") for text in texts]
+    together = packaged_embeddings().similarities(pairs)
+    assert together == pytest.approx([embeddings.similarity(*pair) for pair in pairs], abs=1e-6)
 
 
 def test_files_that_could_run_code_are_refused(encoder: Path) -> None:
@@ -136,7 +181,12 @@ def test_an_entailment_model_names_its_label(tmp_path: Path) -> None:
     inputs = {"input_ids": [[1, 4, 2, 6, 2]], "token_type_ids": [[0, 0, 0, 1, 1]]}
     with torch.inference_mode():
         best = int(whole(**{name: torch.tensor(ids) for name, ids in inputs.items()}).logits.argmax())
-    assert model.entails("lung", "water") == (best == 1)
+    assert model.entails([("lung", "water")]) == [best == 1]
+    # In batches as one at a time, equal pairs too.
+    pairs = [(premise, "water lung") for premise in MIXED if premise.strip()]
+    alone = [model.entails([pair])[0] for pair in pairs]
+    assert model.entails(pairs) == alone
+    assert model.entails(pairs[::-1]) == alone[::-1]
 
 
 def test_an_entailment_model_without_a_named_label_or_with_missing_weights_is_refused(tmp_path: Path) -> None:

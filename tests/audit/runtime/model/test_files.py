@@ -1,5 +1,6 @@
 """What a model directory must hold, and what is refused, on directories made of real safetensors."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.model.files import digest_of_listed, digest_tokenizer, inspect_adapted, inspect_model
 from clinaudit.errors import BadInputError, UnsafeError
 
 CONFIG = {
@@ -350,3 +351,24 @@ def test_no_directory(model, tmp_path):
         inspect_model(tmp_path / "none")
     with pytest.raises(BadInputError, match="not a directory"):
         inspect_model(model / "config.json")
+
+
+def test_a_tokenizer_saved_again_is_the_same_and_one_that_reads_otherwise_is_not(model):
+    config = model / "tokenizer_config.json"
+    first = digest_tokenizer(model)
+    write_json(config, {"name_or_path": "somewhere", "is_local": True, "eos_token": "<|end|>"})
+    assert digest_tokenizer(model) == first
+    for changed in ({"eos_token": "<|other|>"}, {"eos_token": "<|end|>", "chat_template": "{{ messages }}"}, {}, []):
+        write_json(config, changed)
+        assert digest_tokenizer(model) != first
+    config.write_bytes(b"{")
+    damaged = digest_tokenizer(model)
+    write_json(model / "tokenizer.json", {"added_tokens": []})
+    assert len({first, damaged, digest_tokenizer(model)}) == 3
+
+
+def test_the_digest_of_a_list_of_files_is_that_of_the_model(model):
+    shard(model)
+    (model / "README.md").write_text("a model", encoding="utf-8")
+    listed = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in model.iterdir()}
+    assert digest_of_listed(listed) == inspect_model(model).digest

@@ -99,38 +99,67 @@ def test_words_count_once_each_and_whole(text: str, found: dict[str, int]) -> No
 @pytest.mark.parametrize(
     ("sections", "assigned"),
     [
-        # Most codes decide, and ties go by the taxonomy's order.
-        (
-            {"Current_Problems": "reflux (k21.9)\ngout (m10.9)\nkidney stones (n20.0)\nchronic kidney disease (n18.3)"},
-            Assigned(("kidney", "arthritis_bone", "digestive_liver"), "codes"),
-        ),
-        # A code that is copied forward counts once, and a relative's not at all.
+        # The first diagnosis that names a category decides, whatever the lists of problems hold.
         (
             {
-                "Current_Problems": "gout (m10.9)\ngout again (m10.9)\nE11.9 diabetes",
-                "Family_History": "cancer (c50.9)",
+                "Chief_Complaint": "left-sided back pain",
+                "Assessment": "1. Kidney stone.\n2. Hypertension.",
+                "Current_Problems": "hiv (b20)\nptsd (f43.10)",
             },
-            Assigned(("arthritis_bone", "diabetes"), "codes"),
+            Assigned(("kidney", "arthritis_bone", "cardiovascular"), "assessment, words"),
         ),
-        # A vitamin is no code.
-        ({"Medications": "vitamin b12 daily", "Assessment": "fatigue"}, Assigned((OTHER,), "none")),
-        # Without codes words of the title decide, then those of the problems.
+        # A code says it where words do not.
+        (
+            {"Assessment": "asymptomatic carrier (z21); gout (m10.9)"},
+            Assigned(("infectious_immune", "arthritis_bone"), "assessment, code"),
+        ),
+        # Of one diagnosis the category of most words; a tie goes by the taxonomy's order.
+        (
+            {"Assessment": "gout in chronic kidney disease, renal diet"},
+            Assigned(("kidney", "arthritis_bone"), "assessment, words"),
+        ),
+        ({"Assessment": "dialysis, gout"}, Assigned(("arthritis_bone", "kidney"), "assessment, words")),
+        # A code outweighs the words beside it; a vitamin is no code.
+        ({"Assessment": "pain of the bone (c79.51)"}, Assigned(("cancer",), "assessment, code")),
+        ({"Assessment": "b12 level, fatigue"}, Assigned((OTHER,), "none")),
+        # Prose also tells of what the patient is known for: the complaint goes before it.
         (
             {
-                "Chief_Complaint": "wheezing",
-                "Assessment": "asthma, worse",
-                "Past_Medical_History": "breast cancer",
+                "Chief_Complaint": "melanoma",
+                "Assessment": "She has a past history of heart failure and of stroke and presents today, as planned, "
+                "with a new lesion.",
             },
-            Assigned(("respiratory_allergy",), "lexicon"),
+            Assigned(("cancer", "cardiovascular"), "chief complaint, words"),
         ),
         (
-            {"Chief_Complaint": "check-up", "Past_Medical_History": "breast cancer"},
-            Assigned(("cancer",), "lexicon"),
+            {
+                "Assessment": "She is well in herself and comes today for her yearly visit. "
+                "The asthma that she has had since childhood is stable."
+            },
+            Assigned(("respiratory_allergy",), "assessment, words"),
+        ),
+        # A disease of no category is what the note is about; the one beside it is kept.
+        (
+            {"Assessment": "migraine without aura; hypertension"},
+            Assigned((OTHER, "cardiovascular"), "assessment, words"),
+        ),
+        # What is not assessed is not guessed from the history.
+        (
+            {"Chief_Complaint": "check-up", "Assessment": "well adult", "Past_Medical_History": "breast cancer"},
+            Assigned((OTHER,), "none"),
         ),
     ],
 )
-def test_codes_decide_then_words(sections, assigned) -> None:
+def test_a_note_is_about_its_first_diagnosis(sections, assigned) -> None:
     assert assign_category(chart(**sections)) == assigned
+
+
+def test_the_latest_note_that_names_a_disease_decides() -> None:
+    notes = [chart(Assessment=text).notes[0] for text in ("gout; hiv follow-up", "asthma", "gout", "well adult")]
+    assert assign_category(Chart("P1", tuple(notes))) == Assigned(
+        ("arthritis_bone", "infectious_immune", "respiratory_allergy"), "assessment, words, an earlier note"
+    )
+    assert assign_category(Chart("P1", tuple(notes[:2]))).source == "assessment, words"
 
 
 def test_a_file_of_categories_is_read_by_id_or_name_and_its_faults_are_named_by_row(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from support.small_charts import write_small_corpus
 from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker, Describer
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, read_findings
+from clinaudit.audit.unlearning.benchmark.questions.joins import list_joins
 from clinaudit.audit.unlearning.benchmark.questions.selection import (
     OWN_ANSWER,
     choose_questions,
@@ -68,15 +69,20 @@ def chart_of(tmp_path: Path, *texts: str) -> list[Finding]:
     [
         # Two visits for one complaint are nobody's answer.
         (
-            [f"cc: cough\nassessment: {of}\nallergies: latex\n" for of in ("cold", "flu")],
+            [f"cc: cough\nassessment: {of}; gout in {of}\nallergies: latex\n" for of in ("cold", "flu")],
             [("allergy", "latex", "cough")],
         ),
         # Visits without a complaint count of the latest note alone.
-        (["assessment: cold\n", "assessment: flu\n"], [("assessment", "flu", None)]),
+        (["assessment: cold\n", "assessment: flu\n"], [("assessment", "flu", None), ("assessed", "flu", None)]),
     ],
 )
 def test_a_finding_of_a_visit_is_told_by_its_complaint(tmp_path, notes, found) -> None:
-    assert [(one.kind, one.value, one.complaint) for one in chart_of(tmp_path, *notes)] == found
+    held = chart_of(tmp_path, *notes)
+    assert [
+        (one.kind, one.value, one.complaint) for one in held if one.kind != "assessed" or not one.complaint
+    ] == found
+    # Nor are the lists of what was assessed at each.
+    assert list(list_joins(held)) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +151,8 @@ def test_boilerplate_is_no_detail_of_a_patient() -> None:
     findings = {f"P{place}": [Finding("exam", "general", "alert", "n", "cough")] for place in range(10)}
     findings["P0"].append(Finding("exam", "heart", "murmur", "n", "cough"))
     found = list(CandidateMaker(findings, nobody, ()).make("P0"))
-    assert [one.facts for one in found] == [("murmur",)]
+    # The exam as a whole is one: nobody else has a murmur.
+    assert [one.facts for one in found] == [("murmur",), ("alert", "murmur")]
 
 
 def test_what_identifies_is_neither_asked_for_nor_said(findings) -> None:

@@ -24,6 +24,9 @@ GOOD = {
 }
 
 
+NO_KEYWORDS = KeywordSource("none", lambda _: (), lambda *_: ())
+
+
 def write(path: Path, *rows: object) -> Path:
     path.write_text(
         "".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows), encoding="utf-8"
@@ -48,7 +51,7 @@ def test_they_are_asked_as_given_with_rephrasings_and_their_own_keywords(tmp_pat
     ]
     request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=write(tmp_path / "qa.jsonl", *rows))
     keywords = KeywordSource(
-        "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions]
+        "all", lambda bench: [Keyword(one.qa_id, "read", 1.0, ("note",)) for one in bench.questions], lambda *_: ()
     )
     counts = build_bench(request, Progress(quiet=True), keywords=keywords).model_dump()
     bench = read_bench(tmp_path / "bench")
@@ -70,7 +73,7 @@ def test_a_patient_whom_the_file_leaves_out_is_counted(tmp_path: Path) -> None:
     corpus = write_small_corpus(tmp_path / "corpus")
     questions = write(tmp_path / "qa.jsonl", GOOD)
     request = BuildRequest(corpus=corpus, out=tmp_path / "bench", questions=questions)
-    counts = build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ())).model_dump()
+    counts = build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS).model_dump()
     assert counts["patients_dropped"] == {"the file gives no question on the patient": 3}
 
 
@@ -84,7 +87,7 @@ def test_a_request_of_a_patient_without_questions_is_refused_not_ignored(tmp_pat
         forgotten=tmp_path / "ids.txt",
     )
     with pytest.raises(BadInputError) as caught:
-        build_bench(request, Progress(quiet=True), keywords=KeywordSource("none", lambda _: ()))
+        build_bench(request, Progress(quiet=True), keywords=NO_KEYWORDS)
     why = "too few questions can be asked of this patient; give them with --qa FILE"
     assert list(caught.value.problems) == [f"ids.txt line 2: {why}"]
 

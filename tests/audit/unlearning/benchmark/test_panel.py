@@ -15,6 +15,7 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     confusion,
     majority,
     matrix_of,
+    measure_categories,
     measure_panel,
     merged_kappa,
     read_sheet,
@@ -77,6 +78,37 @@ def test_kappa_equals_its_definition_on_every_small_table() -> None:
             assert merged_kappa("title", rows) == pytest.approx(kappa_of_shares(agreeing, share))
         else:
             assert merged_kappa("title", rows) is None
+
+
+def test_the_best_categories_of_four_titles_by_hand() -> None:
+    named = {
+        "1": ("cancer", "cancer", "cancer"),
+        "2": ("cancer", "kidney", "kidney"),
+        "3": ("unclear", "kidney", "cancer"),
+        "4": ("kidney", "kidney", "unknown"),
+    }
+    verdicts = {"1": (YES, NO, YES), "2": (YES, NO, YES), "3": (MAYBE, YES, NO), "4": (YES, YES, "unknown")}
+    assigned = {"1": "cancer", "2": "cancer", "3": "kidney", "4": "kidney"}
+    found = measure_categories(named, verdicts, assigned, JUDGES)
+    assert found.panel == {"cancer": 1, "disagree": 1, "kidney": 2}
+    assert found.by_assigned == {"cancer": {"cancer": 1, "kidney": 1}, "kidney": {"disagree": 1, "kidney": 1}}
+    assert found.as_assigned == 0.5
+    assert found.judges["c"] == {"cancer": 2, "kidney": 1, "unknown": 1}
+    # a and b name the same of 1 and 4, a and c of 1, b and c of 1 and 2.
+    assert found.pairs == {"a and b": 0.5, "a and c": 0.25, "b and c": 0.5}
+    # Agreement is 5 of 12 pairs; of all names 5 are cancer, 5 kidney, 1 unclear, 1 unknown: chance is 52 / 144.
+    assert found.agreement == pytest.approx(5 / 12)
+    assert found.kappa == pytest.approx((5 / 12 - 52 / 144) / (1 - 52 / 144))
+    # b refuses cancer for 1 and names it; c supports it for 2 and names another. Unclear contradicts nothing.
+    assert found.contradictions == {"a": 0, "b": 1, "c": 1}
+    assert found.reading.startswith("two judges name the same category of 41.7% of the titles")
+
+
+def test_no_titles_and_one_category_have_no_kappa() -> None:
+    nothing = measure_categories({}, {}, {}, JUDGES)
+    assert (nothing.agreement, nothing.kappa, nothing.as_assigned) == (None, None, None)
+    alike = measure_categories({"1": ("cancer",) * 3}, {"1": (YES,) * 3}, {"1": "cancer"}, JUDGES)
+    assert (alike.agreement, alike.kappa, alike.as_assigned) == (1.0, None, 1.0)
 
 
 def test_alike_verdicts_have_no_kappa_and_no_items_no_agreement() -> None:

@@ -24,7 +24,7 @@ from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
 from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.errors import IncompleteError, UnsafeError
 
-NO_KEYWORDS = KeywordSource("none", lambda _bench: ())
+NO_KEYWORDS = KeywordSource("none", lambda _bench: (), lambda *_: ())
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def test_a_model_writes_questions_that_keep_to_the_rules_and_names_categories(se
     assert (counts["patients"], counts["questions"], counts["patients_dropped"]) == (4, 32, {})
     assert {question.origin for question in bench.questions} == {"served"}
     assert {(patient.category, patient.category_source) for patient in bench.patients} == {("kidney", "served")}
-    # What the notes tell of besides is kept.
-    assert bench.patients[0].categories == ("kidney", "arthritis_bone")
+    # What the notes are about besides is kept: a sore throat.
+    assert bench.patients[2].categories == ("kidney", "infectious_immune")
     for question in bench.questions:
         texts = bench.notes[question.patient_id]
         assert all(fact in question.answer and any(fact in text for text in texts) for fact in question.facts)
@@ -132,7 +132,7 @@ def test_three_judges_give_verdicts_a_majority_and_a_blind_sheet(server, corpus,
     assert set(titles["pairs"]) == {"mild and medium", "mild and strict", "medium and strict"}
     evidence = tmp_path / "bench" / "evidence"
     rows = pl.read_parquet(evidence / "panel.parquet")
-    assert rows.columns == ["item_id", "task", "judge", "verdict", "reason"]
+    assert rows.columns == ["item_id", "task", "judge", "verdict", "reason", "category"]
     assert rows.height == 3 * (3 + 8)
     bench = read_bench(tmp_path / "bench")
     by_id = {question.qa_id: question for question in bench.questions}
@@ -140,6 +140,42 @@ def test_three_judges_give_verdicts_a_majority_and_a_blind_sheet(server, corpus,
     assert {question.use for question in judged} == {"train"}
     assert [question.kind for question in judged] == ["factual", "reasoning"] * 4
     assert "supported\n" not in (evidence / SHEET_FILE).read_text().partition("\n")[2]
+
+
+def test_judges_name_the_category_that_fits_best(server, corpus, tmp_path) -> None:
+    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=9, questions=2))
+    titles = counts["panel"]["title"]
+    best, refused = titles["best"], titles["verdicts"]["strict"]["unsupported"]
+    (assigned,) = best["by_assigned"]
+    # The strict one names another for what it refuses, and is outvoted.
+    assert 0 < refused < 3
+    assert best["judges"]["mild"] == best["panel"] == best["by_assigned"][assigned] == {assigned: 3}
+    assert best["judges"]["strict"] == {assigned: 3 - refused, "other": refused}
+    assert (best["as_assigned"], best["contradictions"]) == (1.0, {"mild": 0, "medium": 0, "strict": 0})
+    assert best["pairs"]["mild and strict"] == pytest.approx((3 - refused) / 3)
+    assert counts["panel"]["question"].get("best") is None
+    rows = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")
+    assert rows.filter(pl.col("task") == "question")["category"].null_count() == 6
+    asked = next(body for _, body in server.seen if "Does the category" in body["messages"][-1]["content"])
+    offered = asked["response_format"]["json_schema"]["schema"]["properties"]["category"]["enum"]
+    assert offered[-2:] == ["Other", "Unclear"]
+    assert all(f'"{name}"' in asked["messages"][-1]["content"] for name in offered)
+
+
+def test_a_judge_that_names_a_category_of_its_own_is_unknown(server, corpus, tmp_path) -> None:
+    def invents(handler, body) -> None:
+        answer = question_server.answer_to(body)
+        if body["model"] == "medium" and "category" in answer:
+            answer["category"] = "Halitosis"
+        handler.say(body, json.dumps(answer))
+
+    server.always = invents
+    counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
+    titles = counts["panel"]["title"]
+    assert titles["verdicts"]["medium"]["unknown"] == titles["best"]["judges"]["medium"]["unknown"] == 1
+    assert titles["best"]["contradictions"]["medium"] == 0
+    reasons = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")["reason"].to_list()
+    assert not any("Halitosis" in reason for reason in reasons)
 
 
 def test_a_filled_sheet_gives_a_matrix_a_judge(server, corpus, tmp_path) -> None:
@@ -166,7 +202,7 @@ def test_a_judge_without_a_usable_answer_is_unknown(server, corpus, tmp_path) ->
 
     server.always = mumbles
     counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
-    assert counts["panel"]["title"]["verdicts"]["medium"]["unknown"] == counts["panel"]["title"]["items"] == 1
+    assert counts["panel"]["title"]["verdicts"]["medium"]["unknown"] == counts["panel"]["title"]["items"] == 2
 
 
 NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from support.runs.compared_pair import TOKENS
 from support.unlearning.certificates import certify_planted
 from support.unlearning.certificates import plant_enough as plant
 
@@ -13,7 +12,6 @@ from clinaudit.audit.unlearning.certificate.audit_figures import (
     NO_VALUE,
     STATED,
     TEXT_MEASURES,
-    TOO_SHORT,
     AuditFigures,
     ComparedFigures,
 )
@@ -105,10 +103,10 @@ def test_a_diagnosis_that_is_still_stated_is_one_figure_more(tmp_path, capsys, s
     assert (found.status, row["below"], row["controls"]) == (status, below, 47)
 
 
-def figures(after: dict[str, float | None], *, tokens: int = TOKENS, tiers: tuple[str, ...] = TIER_IDS) -> AuditFigures:
+def figures(after: dict[str, float | None], *, tiers: tuple[str, ...] = TIER_IDS) -> AuditFigures:
     """One patient of whom a run has these measures at each of some tiers."""
     values = {(tier, name): value for tier in tiers for name, value in after.items()}
-    generations = {("p", tier): {"g": tokens} for tier in tiers}
+    generations = {("p", tier): {"g"} for tier in tiers}
     without = [("p", tier) for tier in TIER_IDS if tier not in tiers]
     return AuditFigures({"p": "train"}, {"p": values}, generations, without)
 
@@ -120,7 +118,6 @@ MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
     ("before", "after", "missing"),
     [
         (figures(MEASURED), figures(MEASURED), {None}),
-        (figures(MEASURED), figures(MEASURED, tokens=29), {TOO_SHORT}),
         (figures(MEASURED), figures(MEASURED | {TEXT_MEASURES[0]: None}), {None, NO_VALUE}),
         # Where one run alone has the fact there is nothing to compare; where neither has it nobody can ask.
         (figures(MEASURED), figures(MEASURED, tiers=TIER_IDS[1:]), {None, NO_TIER}),
@@ -129,5 +126,5 @@ MEASURED = dict.fromkeys(TEXT_MEASURES, 0.0)
     ],
 )
 def test_what_is_missing_of_a_patients_figures_is_named(before, after, missing) -> None:
-    compared = ComparedFigures(before=before, after=after, never_seen=(), ngram=30, same_prompts=True)
+    compared = ComparedFigures(before=before, after=after, never_seen=(), same_prompts=True)
     assert {row.reason for row in compared.rows("p")} == missing

@@ -10,6 +10,7 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     FEW_NEVER_SEEN,
     NOT_PROBED,
     NOTHING_BEFORE,
+    OWN_COLLAPSE,
     UNCHECKED,
     Found,
     worst_of,
@@ -47,11 +48,14 @@ def test_passing_rests_on_a_test_that_fails_before(after, before, verdict, reaso
 def test_the_first_that_holds_decides_and_all_reasons_are_given() -> None:
     found = Found(lacking={NOT_PROBED})
     assert found.verdict == "not shown"
-    found.collapse(False, COLLAPSED)
-    found.collapse(None, COLLAPSED)
+    found.check_texts(False, PASSES, "p")
+    found.check_texts(None, PASSES, "p")
     assert (found.verdict, found.reasons) == ("not shown", sorted([NOT_PROBED, UNCHECKED]))
-    found.collapse(True, COLLAPSED)
+    found.check_texts(True, PASSES, "p")
     assert found.verdict == "collapsed"
+    found.check_texts(False, FAILS, "p")
+    assert found.collapses == {COLLAPSED, OWN_COLLAPSE}
+    found.collapses.remove(OWN_COLLAPSE)
     found.leaks.add(CANARY)
     assert (found.verdict, found.reasons) == ("still leaks", sorted([NOT_PROBED, UNCHECKED, COLLAPSED, CANARY]))
     assert worst_of([Found(), found]) == "still leaks"

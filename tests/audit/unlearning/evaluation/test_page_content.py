@@ -9,7 +9,7 @@ from support.hand_made_bench import QUESTIONS, hand_made_bench
 from support.unlearning.robustness_documents import figure
 
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.panel.agreement import matrix_of
+from clinaudit.audit.unlearning.benchmark.panel.agreement import matrix_of, measure_categories
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.evaluation.page_content import page_content
@@ -173,6 +173,12 @@ def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench) -> None:
         kappa=None,
         reading="half agree",
         panel_by_category={"cancer": {"supported": 1}},
+        best=measure_categories(
+            {"1": ("kidney", "kidney", "unclear"), "2": ("other",) * 3},
+            {"1": ("unsupported",) * 3, "2": ("supported",) * 3},
+            {"1": "cancer", "2": "other"},
+            ("a", "b", "c"),
+        ),
     )
     matrix = matrix_of(both_supported=3, human_only=1, judge_only=0, neither=1, left_out=2)
     panel = PanelCounts(title=agreement, human=HumanChecks(yes=4, no=1, judges={"a": matrix}))
@@ -180,6 +186,10 @@ def test_what_the_judges_said_comes_from_the_benchmark(bench: Bench) -> None:
     found = content(replace(bench, counts=counts)).bench
     assert [one.task for one in found.judged()] == ["title"]
     assert found.judged()[0].panel_by_category == {"Cancer": {"supported": 1}}
+    best = found.judged()[0].best
+    assert best is not None
+    assert best.by_assigned == {"Cancer": {"Kidney Disease": 1}, "Other": {"Other": 1}}
+    assert best.judges["c"] == {"Other": 1, "unclear": 1}
     assert found.beside_human()["a"].agreement == pytest.approx(0.8)
     assert [(row.category, row.patients, row.note_words.min) for row in found.categories] == [
         ("Cancer", 3, 4), ("Kidney Disease", 1, 6),

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from support.hand_made_bench import QUESTIONS, question
 from support.unlearning.shared_words import SharedWords
 
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Scores
+from clinaudit.audit.unlearning.metrics import answer_scores
 from clinaudit.audit.unlearning.metrics.answer_scores import (
     ALL_IN_QUESTION,
     BY_RULES_ONE_WAY,
@@ -40,6 +42,7 @@ def test_an_answer_like_the_reference() -> None:
     scores = score(Answer("m", "q1", "A lung cancer was found.", (5, 6, 7, 8)), em={"q1": 0.75})
     assert (scores.rouge_l, scores.cs, scores.es, scores.te, scores.em) == (1.0, 1.0, 1.0, 1.0, 0.75)
     assert (scores.ls, scores.ls_echo_free) == (0.5, 1.0)
+    assert scores.ls_reference == 0.5
     assert scores.reasons == {"es_reverse": BY_RULES_ONE_WAY}
 
 
@@ -71,11 +74,13 @@ def test_what_stands_in_the_address_is_an_echo_where_it_was_asked() -> None:
     assert addressed.ls_echo_free is None
     assert addressed.reasons["ls_echo_free"] == ALL_IN_QUESTION
     assert addressed.ls == paper.ls == 0.5
+    # The reference ("A tumor.") holds neither keyword, whatever the model says.
+    assert addressed.ls_reference == paper.ls_reference == 0.0
 
 
 def test_a_question_without_keywords_has_no_leakage_score() -> None:
     scores = score(Answer("m", "q4", "More water.", None))
-    assert (scores.ls, scores.ls_echo_free) == (None, None)
+    assert (scores.ls, scores.ls_echo_free, scores.ls_reference) == (None, None, None)
     assert scores.reasons["ls"] == scores.reasons["ls_echo_free"] == NO_KEYWORDS
 
 
@@ -153,26 +158,34 @@ PAIRS = [
 @pytest.mark.parametrize(("reference", "facts", "answer", "expected"), PAIRS)
 def test_hand_labelled_pairs(reference: str, facts: str, answer: str, expected: float) -> None:
     asked = question("q", "P", "What?", reference, *facts.split("|"))
-    assert RULES.score(asked, answer) == EntailmentScore(expected, None)
+    assert RULES.score([(asked, answer)]) == [EntailmentScore(expected, None)]
 
 
 def test_without_facts_there_is_no_score_and_a_reason() -> None:
-    assert RULES.score(question("q", "P", "What?", "Asthma."), "Asthma.") == EntailmentScore(None, None, NO_FACTS)
+    asked = question("q", "P", "What?", "Asthma.")
+    assert RULES.score([(asked, "Asthma.")]) == [EntailmentScore(None, None, NO_FACTS)]
 
 
 def test_a_model_is_asked_both_ways_and_a_blank_answer_entails_nothing() -> None:
     class SaysMore:
         name = "the longer one entails the shorter"
 
-        def entails(self, premise: str, hypothesis: str) -> bool:
-            assert premise.strip()
-            return len(premise) > len(hypothesis)
+        def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
+            assert all(premise.strip() for premise, _ in pairs)
+            return [len(premise) > len(hypothesis) for premise, hypothesis in pairs]
 
     asked = question("q", "P", "What?", "Asthma.", "Asthma")
     entailment = EntailmentByModel(SaysMore())
-    assert entailment.score(asked, "Asthma and eczema.") == EntailmentScore(1.0, 0.0)
-    assert entailment.score(asked, "No.") == EntailmentScore(0.0, 1.0)
-    assert entailment.score(asked, " \n") == EntailmentScore(0.0, 0.0)
+    said = {"Asthma and eczema.": (1.0, 0.0), " \n": (0.0, 0.0), "No.": (0.0, 1.0)}
+    assert entailment.score([(asked, answer) for answer in said]) == [EntailmentScore(*both) for both in said.values()]
+
+
+def test_answers_of_several_batches_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_scores, "_AT_ONCE", 2)
+    asked = [question(f"q{place}", "P", "What?", f"word {place}.", f"word {place}") for place in range(5)]
+    answers = [Answer("m", one.qa_id, one.answer if place % 2 else "none", None) for place, one in enumerate(asked)]
+    found = score_answers(asked, [], iter(answers), embedder=SharedWords(), entailment=EntailmentByRules(), em=None)
+    assert [(one.qa_id, one.cs, one.es) for one in found] == [(f"q{n}", n % 2, n % 2) for n in range(5)]
 
 
 WORDS = ("lung", "cancer", "a", "Stage", "2")

@@ -10,17 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.hand_made_bench import QUESTIONS, SPLITS, hand_made_bench, question
 
-from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean
+from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, resample_means
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
+from clinaudit.audit.statistics.patient_means import change_of_answers, mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.metrics.answer_scores import EMPTY_OR_SINGLE, NO_KEYWORDS, NO_LOGITS, NO_TOKENS
 from clinaudit.audit.unlearning.metrics.means import (
     SUMMARY_ROLES,
     GroupSummary,
-    change_of_answers,
-    mean_of_answers,
-    places_of,
-    resample_means,
     roles_of,
     summarize,
     summarize_group,

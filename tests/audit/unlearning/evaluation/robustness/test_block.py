@@ -65,11 +65,11 @@ class _Alike:
 
     name = metric = "es_rules"
 
-    def similarity(self, first: str, second: str) -> float:
-        return float(first == second)
+    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+        return [float(first == second) for first, second in pairs]
 
-    def score(self, question: Question, answer: str) -> EntailmentScore:
-        return EntailmentScore(float(question.answer in answer), None)
+    def score(self, asked: Sequence[tuple[Question, str]]) -> list[EntailmentScore]:
+        return [EntailmentScore(float(question.answer in answer), None) for question, answer in asked]
 
 
 @dataclass

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from support.hand_made_bench import question
 
+from clinaudit.audit.statistics.patient_means import places_of
 from clinaudit.audit.unlearning.benchmark.records import Scores
 from clinaudit.audit.unlearning.evaluation.robustness.block import worst_by_patient
 from clinaudit.audit.unlearning.evaluation.robustness.trial import (
@@ -21,7 +22,6 @@ from clinaudit.audit.unlearning.evaluation.robustness.trial import (
     recovery_beyond,
     under_rephrasings,
 )
-from clinaudit.audit.unlearning.metrics.means import places_of
 from clinaudit.reports.schema.unlearning_evaluation import Trial, TrialCounts
 
 

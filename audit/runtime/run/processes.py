@@ -1,0 +1,107 @@
+"""Work in several processes of this machine: a function over items, whose results come in the items' order.
+
+The processes are forked: what they share with this one, such as a site's names, is neither sent nor copied. They end
+with it, however it ends. Owns their number and how many items are under way. Knows nothing of what is done.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from clinaudit.errors import IncompleteError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+#: Items a process that wait for it or whose results wait to be taken.
+_AHEAD: Final = 3
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Processes:
+    """Applies functions to items, in processes that hold what is shared; without a pool in this process itself."""
+
+    def __init__(self, shared: Any, pool: ProcessPoolExecutor | None = None, count: int = 1) -> None:
+        self._shared = shared
+        self._pool = pool
+        self.count = count
+
+    def map(self, function: Callable[[Any, Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """Yield `function(shared, item)` of each item, in order; `function` is a module's, and few items are in memory.
+
+        Raises what the function raises, and `IncompleteError` where a process ended before its work did.
+        """
+        if self._pool is None:
+            for item in items:
+                yield function(self._shared, item)
+            return
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in items:
+                waiting.append(self._pool.submit(_apply, function, item))
+                if len(waiting) >= _AHEAD * self.count:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenProcessPool:
+            raise IncompleteError(
+                "one of the processes ended before its work did, for want of memory perhaps; run the same command "
+                "again, with fewer --processes"
+            ) from None
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
+    """Yield `count` processes (None: one per core) that hold what is `shared`; of one, this process does the work.
+
+    What the functions need must be loaded before: a process has what this one has at that time.
+    """
+    count = count or usable_cores()
+    if count == 1 or "fork" not in multiprocessing.get_all_start_methods():
+        yield Processes(shared)
+        return
+    pool = ProcessPoolExecutor(
+        count, mp_context=multiprocessing.get_context("fork"), initializer=_begin, initargs=(shared,)
+    )
+    try:
+        yield Processes(shared, pool, count)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+#: In a process of a pool: what it shares with the one that made it.
+_SHARED: Any = None
+
+
+def _begin(shared: Any) -> None:
+    global _SHARED
+    _SHARED = shared
+    # An interrupt reaches every process of a terminal: the one that made this one ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _apply(function: Callable[[Any, Item], Result], item: Item) -> Result:
+    return function(_SHARED, item)

@@ -1,0 +1,209 @@
+"""Does a perfect retrain pass the deletion certificate, and does the unchanged model fail it? On the demo's patients.
+
+    python benchmarks/certificates.py            eleven trainings and twelve audits: about two hours on two cores
+    python benchmarks/certificates.py --report   the table alone, of what is finished
+
+A model is trained on the demo's 130 patients. Ten disjoint sets of ten of them are drawn, and each time the model is
+trained again, from random weights of another seed, without the notes of ten. Each ten are two requests of five. Each
+request gets three certificates: of the retrained model, which never saw the five, with its training record and without
+it, and of the model that did. All are audited by `clinaudit audit` and certified by `clinaudit compare`. A stopped run
+goes on with the same command.
+"""
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unlearning_models import splits_of, write_corpus_without
+
+from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.audit.demo.training import DEFAULT_PLAN, train_demo_model
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.directory import take_libraries_offline
+
+SETS, SET_SIZE, REQUEST_SIZE = 10, 10, 5
+BASE, AGAIN = "base", "base-again"
+KINDS = ("retrained, with its training record", "retrained, without it", "unchanged")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where everything lies."""
+
+    root: Path
+
+    @property
+    def corpus(self) -> Path:
+        """The corpus that all models are audited on."""
+        return self.root / "corpus"
+
+    def model(self, name: str) -> Path:
+        """Return the directory of a model; the base's second audit is of the same one."""
+        return self.root / "models" / (BASE if name == AGAIN else name)
+
+    def run(self, name: str) -> Path:
+        """Return the directory of an audit."""
+        return self.root / "runs" / name
+
+
+def draw_sets(corpus: Path, *, seed: int) -> list[list[str]]:
+    """Return ten disjoint sets of ten patients trained on."""
+    trained = sorted(patient for patient, split in splits_of(corpus).items() if split == "train")
+    drawn = random.Random(f"forgotten {seed}").sample(trained, SETS * SET_SIZE)
+    return [sorted(drawn[start : start + SET_SIZE]) for start in range(0, len(drawn), SET_SIZE)]
+
+
+def train(folder: Folder, number: int | None, *, seed: int, device: str, epochs: int) -> None:
+    """Train the base (None), or the model without the set of this number; a model that is there stays."""
+    corpus, tokenizer, name = folder.corpus, None, BASE
+    if number is not None:
+        # A retraining keeps the tokenizer, and has a seed of its own.
+        name, tokenizer, seed = f"without-{number}", folder.model(BASE), seed + 1 + number
+        corpus = folder.root / "corpora" / name
+        write_corpus_without(folder.corpus, corpus, draw_sets(folder.corpus, seed=seed - 1 - number)[number])
+    take_libraries_offline()
+    plan = replace(DEFAULT_PLAN, epochs=epochs, workers=1 if device != "cpu" else DEFAULT_PLAN.workers)
+    train_demo_model(
+        corpus,
+        folder.model(name),
+        seed=seed,
+        progress=Progress(quiet=True),
+        plan=plan,
+        tokenizer=tokenizer,
+        device=device,
+    )
+
+
+def write_record(folder: Folder, number: int, forgotten: Sequence[str]) -> Path:
+    """Write the training record of the model without a set, as `clinaudit compare --training-record` reads it."""
+    files = json.loads((folder.model(f"without-{number}") / "training.json").read_text(encoding="utf-8"))["files"]
+    trained = {patient for patient, split in splits_of(folder.corpus).items() if split == "train"} - {*forgotten}
+    path = folder.root / "records" / f"without-{number}.json"
+    path.parent.mkdir(exist_ok=True)
+    record = {"files": files, "trained_on": sorted(trained), "started_from": None}
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return path
+
+
+def audit(folder: Folder, name: str) -> None:
+    """Audit a model; a finished run stays."""
+    if (folder.run(name) / "results.json").is_file():
+        return
+    given = ("--include-patients", folder.root / "named.txt", "--out", folder.run(name), "--quiet")
+    _clinaudit(folder, f"audit-{name}", "audit", folder.model(name), folder.corpus, *given, accepts=(0, 1, 8))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One certificate: of which model, on which five, and what the trainer states."""
+
+    kind: str
+    model: str
+    request: str
+    patients: Sequence[str]
+    record: Path | None = None
+
+
+def certify(folder: Folder, job: Job) -> dict[str, object]:
+    """Certify five patients; return the verdict, the p-values and why nobody is shown to be forgotten."""
+    out = folder.root / "certificates" / f"{job.request}-{KINDS.index(job.kind)}"
+    ids = folder.root / "requests" / f"{job.request}.txt"
+    ids.parent.mkdir(parents=True, exist_ok=True)
+    ids.write_text("".join(f"{patient}\n" for patient in job.patients), encoding="utf-8")
+    if not (out / "evidence" / "certificate.json").is_file():
+        given = ["--forgotten", ids, "--out", out, *(() if job.record is None else ("--training-record", job.record))]
+        _clinaudit(folder, out.name, "compare", folder.run(BASE), folder.run(job.model), *given, accepts=(0, 1, 8))
+    certificate = json.loads((out / "evidence" / "certificate.json").read_text(encoding="utf-8"))
+    return {
+        "kind": job.kind,
+        "request": job.request,
+        "verdict": certificate["verdict"],
+        "p_before": certificate["joint"]["p_value_before"],
+        "p_after": certificate["joint"]["p_value"],
+        "p_texts": min(patient["p_value_texts"] for patient in certificate["patients"]),
+        "reasons": sorted({reason for patient in certificate["patients"] for reason in patient["reasons"]}),
+    }
+
+
+def measure(folder: Folder, *, seed: int, device: str, epochs: int, at_once: int) -> None:
+    """Train, audit and certify what is not there yet."""
+    if not (folder.corpus / "patients.csv").is_file():
+        write_demo_corpus(folder.corpus, seed=seed)
+    sets = draw_sets(folder.corpus, seed=seed)
+    named = [patient for one in sets for patient in one]
+    (folder.root / "named.txt").write_text("".join(f"{patient}\n" for patient in named), encoding="utf-8")
+    train(folder, None, seed=seed, device=device, epochs=epochs)
+    program = [sys.executable, __file__, "--folder", folder.root, "--device", device, "--epochs", str(epochs)]
+    with ThreadPoolExecutor(at_once) as pool:
+        own = ("--seed", str(seed), "--train")
+        trainings = [pool.submit(subprocess.run, [*program, *own, str(number)], check=True) for number in range(SETS)]
+        for training in trainings:
+            training.result()
+        list(pool.map(lambda name: audit(folder, name), [BASE, AGAIN, *(f"without-{one}" for one in range(SETS))]))
+        rows = list(pool.map(lambda job: certify(folder, job), plan_certificates(folder, sets)))
+    (folder.root / "certificates.json").write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+def plan_certificates(folder: Folder, sets: Sequence[Sequence[str]]) -> list[Job]:
+    """Return all certificates, of each request one a kind."""
+    jobs = []
+    for number, forgotten in enumerate(sets):
+        record, model = write_record(folder, number, forgotten), f"without-{number}"
+        for half, start in enumerate(range(0, SET_SIZE, REQUEST_SIZE)):
+            given = f"{number}-{half}", forgotten[start : start + REQUEST_SIZE]
+            jobs += [Job(KINDS[0], model, *given, record), Job(KINDS[1], model, *given), Job(KINDS[2], AGAIN, *given)]
+    return jobs
+
+
+def report_lines(folder: Folder) -> Iterator[str]:
+    """Yield the table: the verdicts of each kind on all requests, and why."""
+    rows = json.loads((folder.root / "certificates.json").read_text(encoding="utf-8"))
+    for kind in KINDS:
+        own = [row for row in rows if row["kind"] == kind]
+        yield f"{kind}: {dict(Counter(row['verdict'] for row in own))}"
+        yield from (f"  {count:2} {reason}" for reason, count in Counter(r for o in own for r in o["reasons"]).items())
+        for name in ("p_before", "p_after", "p_texts"):
+            yield f"  {name}: {sorted(round(row[name], 3) for row in own)}"
+
+
+def _clinaudit(folder: Folder, log: str, *arguments: str | Path, accepts: Sequence[int]) -> None:
+    (folder.root / "logs").mkdir(exist_ok=True)
+    with (folder.root / "logs" / f"{log}.log").open("ab") as file:
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "clinaudit", *arguments]
+        ended = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, env=environment, check=False)
+    if ended.returncode not in accepts:
+        raise SystemExit(f"{log} ended with {ended.returncode}; {file.name} says why")
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("build/certificates"), help="where everything is kept")
+    parser.add_argument("--report", action="store_true", help="measure nothing more")
+    parser.add_argument("--device", default="cpu", help="torch's name of where models are trained (default cpu)")
+    parser.add_argument("--epochs", type=int, default=DEFAULT_PLAN.epochs, help="passes over the notes")
+    parser.add_argument("--at-once", type=int, default=1, help="trainings, and audits, at once (default 1)")
+    parser.add_argument("--seed", type=int, default=0, help="of patients and models")
+    parser.add_argument("--train", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    folder = Folder(args.folder.absolute())
+    folder.root.mkdir(parents=True, exist_ok=True)
+    if args.train is not None:
+        train(folder, args.train, seed=args.seed, device=args.device, epochs=args.epochs)
+        return
+    if not args.report:
+        measure(folder, seed=args.seed, device=args.device, epochs=args.epochs, at_once=args.at_once)
+    print("\n".join(report_lines(folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Do several processes give what one gives, in order, and end with whoever made them?"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.runtime.run.processes import open_processes
+from clinaudit.errors import IncompleteError
+
+
+def _times(factor: int, number: int) -> tuple[int, int]:
+    # The first take longest.
+    time.sleep(0.02 if number < 3 else 0)
+    return factor * number, os.getpid()
+
+
+def _fail(_: object, number: int) -> int:
+    if number == 2:
+        raise ValueError("the third")
+    return number
+
+
+def _die(_: object, number: int) -> int:
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_results_come_in_the_order_of_the_items(count: int) -> None:
+    with open_processes(7, count) as processes:
+        found = list(processes.map(_times, range(30)))
+    assert [product for product, _ in found] == [7 * number for number in range(30)]
+    assert ({process for _, process in found} == {os.getpid()}) is (count == 1)
+
+
+def test_few_items_are_taken_ahead() -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(100):
+            taken.append(number)
+            yield number
+
+    with open_processes(1, 2) as processes:
+        next(iter(processes.map(_times, items())))
+    assert len(taken) < 10
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_a_function_raises_is_raised(count: int) -> None:
+    with open_processes(None, count) as processes, pytest.raises(ValueError, match="the third"):
+        list(processes.map(_fail, range(9)))
+
+
+def test_a_killed_process_is_an_error_that_says_what_to_do() -> None:
+    with open_processes(None, 2) as processes, pytest.raises(IncompleteError, match="fewer --processes"):
+        list(processes.map(_die, range(9)))
+
+
+def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
+    # A killed command is run again at once: what it had made must hold neither its files nor its memory.
+    code = (
+        "import os, time, pathlib\n"
+        "from clinaudit.audit.runtime.run.processes import open_processes\n"
+        "def work(folder, number):\n"
+        "    (pathlib.Path(folder) / str(os.getpid())).touch()\n"
+        "    time.sleep(60)\n"
+        f"with open_processes({str(tmp_path)!r}, 3) as processes:\n"
+        "    list(processes.map(work, range(3)))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code]) as process:
+        _wait_until(lambda: len(list(tmp_path.iterdir())) == 3)
+        process.kill()
+    _wait_until(lambda: not any(Path("/proc", path.name).exists() for path in tmp_path.iterdir()))
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if holds():
+            return
+        time.sleep(0.02)
+    pytest.fail("it never held")

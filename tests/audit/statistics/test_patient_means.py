@@ -1,0 +1,195 @@
+"""Means and changes over answers of patients: which interval is whose, pairing by hand, coverage by simulation."""
+
+import importlib
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from clinaudit.audit.statistics.intervals import (
+    bootstrap_mean_over_patients,
+    clopper_pearson_of_mean,
+    newcombe_difference,
+)
+from clinaudit.audit.statistics.patient_means import (
+    FEWEST_PATIENTS,
+    bootstrap_alone,
+    change_of_answers,
+    change_of_columns,
+    change_of_harmonic_means,
+    columns_of,
+    difference_of_groups,
+    harmonic_mean_of,
+    mean_of_answers,
+    places_of,
+)
+from clinaudit.reports.schema.numbers import Estimate, PatientEstimate
+
+
+def patients_of(count: int) -> np.ndarray:
+    return places_of([f"{place:03}" for place in range(count)])
+
+
+def scores_of(count: int, *, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).beta(4, 6, count)
+
+
+def mean_of(values: np.ndarray) -> PatientEstimate:
+    return mean_of_answers(values, patients_of(len(values)), seed=3, reason="none")
+
+
+def test_from_80_patients_on_the_bootstrap_stands_beside_the_safe_interval() -> None:
+    assert FEWEST_PATIENTS == 80
+    values = scores_of(80)
+    few, enough = mean_of(values[:79]), mean_of(values)
+    assert few.bootstrap is None
+    # The audit's own bootstrap over patients: the same draws.
+    theirs = bootstrap_mean_over_patients(values, np.ones(80, dtype=np.int64), seed=3)
+    assert enough.bootstrap == pytest.approx(theirs, abs=1e-12)
+    bounds = clopper_pearson_of_mean(float(values.sum()), 80)
+    assert (enough.low, enough.high) == (bounds.low, bounds.high)
+    # Of one answer a patient; with several answers their mean varies less, and the safe interval stays as it is.
+    assert enough.bootstrap is not None
+    assert 3 * (enough.bootstrap[1] - enough.bootstrap[0]) < enough.high - enough.low
+
+
+def test_patients_are_counted_and_not_answers() -> None:
+    values = scores_of(240)
+    assert mean_of_answers(values, np.repeat(np.arange(60), 4), seed=0, reason="none").bootstrap is None
+    assert mean_of_answers(values, np.repeat(np.arange(80), 3), seed=0, reason="none").bootstrap is not None
+    # Who has no such score is none of them.
+    lacking = np.where(np.arange(240) < 6, np.nan, values)
+    assert mean_of_answers(lacking, np.repeat(np.arange(80), 3), seed=0, reason="none").bootstrap is None
+
+
+@pytest.mark.parametrize("values", [np.zeros(200), np.full(200, 0.3), np.eye(1, 200)[0]])
+def test_where_all_are_alike_or_one_makes_the_mean_the_safe_interval_stands(values: np.ndarray) -> None:
+    estimate = mean_of(values)
+    assert estimate.bootstrap is None
+    assert estimate.low is not None
+    assert estimate.high is not None
+    assert estimate.high - estimate.low > 0.015
+
+
+def test_a_resampled_figure_is_too_skewed_by_cochrans_rule() -> None:
+    # Of 0 and 1 with share p skewness is (1 - 2p) / sqrt(p (1 - p)): of 100 patients 25 G² <= n from p = 0.146 on.
+    def of_share(ones: int) -> PatientEstimate:
+        return mean_of((np.arange(100) < ones).astype(float))
+
+    assert of_share(8).bootstrap is None
+    assert of_share(92).bootstrap is None
+    assert of_share(25).bootstrap is not None
+
+
+def test_undefined_resamples_leave_no_interval() -> None:
+    drawn = np.random.default_rng(0).normal(size=2000)
+    assert bootstrap_alone(drawn, patients=100) is not None
+    drawn[:21] = np.nan
+    assert bootstrap_alone(drawn, patients=100) is None
+
+
+def test_a_change_is_paired() -> None:
+    # Every score falls by a twentieth of itself: of the same patients that is certain, of others it would be lost.
+    before = scores_of(120)
+    change = change_of_answers(before, 0.95 * before, patients_of(120), seed=0, reason="none")
+    assert change.value == pytest.approx(-0.05 * before.mean())
+    assert change.bootstrap is not None
+    assert change.bootstrap[1] < 0
+    first, second = mean_of(0.95 * before), mean_of(before)
+    low, high = newcombe_difference(
+        *(Estimate(value=one.value, low=one.bootstrap[0], high=one.bootstrap[1]) for one in (first, second))
+    )
+    assert low < 0 < high
+    assert change.bootstrap[1] - change.bootstrap[0] < (high - low) / 5
+
+
+def test_a_change_of_columns_is_that_of_their_answers() -> None:
+    before, after = scores_of(100), scores_of(100, seed=1)
+    after[7] = before[7] = np.nan
+    patients = patients_of(100)
+    ours = change_of_columns(*columns_of([before, after], patients, seed=5), reason="none")
+    theirs = change_of_answers(before, after, patients, seed=5, reason="none")
+    assert (ours.value, ours.n, ours.low, ours.high) == (theirs.value, 99, theirs.low, theirs.high)
+    assert ours.bootstrap == pytest.approx(theirs.bootstrap, abs=1e-12)
+    nothing = np.full(100, np.nan)
+    assert change_of_columns(*columns_of([nothing, nothing], patients, seed=5), reason="why").reason == "why"
+
+
+def test_a_change_of_harmonic_means_by_hand_and_of_nothing() -> None:
+    patients = patients_of(100)
+    one, other = np.tile([0.2, 0.4], 50), np.tile([0.5, 0.7], 50)
+    columns = columns_of([one, other, one / 2, other], patients, seed=0)
+    change = change_of_harmonic_means(columns[:2], columns[2:], is_inverted=False)
+    assert change.value == pytest.approx(2 / (1 / 0.15 + 1 / 0.6) - 2 / (1 / 0.3 + 1 / 0.6))
+    assert change.bootstrap is not None
+    assert change.low is not None
+    assert change.low < change.bootstrap[0] < change.value < change.bootstrap[1] < 0
+    # Of 1 less each: the first falls, so what is forgotten rises.
+    inverted = change_of_harmonic_means(columns[:2], columns[2:], is_inverted=True)
+    assert inverted.value == pytest.approx(2 / (1 / 0.85 + 1 / 0.4) - 2 / (1 / 0.7 + 1 / 0.4))
+    same = change_of_harmonic_means(columns[:2], columns[:2], is_inverted=False)
+    assert (same.value, same.bootstrap) == (0.0, None)
+    assert same.low is not None
+    assert same.low < -0.05
+
+
+def test_a_harmonic_mean_has_the_patients_of_its_scarcest_part() -> None:
+    patients = patients_of(100)
+    scarce = np.where(np.arange(100) < 25, np.nan, scores_of(100))
+    columns = columns_of([scores_of(100, seed=1), scarce, scores_of(100, seed=2)], patients, seed=0)
+    assert harmonic_mean_of(columns, is_inverted=False).bootstrap is None
+    assert harmonic_mean_of(columns[::2], is_inverted=False).bootstrap is not None
+
+
+def test_a_difference_of_groups_is_narrow_where_both_are() -> None:
+    large, small = mean_of(scores_of(100)), mean_of(scores_of(20))
+    assert difference_of_groups(large, small).bootstrap is None
+    other = mean_of(0.5 * scores_of(90, seed=1))
+    found = difference_of_groups(large, other)
+    assert found.bootstrap is not None
+    assert large.bootstrap is not None
+    assert other.bootstrap is not None
+    assert large.value is not None
+    assert other.value is not None
+    down = np.hypot(large.value - large.bootstrap[0], other.bootstrap[1] - other.value)
+    assert found.bootstrap[0] == pytest.approx(large.value - other.value - down)
+    none = PatientEstimate(value=None, n=0, reason="why")
+    assert difference_of_groups(none, large).reason == "why"
+
+
+@pytest.fixture
+def coverage(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "benchmarks"))
+    return importlib.import_module("answers_coverage")
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("patients", [80, 120])
+@pytest.mark.parametrize("law", range(8))
+def test_written_intervals_hold_the_truth_of_means(coverage: ModuleType, law: int, patients: int) -> None:
+    drawn = coverage.LAWS[law]
+    found = coverage.simulate(
+        coverage.of_mean(drawn, patients), drawn.truth, repetitions=150, rng=np.random.default_rng([1, law])
+    )
+    # Of 150 repetitions of an interval that holds 95% of the time 89% or fewer come about once in 600.
+    assert found.written > 0.89, drawn.name
+    assert found.safe >= found.written
+
+
+@pytest.mark.simulation
+@pytest.mark.parametrize("law", range(5))
+def test_written_intervals_hold_the_truth_of_changes(coverage: ModuleType, law: int) -> None:
+    drawn = coverage.LAWS[law]
+    measures = [coverage.of_change(drawn, 80), *([coverage.of_harmonic_change(drawn, 80)] if law < 3 else [])]
+    for measure in measures:
+        found = coverage.simulate(measure, -drawn.truth / 4, repetitions=150, rng=np.random.default_rng([2, law]))
+        assert found.written > 0.89, drawn.name
+
+
+def test_the_bootstrap_alone_would_be_noticed(coverage: ModuleType) -> None:
+    rare = coverage.LAWS[-1]
+    found = coverage.simulate(coverage.of_mean(rare, 80), rare.truth, repetitions=60, rng=np.random.default_rng(0))
+    # Of 80 patients at 2% a fifth of the samples holds nobody.
+    assert found.alone < 0.89 < 0.95 < found.written
+    assert found.narrow == 0.0
