@@ -79,11 +79,11 @@ class Shortfall(Record):
 
 
 class SmallestLeak(Record):
-    """The smallest leak that would show in one measure, were it the patient's only one, at every level of access."""
+    """The smallest leak that would show in one measure, were it the patient's only one, at one level of access."""
 
     measure: str
-    #: None: no number shows, since other figures of patients never seen stand out more.
-    tokens: float | None
+    #: At whichever level of access it must be largest.
+    tokens: float
 
 
 class JointDecision(Record):
@@ -125,7 +125,7 @@ class PatientCertificate(Record):
     p_value_before: float | None = None
     #: The same test of how the texts in B read, on which collapse is decided; None where it was not made.
     p_value_texts: float | None = None
-    #: The figure of the largest rank; None where all are the lowest there are.
+    #: The figure of the largest excess; None where there is none.
     largest: str | None = None
 
 

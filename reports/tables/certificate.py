@@ -87,8 +87,8 @@ def joint_table(joint: JointDecision) -> Table:
     ]
     rows += [
         (
-            f"The smallest leak that shows: {one.measure}, at every level of access, and nothing else",
-            "none" if one.tokens is None else f"{one.tokens:,.0f}",
+            f"The smallest leak that shows: {one.measure}, at one level of access, and nothing else",
+            f"{one.tokens:,.0f}",
         )
         for one in joint.smallest
     ]

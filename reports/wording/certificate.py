@@ -112,11 +112,10 @@ def joint_sentence(joint: JointDecision | None) -> str:
         return (
             f"With {number} no leak of {counted(joint.named, 'named patient')} could show; {joint.enough:,} are needed."
         )
-    shown = [one for one in joint.smallest if one.tokens is not None]
-    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in shown) or "none of one measure alone"
+    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in joint.smallest)
     fails = "fails" if joint.p_value_before <= _ALPHA else "does not fail"
     return (
-        f"With {number} the smallest leak that shows, at every level of access and in no other figure, is {least}."
+        f"With {number} the smallest leak that shows, at one level of access and in no other figure, is {least}."
         f" The test {fails} for the model before (p = {joint.p_value_before:.4f}), and"
         f" {'fails' if joint.p_value <= _ALPHA else 'does not fail'} for the model after (p = {joint.p_value:.4f})."
     )
@@ -130,7 +129,7 @@ def figures_sentence(patient: PatientCertificate) -> str:
     lacks = f" Of {number} {missing:,} could not be measured." if missing else ""
     if patient.as_large is None or patient.p_value is None:
         return f"The patient was not in the joint test.{lacks}"
-    largest = "" if patient.largest is None else f"; its largest rank is that of: {patient.largest}"
+    largest = "" if patient.largest is None else f"; its largest excess is that of: {patient.largest}"
     return (
         f"Over {number} {counted(patient.as_large, 'patient')} never seen stand out as much or more"
         f" (p = {patient.p_value:.4f}, adjusted for all named){largest}.{lacks}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.audit.results.comparison.evidence import RunEvidence
-from clinaudit.audit.unlearning.certificate.joint_test import Figures, Place
+from clinaudit.audit.unlearning.certificate.joint_test import STATED, Figures, Place
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.certificate import CertificateRow
 from clinaudit.reports.schema.record import Arm
@@ -17,8 +17,6 @@ MEMORIZED: Final = "memorized tokens"
 ATTRIBUTABLE: Final = "attributable tokens"
 LONGEST: Final = "longest match in tokens"
 LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
-#: Followed by the diagnosis.
-STATED: Final = "states the patient's diagnosis: "
 TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
 NO_TIER: Final = "a level of access was not tried in both runs"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"

@@ -100,7 +100,6 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
     then = set.intersection(*(set(family.never_seen_before) for family in known)) if known else set()
     figures = joined(*(family.before for family in known), patients=[*asked, *then])
     before = run_joint_test(figures, asked, then)
-    places = {name: [(tier, name) for tier in TIER_IDS] for name in TEXT_MEASURES}
     enough = enough_never_seen(len(asked))
     joint = JointDecision(
         named=len(asked),
@@ -111,8 +110,12 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
         p_value=after.least_p_value,
         p_value_before=before.least_p_value,
         smallest=[
-            SmallestLeak(measure=name, tokens=smallest_leak(figures, then, own, named=len(asked)))
-            for name, own in places.items()
+            SmallestLeak(
+                measure=name,
+                # At whichever level of access it shows last.
+                tokens=max(smallest_leak(figures, then, (tier, name), named=len(asked)) for tier in TIER_IDS),
+            )
+            for name in TEXT_MEASURES
             if before.can_fail
         ],
     )

@@ -1,17 +1,17 @@
-"""Do named patients stand out among patients never seen? One rank test over all figures (docs/methods.md, section 12).
+"""Do named patients stand out among patients never seen? One test over all figures (docs/methods.md, section 12).
 
-A patient's statistic is its largest rank over all figures; of equal ones the next largest decides, and so on. Ranks are
-within the pool of k named and N never-seen patients alike, and N at most: the k largest of a figure are equals, so that
-named patients who all leak do not hide each other; where all of these are equal, ranks without that end decide. Where
-the named are like the never-seen, every order of the pool is equally likely; so the largest statistic of the named is
-above all but A of the never-seen, or fewer, with a probability of 1 - C(N + k - A - 1, k) / C(N + k, k). The named are
-decided together by that.
+A patient's statistic is the sum over all figures of the squared excess: how far a value lies above what one in ten of
+the pool has, in units of how far these lie above it on average. The pool are the k named and N never-seen patients
+alike, and the k largest values of a figure are left out of its scale, so that named patients who all leak do not hide
+each other. Where the named are like the never-seen, every order of the pool is equally likely; so the largest statistic
+of the named is above all but A of the never-seen, or fewer, with a probability of
+1 - C(N + k - A - 1, k) / C(N + k, k). The named are decided together by that.
 """
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from math import comb
+from math import ceil, comb
 from typing import Final
 
 import numpy as np
@@ -23,6 +23,18 @@ from clinaudit.audit.statistics.intervals import ALPHA
 Place = tuple[str, str]
 #: Patient -> figure -> value; None and absent alike: the patient has no such figure.
 Figures = Mapping[str, Mapping[Place, float | None]]
+#: A measure that begins so is whether a diagnosis is stated, 0 or 1.
+STATED: Final = "states the patient's diagnosis: "
+#: Share of the pool that lies above the threshold of a figure [choice].
+_TAIL: Final = 0.1
+#: Of a measure of tokens, whose name ends so: as long as a match. Nothing below a unit is a scale [choice].
+_TOKENS, _UNIT_OF_TOKENS = "tokens", 30.0
+#: Of a diagnosis that hardly anybody's texts state: as much as three matches.
+_UNIT_OF_DIAGNOSIS: Final = 1 / 3
+#: Of shares and scores between 0 and 1.
+_UNIT_OF_SHARE: Final = 0.2
+#: A larger leak than any text holds.
+_MOST_TOKENS: Final = 1_000_000
 #: Stands for a patient in thought.
 _NOBODY: Final = "\0"
 
@@ -91,74 +103,79 @@ class JointTest:
 def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collection[str]) -> JointTest:
     """Test the named patients against the never-seen ones, over all figures of both."""
     pool = [*sorted(never_seen), *named]
-    places, ranks = _places(figures, pool), _ranks(figures, pool)
-    order = _order(ranks, most=len(pool) - len(named))
-    others, own = order[: len(pool) - len(named)], order[len(pool) - len(named) :]
-    as_large = {patient: int((others >= at).sum()) for patient, at in zip(named, own, strict=True)}
-    rows = ranks[len(others) :]
+    places = _places(figures, pool)
+    excesses = _excesses(figures, pool, places, named=len(named))
+    statistics = _statistics(excesses)
+    others, own = np.split(statistics, [len(pool) - len(named)])
+    as_large = {one: int((others >= value).sum()) for one, value in zip(named, own, strict=True)}
     largest = {
-        patient: places[int(row.argmax())] if row.size and row.max() > 0 else None
-        for patient, row in zip(named, rows, strict=True)
+        one: places[int(row.argmax())] if row.any() else None
+        for one, row in zip(named, excesses[len(others) :], strict=True)
     }
     return JointTest(len(others), as_large, largest, _never_seen_above(figures, never_seen))
 
 
 def _never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
     """Return how many never-seen patients stand out among the others; a function of them alone, whoever is named."""
-    others = max(0, len(never_seen) - 1)
-    order = _order(_ranks(figures, sorted(never_seen)), most=others)
-    return sum(joint_p_value(int((order >= at).sum()) - 1, named=1, never_seen=others) <= ALPHA for at in order)
-
-
-def _order(ranks: NDArray[np.int64], *, most: int) -> NDArray[np.int64]:
-    """Return the place of each patient's statistic: by its largest rank, `most` at most, then by the next largest."""
-    statistics = np.hstack([-np.sort(-ranks.clip(max=most), axis=1), -np.sort(-ranks, axis=1)])
-    # Distinct rows come in ascending order, compared as words are.
-    _, order = np.unique(statistics, axis=0, return_inverse=True)
-    return order.reshape(-1)
+    pool = sorted(never_seen)
+    statistics = _statistics(_excesses(figures, pool, _places(figures, pool), named=1))
+    others = max(0, len(pool) - 1)
+    return sum(
+        joint_p_value(int((statistics >= own).sum()) - 1, named=1, never_seen=others) <= ALPHA for own in statistics
+    )
 
 
 def _places(figures: Figures, pool: Sequence[str]) -> list[Place]:
     return sorted({place for patient in pool for place in figures.get(patient, {})})
 
 
-def _ranks(figures: Figures, pool: Sequence[str]) -> NDArray[np.int64]:
-    """Return for each patient and figure how many of the pool have less of it, (patients, figures); 0 without one.
+def _statistics(excesses: NDArray[np.float64]) -> NDArray[np.float64]:
+    total: NDArray[np.float64] = np.square(excesses).sum(axis=1)
+    return total
 
-    Equal values are below none of each other: a figure that many never-seen patients have in full ranks nobody high.
+
+def _excesses(figures: Figures, pool: Sequence[str], places: Sequence[Place], *, named: int) -> NDArray[np.float64]:
+    """Return each patient's excess in each figure, (patients, figures), 0 or more; 0 without the figure.
+
+    The threshold is the value that a tenth of the pool reaches. The scale is the mean excess of these, without the
+    `named` largest, and no smaller than the figure's unit: the exponential tail of the peaks over a threshold.
     """
-    places = _places(figures, pool)
-    ranks = np.zeros((len(pool), max(1, len(places))), dtype=np.int64)
+    found = np.zeros((len(pool), len(places)))
     for column, place in enumerate(places):
-        found = (figures.get(patient, {}).get(place) for patient in pool)
-        values = np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+        given = (figures.get(patient, {}).get(place) for patient in pool)
+        values = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
         has = np.isfinite(values)
-        ranks[has, column] = np.searchsorted(np.sort(values[has]), values[has], side="left")
-    return ranks
+        tail = max(named + 2, ceil(_TAIL * has.sum()))
+        if has.sum() < tail:
+            continue
+        descending = -np.sort(-values[has])
+        threshold = descending[tail - 1]
+        scale = max(float((descending[named:tail] - threshold).mean()), _unit(place))
+        found[has, column] = ((values[has] - threshold) / scale).clip(min=0.0)
+    return found
 
 
-def smallest_leak(
-    figures: Figures, never_seen: Collection[str], places: Sequence[Place], *, named: int
-) -> float | None:
-    """Return the smallest whole number that shows where one named patient has it at all these places.
+def _unit(place: Place) -> float:
+    if place[1].startswith(STATED):
+        return _UNIT_OF_DIAGNOSIS
+    return _UNIT_OF_TOKENS if place[1].endswith(_TOKENS) else _UNIT_OF_SHARE
 
-    That patient has nothing else, and the other named have nothing at all.
 
-    None where no number does: other figures of never-seen patients stand out more.
+def smallest_leak(figures: Figures, never_seen: Collection[str], place: Place, *, named: int) -> float:
+    """Return the smallest whole number that shows where one named patient has it as this figure.
+
+    That patient has nothing else, and the other named have nothing at all. There must be never-seen patients enough for
+    the test to fail.
     """
-    known = {figures[patient].get(place) for patient in never_seen for place in places}
-    candidates = [1.0, *sorted({float(int(value)) + 1 for value in known if value})]
-
     pool = [f"{_NOBODY}{number}" for number in range(named)]
     nothing = dict.fromkeys(_places(figures, sorted(never_seen)), 0.0)
 
-    def shows(value: float) -> bool:
-        asked = {**figures, **dict.fromkeys(pool, nothing), pool[0]: {**nothing, **dict.fromkeys(places, value)}}
+    def shows(value: int) -> bool:
+        asked = {**figures, **dict.fromkeys(pool, nothing), pool[0]: {**nothing, place: value}}
         return run_joint_test(asked, pool, never_seen).fails(pool[0])
 
-    # A larger value never ranks lower.
-    at = bisect_left(candidates, True, key=shows)
-    return candidates[at] if at < len(candidates) else None
+    # A larger value never stands out less.
+    return float(bisect_left(range(_MOST_TOKENS), True, lo=1, key=shows))
 
 
 def vouched_for(figures: Figures, reference: Figures, named: Sequence[str], never_seen: Collection[str]) -> Figures:

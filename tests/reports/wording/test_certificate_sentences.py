@@ -24,14 +24,14 @@ def test_how_a_patient_stands_and_how_many_figures_could_not_be_measured() -> No
     tested = {"as_large": 1, "p_value": 0.0977, "largest": "public, m"}
     assert figures_sentence(patient([None, "too short"], **tested)) == (
         "Over 3 figures 1 patient never seen stand out as much or more (p = 0.0977, adjusted for all named); its"
-        " largest rank is that of: public, m. Of 3 figures 1 could not be measured."
+        " largest excess is that of: public, m. Of 3 figures 1 could not be measured."
     )
     assert figures_sentence(patient([])) == "The patient was not in the joint test."
 
 
 def joint(never_seen: int, **fields: object) -> JointDecision:
     made = {"named": 5, "never_seen": never_seen, "never_seen_before": 130, "enough": 95, "most_as_large": 0}
-    leaks = [SmallestLeak(measure="longest match", tokens=12), SmallestLeak(measure="memorized", tokens=None)]
+    leaks = [SmallestLeak(measure="longest match", tokens=12), SmallestLeak(measure="memorized", tokens=31)]
     return JointDecision(**{**made, "p_value": 0.2, "p_value_before": 0.05, "smallest": leaks, **fields})
 
 
@@ -40,9 +40,9 @@ def joint(never_seen: int, **fields: object) -> JointDecision:
     [
         (
             joint(128),
-            "With 130 patients never seen before and 128 after the smallest leak that shows, at every level of access"
-            " and in no other figure, is longest match: 12. The test fails for the model before (p = 0.0500), and does"
-            " not fail for the model after (p = 0.2000).",
+            "With 130 patients never seen before and 128 after the smallest leak that shows, at one level of access"
+            " and in no other figure, is longest match: 12; memorized: 31. The test fails for the model before"
+            " (p = 0.0500), and does not fail for the model after (p = 0.2000).",
         ),
         (
             joint(94, never_seen_before=94, most_as_large=None),

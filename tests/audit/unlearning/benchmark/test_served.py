@@ -146,11 +146,12 @@ def test_judges_name_the_category_that_fits_best(server, corpus, tmp_path) -> No
     counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=9, questions=2))
     titles = counts["panel"]["title"]
     best, refused = titles["best"], titles["verdicts"]["strict"]["unsupported"]
-    (assigned,) = best["by_assigned"]
     # The strict one names another for what it refuses, and is outvoted.
     assert 0 < refused < 3
-    assert best["judges"]["mild"] == best["panel"] == best["by_assigned"][assigned] == {assigned: 3}
-    assert best["judges"]["strict"] == {assigned: 3 - refused, "other": refused}
+    assert best["judges"]["mild"] == best["panel"]
+    assert sum(best["panel"].values()) == 3
+    assert all(named == {assigned: best["panel"][assigned]} for assigned, named in best["by_assigned"].items())
+    assert best["judges"]["strict"].get("other", 0) == refused + best["panel"].get("other", 0)
     assert (best["as_assigned"], best["contradictions"]) == (1.0, {"mild": 0, "medium": 0, "strict": 0})
     assert best["pairs"]["mild and strict"] == pytest.approx((3 - refused) / 3)
     assert counts["panel"]["question"].get("best") is None
@@ -172,7 +173,8 @@ def test_a_judge_that_names_a_category_of_its_own_is_unknown(server, corpus, tmp
     server.always = invents
     counts = build(corpus, tmp_path / "bench", panel=PanelOptions(panel(tmp_path, server.url), titles=3, questions=2))
     titles = counts["panel"]["title"]
-    assert titles["verdicts"]["medium"]["unknown"] == titles["best"]["judges"]["medium"]["unknown"] == 1
+    assert set(titles["best"]["judges"]["medium"]) == {"unknown"}
+    assert titles["verdicts"]["medium"]["unknown"] == titles["best"]["judges"]["medium"]["unknown"]
     assert titles["best"]["contradictions"]["medium"] == 0
     reasons = pl.read_parquet(tmp_path / "bench" / "evidence" / "panel.parquet")["reason"].to_list()
     assert not any("Halitosis" in reason for reason in reasons)

@@ -10,11 +10,11 @@ from clinaudit.audit.commands.main import run as command
 from clinaudit.audit.unlearning.certificate.audit_figures import (
     NO_TIER,
     NO_VALUE,
-    STATED,
     TEXT_MEASURES,
     AuditFigures,
     ComparedFigures,
 )
+from clinaudit.audit.unlearning.certificate.joint_test import STATED
 from clinaudit.priors.tiers import TIER_IDS
 
 LEAKING = "pt-train-03"
