@@ -68,6 +68,7 @@ def render_certificate(certificate: Certificate) -> str:
             ),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "has_reference": certificate.has_reference,
+            "is_trained_again": certificate.has_training_record,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "shortfalls": shortfall_table(certificate.shortfalls) if certificate.shortfalls else None,

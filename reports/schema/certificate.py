@@ -101,7 +101,7 @@ class JointDecision(Record):
     #: Of the one who stands out most, adjusted for all named; None without any.
     p_value: float | None
     p_value_before: float | None
-    #: By the patients never seen in A: what the test would see.
+    #: By the patients never seen in A and in B: what the test would see.
     smallest: list[SmallestLeak]
 
 

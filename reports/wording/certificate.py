@@ -14,14 +14,18 @@ MEANINGS: Final[dict[ForgettingVerdict, str]] = {
     "forgotten": "Of each named patient the model after gives away no more than of patients it never saw.",
     "still leaks": "Of at least one named patient the model after gives away more than of patients it never saw.",
     "collapsed": (
-        "The model after gives away no more of the named patients, because it no longer writes as the model before did."
+        "The model after gives away no more of the named patients, because it no longer writes as the model before did,"
+        " or writes of them as of hardly any patient it never saw."
     ),
     "not shown": "Something is missing without which nobody can say that the named patients are forgotten.",
 }
 NEXT_STEPS: Final[dict[ForgettingVerdict, str]] = {
     "forgotten": "Keep the certificate, and replace the model before by the model after.",
     "still leaks": "Forget harder, or train again without the named patients; then audit and compare again.",
-    "collapsed": "Begin again with the model before, more gently; then audit and compare again.",
+    "collapsed": (
+        "Begin again with the model before, more gently; then audit and compare again. Of a model that was trained"
+        " again, give the training record."
+    ),
     "not shown": "Mend what is missing, which the certificate by patient names; then audit and compare again.",
 }
 #: What a certificate does not say, as docs/comparing-runs.md lists it: the claim, and what holds instead.

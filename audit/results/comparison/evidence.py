@@ -91,6 +91,13 @@ class RunEvidence:
         return members
 
     @cached_property
+    def diagnosed(self) -> set[tuple[str, str]]:
+        """Who has which diagnosis, of all whom the run probed: (patient, diagnosis)."""
+        annotated = {(row["patient_id"], row["diagnosis"]) for row in self._rows("annotations") if row["present"]}
+        members = ((one.patient_id, diagnosis) for diagnosis, of in self.cohorts.items() for one in of if one.present)
+        return annotated | {*members}
+
+    @cached_property
     def judgements(self) -> dict[tuple[str, str], Judgement]:
         """The judge's verdicts, by generation and diagnosis."""
         return {(row["generation_id"], row["diagnosis"]): from_row(row) for row in self._rows("judgements")}

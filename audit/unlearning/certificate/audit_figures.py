@@ -57,16 +57,10 @@ def read_audit_figures(evidence: RunEvidence) -> AuditFigures:
         }
         for measure, value in found.items():
             _raise_to(own, (row.tier, measure), value)
-    present = {
-        (member.patient_id, diagnosis)
-        for diagnosis, members in evidence.cohorts.items()
-        for member in members
-        if member.present
-    }
     tiers = {row.generation_id: (row.patient_id, row.tier) for row in evidence.metrics}
     for (generation_id, diagnosis), judgement in evidence.judgements.items():
         patient_id, tier = tiers.get(generation_id, ("", ""))
-        if (patient_id, diagnosis) in present:
+        if (patient_id, diagnosis) in evidence.diagnosed:
             outcome = judgement.outcome
             stated = None if outcome == "unjudged" else float(outcome == "positive")
             _raise_to(values[patient_id], (tier, STATED + diagnosis), stated)

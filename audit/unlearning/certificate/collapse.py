@@ -6,7 +6,7 @@ patient's texts, which must not stand out among those of patients never seen. A 
 model that was retrained writes of the named as of them, and not as the model before did.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -58,23 +58,24 @@ def check_group(group: Group, *, ngram: int) -> list[HealthCheck]:
     """
     runs = [[item.token_ids for item in generations] for generations in (group.before, group.after)]
     stopped = [[item.finish_reason == _REPETITION for item in own] for own in (group.before, group.after)]
+    by_tier = [_by_tier(group.before), _by_tier(group.after)]
     known = group.known_pairs
     # Question -> its unit, A's measure and B's, and the limit.
-    asked: dict[str, tuple[Unit, list[float | None], Limit]] = {
+    asked: dict[str, tuple[Unit, Sequence[float | None], Limit]] = {
         _SHORT: (
             "generations",
             [_short_share(own, ngram) for own in runs],
             at_most(MORE_SHORT, MOST_SHORT),
         ),
-        _LENGTH: ("tokens", [mean_length(own) for own in runs], NO_LESS_THAN_HALF),
+        _LENGTH: ("tokens", _least_kept(mean_length, *by_tier), NO_LESS_THAN_HALF),
         _DISTINCT: (
             "tokens",
-            [distinct_share(own, run=ngram) for own in runs],
+            _least_kept(lambda own: distinct_share(own, run=ngram), *by_tier),
             NO_LESS_THAN_HALF,
         ),
         _PAIRS: (
             "tokens",
-            [_known_share(own, known) for own in runs],
+            _least_kept(lambda own: _known_share(own, known), *by_tier),
             NO_LESS_THAN_HALF,
         ),
         "generations stopped for repeating themselves": (
@@ -114,6 +115,23 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
 ByPatient = Mapping[str, Sequence[Generation]]
 
 
+def _by_tier(generations: Sequence[Generation]) -> dict[str, list[Sequence[int]]]:
+    found: dict[str, list[Sequence[int]]] = {}
+    for item in generations:
+        found.setdefault(item.tier, []).append(item.token_ids)
+    return found
+
+
+def _least_kept(
+    measure: Callable[[Sequence[Sequence[int]]], float | None],
+    before: Mapping[str, Sequence[Sequence[int]]],
+    after: Mapping[str, Sequence[Sequence[int]]],
+) -> tuple[float | None, float | None]:
+    """Return A's measure and B's at the level of access at which B keeps the least of A's."""
+    measured = [(a, measure(after.get(tier, ()))) for tier in sorted(before) if (a := measure(before[tier]))]
+    return min(measured, key=lambda one: (one[1] or 0.0) / one[0], default=(None, None))
+
+
 class CheckedTexts(NamedTuple):
     """What the texts of both runs show of a collapse."""
 
@@ -122,6 +140,8 @@ class CheckedTexts(NamedTuple):
     sizes: dict[str, int]
     #: The texts of the model after on the named, beside those on patients never seen.
     named: JointTest
+    #: The named of whom the model before wrote, and the model after writes no text as long as a match.
+    silenced: Collection[str]
 
 
 def check_texts(
@@ -137,7 +157,12 @@ def check_texts(
     health, sizes = _check_groups(before, after, groups, ngram=ngram)
     others = _BigramsOfOthers(before)
     figures = {patient: _figures_of_texts(own, others.of(patient), ngram) for patient, own in after.items()}
-    return CheckedTexts(health, sizes, run_joint_test(figures, named, never_seen))
+    silenced = [
+        one
+        for one in named
+        if one in before and one in after and _is_silent(after[one], ngram) and not _is_silent(before[one], ngram)
+    ]
+    return CheckedTexts(health, sizes, run_joint_test(figures, named, never_seen), silenced)
 
 
 def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: int) -> dict[Place, float | None]:
@@ -150,6 +175,10 @@ def _figures_of_texts(generations: Sequence[Generation], known: Pairs, ngram: in
     }
     less = {(_TEXTS, name): None if value is None else -value for name, value in kept.items()}
     return {(_TEXTS, _SHORT): _short_share(own, ngram), **less}
+
+
+def _is_silent(generations: Sequence[Generation], ngram: int) -> bool:
+    return all(len(item.token_ids) < ngram for item in generations)
 
 
 def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
@@ -174,7 +203,11 @@ def _check_groups(
         known = neighbouring_pairs(_texts(before, before.keys() - patients))
         group = Group(name, _texts(before, patients), _texts(after, patients), known)
         health += check_group(group, ngram=ngram)
-        sizes[name] = len(patients)
+        # The three questions of a level of access rest on those who were asked at it.
+        tiers: dict[str, set[str]] = {}
+        for item in group.after:
+            tiers.setdefault(item.tier, set()).add(item.patient_id)
+        sizes[name] = min(map(len, tiers.values()), default=0)
     return health, sizes
 
 

@@ -40,7 +40,10 @@ from clinaudit.audit.unlearning.certificate.verdict import (
     NOTHING_TELLS,
     OF_THE_RUNS,
     OTHER_CORPUS,
+    OWN_COLLAPSE,
     PURGED,
+    UNCHECKED,
+    UNWEIGHED,
     Found,
     count_verdicts,
     worst_of,
@@ -121,6 +124,8 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
             one.lacking.add(PURGED)
     else:
         family, before, after = audit_family(evidence, named, request.reference)
+        if request.training_record is not None:
+            request.training_record.require_fitting(after.arms, named)
         families.append(family)
         compared = ComparedFigures(
             before=before,
@@ -137,6 +142,8 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
         texts = check_texts(generations, others, list(rows), family.never_seen, ngram=pair.b.ngram)
         for patient in rows:
             found[patient].check_texts(has_collapsed(texts.health), texts.named, patient)
+            if patient in texts.silenced:
+                found[patient].collapses.add(OWN_COLLAPSE)
     questions: dict[str, list[QuestionRow]] = {}
     blocks: BenchBlocks | None = None
     shortfalls: list[Shortfall] = []
@@ -150,9 +157,12 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     tests = run_joint_tests(families, [patient for patient in named if patient in asked])
     for patient, one in found.items():
         one.decide(tests.after, tests.before, patient)
+        if patient in tests.unweighed:
+            one.lacking.add(UNWEIGHED)
         if request.training_record is not None:
             # It was not made to forget: that it writes otherwise than the model before hides nothing.
             one.collapses.clear()
+            one.lacking.discard(UNCHECKED)
     tallies, canaries = _look_for_canaries(request, evidence, found, groups)
     patients = [
         _certificate_of(patient, found[patient], tests, texts).model_copy(

@@ -17,6 +17,7 @@ from clinaudit.audit.unlearning.certificate.joint_test import (
     Figures,
     JointTest,
     enough_never_seen,
+    is_unweighed,
     most_as_large,
     run_joint_test,
     smallest_leak,
@@ -87,6 +88,8 @@ class JointTests:
     before: JointTest
     joint: JointDecision
     shortfalls: list[Shortfall]
+    #: Who has a figure that too few patients have for the test to weigh it.
+    unweighed: Collection[str]
 
 
 def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTests:
@@ -95,7 +98,8 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
     vouched = [
         vouched_for(family.after, family.reference, asked, family.never_seen_by_reference) for family in families
     ]
-    after = run_joint_test(joined(*vouched, patients=[*asked, *never_seen]), asked, never_seen)
+    now = joined(*vouched, patients=[*asked, *never_seen])
+    after = run_joint_test(now, asked, never_seen)
     known = [family for family in families if family.before]
     then = set.intersection(*(set(family.never_seen_before) for family in known)) if known else set()
     figures = joined(*(family.before for family in known), patients=[*asked, *then])
@@ -112,11 +116,15 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
         smallest=[
             SmallestLeak(
                 measure=name,
-                # At whichever level of access it shows last.
-                tokens=max(smallest_leak(figures, then, (tier, name), named=len(asked)) for tier in TIER_IDS),
+                # At whichever level of access, and in whichever of both models, it shows last.
+                tokens=max(
+                    smallest_leak(of, group, (tier, name), named=len(asked))
+                    for of, group in ((figures, then), (now, never_seen))
+                    for tier in TIER_IDS
+                ),
             )
             for name in TEXT_MEASURES
-            if before.can_fail
+            if before.can_fail and after.can_fail
         ],
     )
     shortfalls = [
@@ -124,4 +132,5 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
         for when, test in (("model before", before), ("model after", after))
         if asked and not test.can_fail
     ]
-    return JointTests(after, before, joint, shortfalls)
+    left_out = [one for one in asked if is_unweighed(now, asked, never_seen, one)]
+    return JointTests(after, before, joint, shortfalls, left_out)

@@ -115,6 +115,14 @@ def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collectio
     return JointTest(len(others), as_large, largest, _never_seen_above(figures, never_seen))
 
 
+def is_unweighed(figures: Figures, named: Sequence[str], never_seen: Collection[str], patient: str) -> bool:
+    """Whether a patient has a figure above 0 that too few of the pool have for the test to weigh it."""
+    pool = [*never_seen, *named]
+    held = [place for place, value in figures.get(patient, {}).items() if value is not None and value > 0]
+    counts = (sum(figures.get(one, {}).get(place) is not None for one in pool) for place in held)
+    return any(count < len(named) + 2 for count in counts)
+
+
 def _never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
     """Return how many never-seen patients stand out among the others; a function of them alone, whoever is named."""
     pool = sorted(never_seen)

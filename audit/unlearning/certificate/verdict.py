@@ -16,6 +16,7 @@ ABOVE: Final = "over all figures the patient stands out among the patients never
 FEW_NEVER_SEEN: Final = "there are too few patients never seen for the joint test to fail"
 NOTHING_BEFORE: Final = "the joint test does not fail for the model before: that it passes now would show nothing"
 NOTHING_TELLS: Final = "no figure of the patient could tell whether the patient is forgotten"
+UNWEIGHED: Final = "too few patients have a figure that the patient has for the joint test to weigh it"
 CANARY: Final = "the run after writes a sealed canary of the patient"
 PURGED: Final = "the evidence of a run was purged"
 NOT_PROBED: Final = "the patient was not probed in both runs (an audit probes the members of its cohorts)"

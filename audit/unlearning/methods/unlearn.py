@@ -16,7 +16,7 @@ from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING, Example, TrainingPlan, order_steps
 from clinaudit.audit.unlearning.methods.examples import flatten, read_examples
-from clinaudit.audit.unlearning.methods.model_folder import ModelFolder, RateChoice, TriedRate
+from clinaudit.audit.unlearning.methods.model_folder import RECORD_FILE, ModelFolder, RateChoice, TriedRate
 from clinaudit.audit.unlearning.methods.model_in_training import Job, ModelInTraining, make_model
 from clinaudit.audit.unlearning.methods.objectives import GradDiff, KlMin, Likelihood, Objective, Rmu, SimNpo
 from clinaudit.audit.unlearning.methods.trained_network import Scope
@@ -133,7 +133,9 @@ def finetune(job: Job, plan: TrainingPlan, *, without: Split | None = None) -> P
         schedule = Schedule(epochs=order_steps(texts, (), plan, seed=job.seed), checkpoint_steps=job.checkpoint_steps)
         model.train(Likelihood(), schedule, plan)
         counts = {"patients": {"learned": len(learned)}, "texts": {"learned": len(texts)}}
-        model.finish(plan.learning_rate, counts, learned)
+        # Whom a model that was made here before learned, this record could not say.
+        is_first = not (job.files.directory / RECORD_FILE).is_file()
+        model.finish(plan.learning_rate, counts, learned if is_first else None)
 
     shown = {"without": without.public_name if without else None, "training": asdict(plan)}
     return make_model(job, job.settings("finetune", shown, {"learned": learned}), make)

@@ -68,6 +68,24 @@ def test_patients_named_beside_the_targets_get_the_verdict_that_targets_get(tmp_
     assert others.by_patient[planted.train[9]] == "forgotten"
 
 
+def test_a_diagnosis_of_one_named_beside_the_targets_is_a_figure(tmp_path, capsys) -> None:
+    # No cohort has such a patient: that the notes say so stands in the labels alone.
+    planted = plant(tmp_path, stated=["pt-train-01"])
+    for root in (planted.a, planted.b):
+        run = RunDirectory(root)
+        members = read_table(run.evidence, "cohorts")
+        write_table(run.evidence, "cohorts", [row for row in members if row["patient_id"] not in planted.named])
+        spans = {f"{kind}_spans": [] for kind in ("diagnosis", "icd10", "symptom", "medication")}
+        labels = {"diagnosis": "hiv", "present": True, "in_note_start": False, "in_hpi": False, **spans}
+        rows = [{"patient_id": patient, **labels, "medications_to_remove": []} for patient in planted.named]
+        move_to_included(root, planted.named)
+        write_table(run.included, "annotations", rows)
+        write_manifest(run)
+    found = certify(planted, tmp_path / "out")
+    assert (found.status, found.by_patient["pt-train-01"]) == (1, "still leaks")
+    assert [row["after"] for row in found.rows("states the patient's diagnosis: hiv")] == [0, 1, 0, 0, 0]
+
+
 def test_one_who_still_leaks_fails_all(tmp_path, capsys) -> None:
     planted = plant(tmp_path, leaking={"pt-train-03": 31})
     found = certify(planted, tmp_path / "out")

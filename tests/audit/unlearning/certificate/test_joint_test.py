@@ -12,6 +12,7 @@ from clinaudit.audit.unlearning.certificate.joint_test import (
     STATED,
     Figures,
     enough_never_seen,
+    is_unweighed,
     joint_p_value,
     most_as_large,
     smallest_leak,
@@ -111,6 +112,18 @@ def test_a_unit_is_the_least_scale_of_tokens_of_diagnoses_and_of_shares() -> Non
     for own, larger in (([45, 1, 0.5], 1), ([45, 0, 0.5], 2), ([45, 0, 0.2], 0)):
         figures = {**others, "n": {("t", name): float(value) for name, value in zip(names, own, strict=True)}}
         assert jointly(figures, ["n"], others).largest["n"] == ("t", names[larger])
+
+
+def test_a_figure_that_too_few_have_is_not_weighed_and_that_is_known() -> None:
+    others = pool(*((0.0, 0.0 if place < 2 else None) for place in range(20)), of="c")
+    figures = {**others, **pool((0.0, 1.0), of="n")}
+    # Three have it: the threshold is 0 and the scale a unit.
+    assert jointly(figures, ["n000"], others).as_large == {"n000": 0}
+    assert is_unweighed(figures, ["n000"], list(others), "n000") is False
+    fewer = {**figures, "c001": {FIGURES[0]: 0.0}}
+    assert jointly(fewer, ["n000"], others).as_large == {"n000": 20}
+    assert is_unweighed(fewer, ["n000"], list(others), "n000") is True
+    assert is_unweighed({**fewer, "n000": {FIGURES[1]: 0.0}}, ["n000"], list(others), "n000") is False
 
 
 def twin(figures: Figures, named: list[str], never_seen: list[str]) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """A model that was trained again: its record waives the collapse check, and nothing else; what is no record."""
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,20 @@ def silent(patient: str, tier: str, ids: list[int]) -> list[int]:
     return []
 
 
+def silent_on_named(patient: str, tier: str, ids: list[int]) -> list[int]:
+    return [] if patient in {"pt-held-00", *(f"pt-train-{place:02}" for place in range(5))} else ids
+
+
+def noise_at_one_level(patient: str, tier: str, ids: list[int]) -> list[int]:
+    chance = random.Random(patient + tier)
+    return [chance.randrange(60) for _ in ids] if tier == "encounter" else ids
+
+
 def silent_on_one(patient: str, tier: str, ids: list[int]) -> list[int]:
     return [] if patient == "pt-train-02" else ids
 
 
-@pytest.mark.parametrize("fault", [silent, silent_on_one])
+@pytest.mark.parametrize("fault", [silent, silent_on_one, silent_on_named, noise_at_one_level])
 def test_a_model_trained_again_passes_though_it_writes_otherwise_than_before(tmp_path, capsys, fault) -> None:
     planted = plant(tmp_path, fault=fault)
     without = certify_planted(planted, tmp_path / "without")
@@ -58,17 +68,26 @@ def test_a_leak_wins_over_the_record(tmp_path, capsys) -> None:
 
 def test_what_is_listed_beside_the_models_own_files_is_left_out(tmp_path, capsys) -> None:
     planted = plant(tmp_path)
-    record = write_record(tmp_path, planted, files=FILES | OTHER_THINGS, trainer="somebody")
+    listed = {f"model/{name}": digest for name, digest in (FILES | OTHER_THINGS).items()}
+    record = write_record(tmp_path, planted, files=listed, trainer="somebody")
     assert certify_planted(planted, tmp_path / "out", "--training-record", record).status == 0
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"files": FILES | {"model.safetensors": "9" * 64}}, "of another model"),
-        ({"files": {}}, "of another model"),
+        ({"files": FILES | {"model.safetensors": "9" * 64}}, "not of run B's model"),
+        ({"files": {}}, "not of run B's model"),
         # The digest of A's model, as the planted runs have it.
         ({"started_from": "a" * 64}, "weights of the model before"),
+        ({"started_from": digest_of_listed(FILES)}, "or with its own"),
+        ({"started_from": "A" * 64}, "see started_from"),
+        ({"started_from": "random"}, "see started_from"),
+        ({"trained_on": ["pt-train-00 "]}, "trained on 1 of the named"),
+        ({"trained_on": []}, "fewer than half"),
+        ({"trained_on": ["PT-TRAIN-09"]}, "fewer than half"),
+        # Whom the model learned are no strangers.
+        ({"trained_on": [f"pt-train-{place:02}" for place in range(5, 30)] + ["pt-held-00"]}, "as never seen"),
         ({"trained_on": ["pt-train-00", "pt-train-09"]}, "trained on 1 of the named"),
         ({"trained_on": "pt-train-09"}, "see trained_on"),
         ({"trained_on": None}, "see trained_on"),
@@ -84,7 +103,7 @@ def test_a_record_that_proves_nothing_is_refused(tmp_path, capsys, changes, said
     assert "pt-train" not in shown
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff\xfe", b"{", b"nan"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}", b"\xff\xfe", b"{", b"nan", b"[" * 100_000])
 def test_a_file_that_is_no_record_is_refused(tmp_path, capsys, content) -> None:
     planted = plant(tmp_path)
     (tmp_path / "record.json").write_bytes(content)
