@@ -19,7 +19,7 @@ from clinaudit.audit.measures.judge.stage import (
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.pii.stage import find_identifiers
+from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory
@@ -57,7 +57,12 @@ def measure_included(
         generations, notes, match_tokens=inputs.settings.ngram, seed=inputs.settings.seed, progress=progress
     )
     identifiers = find_identifiers(
-        generations, corpus=inputs.corpus, profile=inputs.profile, seed=inputs.settings.seed, progress=progress
+        generations,
+        corpus=inputs.corpus,
+        profile=inputs.profile,
+        seed=inputs.settings.seed,
+        progress=progress,
+        search=Search(inputs.site_rules, inputs.settings.processes),
     )
     judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)

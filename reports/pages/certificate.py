@@ -64,11 +64,11 @@ def render_certificate(certificate: Certificate) -> str:
             "joint": None if certificate.joint is None else joint_table(certificate.joint),
             "joint_sentence": joint_sentence(certificate.joint),
             "collapse": collapse_sentence(
-                certificate.verdict, certificate.collapsed, is_trained_again=certificate.has_training_record
+                certificate.verdict, certificate.collapsed, is_trained_again=certificate.training_record is not None
             ),
             "trigger": None if certificate.trigger is None else TRIGGER_WORDS[certificate.trigger],
             "has_reference": certificate.has_reference,
-            "is_trained_again": certificate.has_training_record,
+            "is_trained_again": certificate.training_record is not None,
             "above": estimate_text(certificate.controls_above_level, share=True, interval=True),
             "health": health_table(certificate.health),
             "shortfalls": shortfall_table(certificate.shortfalls) if certificate.shortfalls else None,

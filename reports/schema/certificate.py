@@ -50,6 +50,13 @@ class CertificateRow(Record):
     reason: str | None = None
 
 
+class TrainedAgain(Record):
+    """What the training record of B says of its beginning."""
+
+    #: Digest of the model whose weights it began with; None: weights that never saw a patient of the corpus.
+    started_from: str | None
+
+
 class CanaryTally(Record):
     """Canaries of some patients, and how many of them the runs before and after wrote."""
 
@@ -82,8 +89,8 @@ class SmallestLeak(Record):
     """The smallest leak that would show in one measure, were it the patient's only one, at one level of access."""
 
     measure: str
-    #: At whichever level of access it must be largest.
-    tokens: float
+    #: At whichever level of access it must be largest; None: no number shows, since too few patients have the measure.
+    tokens: float | None
 
 
 class JointDecision(Record):
@@ -141,8 +148,8 @@ class Certificate(Record):
     trigger: Trigger | None = None
     #: Whether a retrained model was given to compare with.
     has_reference: bool = False
-    #: Whether a training record says that B was trained again without the named; then a collapse decides nothing.
-    has_training_record: bool = False
+    #: That B was trained again without the named, so that a collapse decides nothing; None without a training record.
+    training_record: TrainedAgain | None = None
     collapsed: bool | None
     #: Null in certificates of an earlier state.
     joint: JointDecision | None = None

@@ -17,7 +17,7 @@ from clinaudit.reports.schema.certificate import (
 from clinaudit.reports.schema.comparison import EXIT_STATUS
 from clinaudit.reports.tables.comparison import GROUPS, VERDICTS
 from clinaudit.reports.tables.table import Table, numbered_tier_title
-from clinaudit.reports.wording.certificate import model_text
+from clinaudit.reports.wording.certificate import DIGEST_SHOWN, model_text
 
 _NONE: Final = "none"
 _NOT_GIVEN: Final = "not given"
@@ -34,11 +34,22 @@ def identity_table(certificate: Certificate) -> Table:
         (
             ("Model before", model_text(before)),
             ("Model after", f"{model_text(after)}{': the same model as before' if is_same else ''}"),
+            *_origin_rows(certificate),
             ("Audit before, audit after, as the site dates them", f"{dates[0]}, {dates[1]}"),
             ("Named patients", f"{len(certificate.patients):,}"),
             ("Exit status of the command", str(EXIT_STATUS[certificate.verdict])),
         ),
     )
+
+
+def _origin_rows(certificate: Certificate) -> list[tuple[str, str]]:
+    record = certificate.training_record
+    if record is None:
+        return []
+    began = "weights that never saw a patient of the corpus"
+    if record.started_from is not None:
+        began = f"the weights of digest {record.started_from[:DIGEST_SHOWN]}…, of which nothing is known here"
+    return [("Model after, by its training record", f"trained again without the named, from {began}")]
 
 
 def overview_table(patients: Sequence[PatientCertificate]) -> Table:
@@ -88,7 +99,7 @@ def joint_table(joint: JointDecision) -> Table:
     rows += [
         (
             f"The smallest leak that shows: {one.measure}, at one level of access, and nothing else",
-            f"{one.tokens:,.0f}",
+            _NONE if one.tokens is None else f"{one.tokens:,.0f}",
         )
         for one in joint.smallest
     ]

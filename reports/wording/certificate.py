@@ -69,7 +69,7 @@ NOT_SAID: Final = (
         " smaller one passes.",
     ),
 )
-_DIGEST_SHOWN: Final = 12
+DIGEST_SHOWN: Final = 12
 #: Level of the joint test.
 _ALPHA: Final = 0.05
 
@@ -103,7 +103,7 @@ def model_text(model: CertifiedModel | None) -> str:
     """Return which model it is: its name, where the site gave one, and the first digits of its digest."""
     if model is None or (model.name is None and model.digest is None):
         return "not recorded"
-    digest = None if model.digest is None else f"digest {model.digest[:_DIGEST_SHOWN]}…"
+    digest = None if model.digest is None else f"digest {model.digest[:DIGEST_SHOWN]}…"
     return ", ".join(part for part in (model.name, digest) if part is not None)
 
 
@@ -116,7 +116,8 @@ def joint_sentence(joint: JointDecision | None) -> str:
         return (
             f"With {number} no leak of {counted(joint.named, 'named patient')} could show; {joint.enough:,} are needed."
         )
-    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in joint.smallest)
+    shown = [one for one in joint.smallest if one.tokens is not None]
+    least = "; ".join(f"{one.measure}: {one.tokens:,.0f}" for one in shown) or "of no one measure"
     fails = "fails" if joint.p_value_before <= _ALPHA else "does not fail"
     return (
         f"With {number} the smallest leak that shows, at one level of access and in no other figure, is {least}."

@@ -195,7 +195,7 @@ class PromptMasker:
         def look(parts: Iterable[str]) -> Iterator[list[EntitySpan]]:
             return self._processes.map(_look_through, ((which, part) for part in parts))
 
-        with _told_without_text(detector.name):
+        with _errors_without_text(detector.name):
             if isinstance(detector, PartedDetector):
                 return _named_somebody(text, detector.detect(text, advance, look))
             return _named_somebody(text, detector.detect(text))
@@ -203,7 +203,7 @@ class PromptMasker:
     def look_through(self, which: int, part: str) -> list[EntitySpan]:
         """Return what one of the detectors finds in a part of a text; raises `DetectionError` where it fails."""
         detector = self._detectors[which]
-        with _told_without_text(detector.name):
+        with _errors_without_text(detector.name):
             if isinstance(detector, PartedDetector):
                 return list(detector.detect_in_part(part))
             return detector.detect(part)
@@ -294,13 +294,13 @@ class DetectionError(Exception):
 
 
 @contextmanager
-def _told_without_text(name: str) -> Iterator[None]:
+def _errors_without_text(name: str) -> Iterator[None]:
     """Raise `DetectionError` for whatever a library raises, which may quote the text; not for what stops the work."""
     try:
         yield
     except (ClinauditError, DetectionError):
         raise
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 (a library's error of any kind: the prompt is withheld, and its text not quoted)
         raise DetectionError(name) from None
 
 

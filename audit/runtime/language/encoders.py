@@ -5,7 +5,6 @@ a sentence is the mean over its tokens (Reimers and Gurevych 2019), by default o
 index, whose uploader is not its author.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from clinaudit.audit.runtime.model.model_directory import (
 )
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS
 from clinaudit.audit.runtime.run.durable_files import sha256_of
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.errors import BadInputError, IntegrityError
 
 #: The one file of weights; encoders are too small to be saved in several.
@@ -157,7 +157,7 @@ class _TextEncoder:
             return self._run_batch([encodings[place] for place in batch[1]], read, width=batch[0])
 
         found: dict[int, Value] = {}
-        with _one_thread(), ThreadPoolExecutor(_usable_cores()) as pool:
+        with _one_thread(), ThreadPoolExecutor(usable_cores()) as pool:
             for (_, places), values in zip(batches, pool.map(run_batch, batches), strict=True):
                 found.update(zip(places, values, strict=True))
         return [found[place] for place in range(len(texts))]
@@ -192,10 +192,6 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _usable_cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 #: The package, and SHA-256 of its files.

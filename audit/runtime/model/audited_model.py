@@ -17,6 +17,7 @@ from clinaudit.audit.runtime.model.adapter import is_adapter
 from clinaudit.audit.runtime.model.engines.memory import DEFAULT_OPTIONS, EngineOptions, require_loadable
 from clinaudit.audit.runtime.model.engines.protocol import Engine
 from clinaudit.audit.runtime.model.files import ModelFiles, digest_tokenizer, inspect_adapted, inspect_model
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.served.access import Access, ServedModel, parse_served_model, require_approved
 from clinaudit.errors import UsageError
 
@@ -158,7 +159,7 @@ def choose_threads(model: ModelFiles, options: EngineOptions) -> int:
         return int(_ASKED)
     if model.weight_bytes < _SMALL_MODEL_BYTES:
         return 1
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return usable_cores()
 
 
 def make_engine(

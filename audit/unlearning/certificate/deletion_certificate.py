@@ -57,6 +57,7 @@ from clinaudit.reports.schema.certificate import (
     CertifiedModel,
     PatientCertificate,
     Shortfall,
+    TrainedAgain,
     Trigger,
 )
 from clinaudit.reports.schema.certificate_blocks import BenchBlocks, QuestionRow
@@ -300,7 +301,7 @@ def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
     sizes = {} if decided.texts is None else decided.texts.sizes
     share = Estimate(value=None, n=0, reason=_NO_CONTROLS)
     if test.never_seen:
-        share = estimate_share(test.never_seen_above, test.never_seen)
+        share = estimate_share(decided.tests.never_seen_above, test.never_seen)
     verdict = worst_of(decided.found.values())
     collapsed = has_collapsed(health)
     reasons = {reason for patient in patients for reason in patient.reasons}
@@ -310,7 +311,9 @@ def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
         after=_model_of(pair.b),
         trigger=request.trigger,
         has_reference=request.reference is not None,
-        has_training_record=request.training_record is not None,
+        training_record=None
+        if request.training_record is None
+        else TrainedAgain(started_from=request.training_record.started_from),
         collapsed=collapsed,
         joint=decided.tests.joint,
         controls_above_level=exact_estimate(share),
@@ -327,7 +330,7 @@ def _conclude(request: Request, pair: RunPair, decided: _Decided) -> Certified:
         named=exactly(len(patients)),
         patients={of: exactly(number) for of, number in count_verdicts(decided.found).items()},
         before=_of_level(sum(patient.leaked_before for patient in patients), len(patients)),
-        controls=_of_level(test.never_seen_above, test.never_seen) if test.never_seen else None,
+        controls=_of_level(decided.tests.never_seen_above, test.never_seen) if test.never_seen else None,
         controls_above_level=exact_estimate(share),
         collapsed=collapsed,
         is_trained_again=request.training_record is not None,

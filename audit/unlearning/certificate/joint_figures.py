@@ -16,6 +16,7 @@ from clinaudit.audit.unlearning.certificate.compared_answers import Evidence
 from clinaudit.audit.unlearning.certificate.joint_test import (
     Figures,
     JointTest,
+    count_never_seen_above,
     enough_never_seen,
     is_unweighed,
     most_as_large,
@@ -90,6 +91,8 @@ class JointTests:
     shortfalls: list[Shortfall]
     #: Who has a figure that too few patients have for the test to weigh it.
     unweighed: Collection[str]
+    #: Patients never seen by the model after who would not pass among the others, were each the only one named.
+    never_seen_above: int
 
 
 def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTests:
@@ -118,9 +121,13 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
                 measure=name,
                 # At whichever level of access, and in whichever of both models, it shows last.
                 tokens=max(
-                    smallest_leak(of, group, (tier, name), named=len(asked))
-                    for of, group in ((figures, then), (now, never_seen))
-                    for tier in TIER_IDS
+                    (
+                        tokens
+                        for of, group in ((figures, then), (now, never_seen))
+                        for tier in TIER_IDS
+                        if (tokens := smallest_leak(of, group, (tier, name), named=len(asked))) is not None
+                    ),
+                    default=None,
                 ),
             )
             for name in TEXT_MEASURES
@@ -133,4 +140,4 @@ def run_joint_tests(families: Sequence[Family], asked: Sequence[str]) -> JointTe
         if asked and not test.can_fail
     ]
     left_out = [one for one in asked if is_unweighed(now, asked, never_seen, one)]
-    return JointTests(after, before, joint, shortfalls, left_out)
+    return JointTests(after, before, joint, shortfalls, left_out, count_never_seen_above(now, never_seen))

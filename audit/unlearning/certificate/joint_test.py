@@ -76,10 +76,8 @@ class JointTest:
     never_seen: int
     #: Named patient -> never-seen patients whose statistic is as large, or larger.
     as_large: Mapping[str, int]
-    #: Named patient -> where its rank is largest; None where all of its figures are the lowest there are.
+    #: Named patient -> where its excess is largest; None where it has none.
     largest: Mapping[str, Place | None]
-    #: Never-seen patients who would not pass among the others, were each the only one named.
-    never_seen_above: int
 
     def p_value(self, patient: str) -> float:
         """Return one patient's p-value, adjusted for all that are named (single-step, Westfall and Young 1993)."""
@@ -112,7 +110,7 @@ def run_joint_test(figures: Figures, named: Sequence[str], never_seen: Collectio
         one: places[int(row.argmax())] if row.any() else None
         for one, row in zip(named, excesses[len(others) :], strict=True)
     }
-    return JointTest(len(others), as_large, largest, _never_seen_above(figures, never_seen))
+    return JointTest(len(others), as_large, largest)
 
 
 def is_unweighed(figures: Figures, named: Sequence[str], never_seen: Collection[str], patient: str) -> bool:
@@ -123,8 +121,8 @@ def is_unweighed(figures: Figures, named: Sequence[str], never_seen: Collection[
     return any(count < len(named) + 2 for count in counts)
 
 
-def _never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
-    """Return how many never-seen patients stand out among the others; a function of them alone, whoever is named."""
+def count_never_seen_above(figures: Figures, never_seen: Collection[str]) -> int:
+    """Return how many never-seen patients would not pass among the others, were each the only one named."""
     pool = sorted(never_seen)
     statistics = _statistics(_excesses(figures, pool, _places(figures, pool), named=1))
     others = max(0, len(pool) - 1)
@@ -169,21 +167,30 @@ def _unit(place: Place) -> float:
     return _UNIT_OF_TOKENS if place[1].endswith(_TOKENS) else _UNIT_OF_SHARE
 
 
-def smallest_leak(figures: Figures, never_seen: Collection[str], place: Place, *, named: int) -> float:
+def smallest_leak(figures: Figures, never_seen: Collection[str], place: Place, *, named: int) -> float | None:
     """Return the smallest whole number that shows where one named patient has it as this figure.
 
     That patient has nothing else, and the other named have nothing at all. There must be never-seen patients enough for
-    the test to fail.
+    the test to fail. None where no number shows: too few never-seen patients have the figure.
     """
-    pool = [f"{_NOBODY}{number}" for number in range(named)]
-    nothing = dict.fromkeys(_places(figures, sorted(never_seen)), 0.0)
+    others = sorted(never_seen)
+    leaking, *silent = (f"{_NOBODY}{number}" for number in range(named))
+    pool = [*others, leaking, *silent]
+    places = _places(figures, others)
+    nothing = dict.fromkeys([*places, place], 0.0)
+    asked = {**{one: figures[one] for one in others}, **dict.fromkeys([leaking, *silent], nothing)}
+    # Only the one figure differs from number to number.
+    elsewhere = _statistics(_excesses(asked, pool, [one for one in places if one != place], named=named))
 
     def shows(value: int) -> bool:
-        asked = {**figures, **dict.fromkeys(pool, nothing), pool[0]: {**nothing, place: value}}
-        return run_joint_test(asked, pool, never_seen).fails(pool[0])
+        here = {**asked, leaking: {place: float(value)}}
+        statistics = elsewhere + _statistics(_excesses(here, pool, [place], named=named))
+        as_large = int((statistics[: len(others)] >= statistics[len(others)]).sum())
+        return joint_p_value(as_large, named=named, never_seen=len(others)) <= ALPHA
 
     # A larger value never stands out less.
-    return float(bisect_left(range(_MOST_TOKENS), True, lo=1, key=shows))
+    found = bisect_left(range(_MOST_TOKENS), True, lo=1, key=shows)
+    return float(found) if found < _MOST_TOKENS else None
 
 
 def vouched_for(figures: Figures, reference: Figures, named: Sequence[str], never_seen: Collection[str]) -> Figures:

@@ -12,6 +12,7 @@ from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, write_atomically
 from clinaudit.audit.unlearning.benchmark.files import write_table
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Answer, Scores, Split
+from clinaudit.audit.unlearning.metrics.means import MEANS
 from clinaudit.reports.exports.unlearning import FOLDER as TABLES
 from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord
 from clinaudit.reports.schema.unlearning_scores import (
@@ -27,25 +28,12 @@ from clinaudit.reports.terminal.layout import align_columns
 RECORD_FILE: Final = "evaluate.json"
 PAGE_FILE: Final = "report.html"
 _ANSWERS: Final = {"model": "text", "qa_id": "text", "sample": "int", "text": "text", "token_ids": "ints"}
-_METRICS: Final = (
-    "rouge_l",
-    "em",
-    "cs",
-    "es",
-    "es_reverse",
-    "te",
-    "te_words",
-    "ls",
-    "ls_echo_free",
-    "cs_before",
-    "ls_reference",
-)
 #: `flags`: `metric: reason` of each metric that is null.
 _SCORES: Final = {
     "model": "text",
     "qa_id": "text",
     "sample": "int",
-    **dict.fromkeys(_METRICS, "float"),
+    **dict.fromkeys(MEANS, "float"),
     "flags": "texts",
 }
 

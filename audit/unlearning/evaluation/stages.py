@@ -1,7 +1,7 @@
 """One model's stages that need its network (greedy answers, exact memorization), and what is kept of an evaluation.
 
-What is finished is kept piece by piece under `evidence/work/pieces`, so that a stopped evaluation goes on with the same
-bytes; the network is loaded only for what is not there. PHI: a piece may hold answers.
+What is finished is kept piece by piece in the `pieces` of the work folder, so that a stopped evaluation goes on with
+the same bytes; the network is loaded only for what is not there. PHI: a piece may hold answers.
 """
 
 import json
@@ -56,7 +56,7 @@ class Pieces:
         """Return the error of a piece that is not what was kept."""
         path = self._path(owner, stage)
         return IntegrityError(
-            f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} under evidence/work/pieces); "
+            f"a kept piece of the evaluation is damaged ({path.parent.name}/{path.name} of the work folder's pieces); "
             "remove it, and run the same command again"
         )
 

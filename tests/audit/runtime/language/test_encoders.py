@@ -113,7 +113,7 @@ def test_a_texts_numbers_do_not_depend_on_its_company(encoder: Path, monkeypatch
     # So a run that was stopped, and embeds the rest alone, ends in the same bytes; whatever the number of cores.
     whole = _vectors(encoder, MIXED, at_once=len(MIXED))
     assert _vectors(encoder, MIXED[::-1], at_once=7) == whole
-    monkeypatch.setattr(encoders, "_usable_cores", lambda: 1)
+    monkeypatch.setattr(encoders, "usable_cores", lambda: 1)
     assert _vectors(encoder, MIXED[20:], at_once=13) == {text: whole[text] for text in MIXED[20:]}
 
 

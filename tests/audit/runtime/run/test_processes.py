@@ -76,14 +76,14 @@ def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
         "    list(processes.map(work, range(3)))\n"
     )
     with subprocess.Popen([sys.executable, "-c", code]) as process:
-        _wait_until(lambda: len(list(tmp_path.iterdir())) == 3)
+        assert _comes_true(lambda: len(list(tmp_path.iterdir())) == 3)
         process.kill()
-    _wait_until(lambda: not any(Path("/proc", path.name).exists() for path in tmp_path.iterdir()))
+    assert _comes_true(lambda: not any(Path("/proc", path.name).exists() for path in tmp_path.iterdir()))
 
 
-def _wait_until(holds: Callable[[], bool]) -> None:
+def _comes_true(holds: Callable[[], bool]) -> bool:
     for _ in range(1000):
         if holds():
-            return
+            return True
         time.sleep(0.02)
-    pytest.fail("it never held")
+    return False

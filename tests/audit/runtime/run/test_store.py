@@ -142,7 +142,7 @@ def test_the_scratch_directory_is_the_nearest_that_exists(tmp_path: Path, monkey
     assert scratch_directory(RunDirectory(Path("new"))) == tmp_path
 
 
-@pytest.mark.parametrize("name", ["results.json", "evidence/results.json", "evidence/work/state.sqlite"])
+@pytest.mark.parametrize("name", ["results.json", "evidence/results.json", RunDirectory(Path()).work / "state.sqlite"])
 def test_a_directory_with_files_of_another_command_is_refused(tmp_path: Path, name: str) -> None:
     run = RunDirectory(tmp_path / "run")
     run.create()

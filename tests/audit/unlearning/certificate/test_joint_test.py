@@ -163,6 +163,27 @@ def test_the_smallest_leak_that_shows_is_one_more_than_the_never_seen_have() -> 
     # One never-seen patient stands out, wherever the leak is: with 50 in one figure, or with more in another.
     one = pool((50.0, 0.0), *((0.0, 0.0) for _ in range(99)), of="c")
     assert [smallest_leak(one, one, place, named=5) for place in FIGURES[:2]] == [51, 51]
+    # Of a figure that nobody has, or that too few have, none shows.
+    few = pool(*((0.0, 0.0 if place == 0 else None) for place in range(100)), of="c")
+    assert [smallest_leak(few, few, place, named=1) for place in (FIGURES[1], FIGURES[3])] == [None, None]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smallest_leak_is_the_first_number_with_which_the_whole_test_fails(seed: int) -> None:
+    rng = random.Random(seed)
+    others = {f"c{place:03}": draw(rng) for place in range(130)}
+    place = ("t", "03 tokens")
+    named = [f"n{number}" for number in range(5)]
+    nothing = dict.fromkeys(others["c000"], 0.0)
+
+    def shows(value: float) -> bool:
+        figures = {**others, **dict.fromkeys(named, nothing), "n0": {**nothing, place: value}}
+        return jointly(figures, named, others).fails("n0")
+
+    found = smallest_leak(others, others, place, named=5)
+    assert found is not None
+    assert shows(found)
+    assert not shows(found - 1)
 
 
 def test_what_a_retrained_model_keeps_as_well_is_not_counted_where_it_does_not_stand_out_there() -> None:

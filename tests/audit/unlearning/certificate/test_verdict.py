@@ -20,7 +20,7 @@ from clinaudit.audit.unlearning.certificate.verdict import (
 def joint(as_large: int, *, never_seen: int = 95, patient: str = "p") -> JointTest:
     """The test of five named patients, of whom the others do not stand out."""
     others = dict.fromkeys((f"n{place}" for place in range(4)), never_seen)
-    return JointTest(never_seen, {patient: as_large, **others}, {}, 0)
+    return JointTest(never_seen, {patient: as_large, **others}, {})
 
 
 FAILS, PASSES, FEW = joint(0), joint(1), joint(0, never_seen=94)
