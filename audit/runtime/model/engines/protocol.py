@@ -4,6 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
 
 #: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
@@ -12,7 +15,7 @@ FinishReason = Literal["stop", "length", "repetition"]
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """One prompt to continue greedily."""
+    """One prompt to continue, greedily unless a temperature is given."""
 
     #: Names the request in the output; opaque to engines.
     key: str
@@ -29,6 +32,10 @@ class GenerationRequest:
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
     stop_token_ids: frozenset[int] = frozenset()
+    #: 0: the likeliest token each time. Else each token is drawn from the distribution at this temperature, with the
+    #: seed: the same request draws the same text.
+    temperature: float = 0.0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +50,37 @@ class GenerationOutput:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """A text whose tokens are to be scored: how likely the model holds each, after all that stand before it."""
+
+    #: Names the request in the output; opaque to engines.
+    key: str
+    #: The whole text as the model is given it, special tokens included.
+    token_ids: tuple[int, ...]
+    #: The first token that is scored; at least 1, since nothing stands before the first.
+    first: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenScores:
+    """The scores of one text, from the first token that was asked for; float32, shape (tokens scored,)."""
+
+    key: str
+    #: Natural logarithms of the probabilities, at temperature 1.
+    log_probs: npt.NDArray[np.float32]
+    #: Mean and standard deviation of log p over the vocabulary, each token weighted by its p (Min-K%++); None where the
+    #: engine gives the scored tokens alone.
+    means: npt.NDArray[np.float32] | None = None
+    deviations: npt.NDArray[np.float32] | None = None
+
+
+class NoScoresError(Exception):
+    """A served model that gives no log-probabilities of a prompt; its text says why, in fixed words."""
+
+
 class Engine(Protocol):
-    """A loaded model that decodes greedily."""
+    """A loaded model that decodes greedily, and scores text."""
 
     name: str
     #: Prompt and generation together may hold this many tokens.
@@ -56,6 +92,13 @@ class Engine(Protocol):
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished, in any order."""
+        ...
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield the scores of each text as soon as they are known, in any order.
+
+        Raises `NoScoresError` before the first where the model gives none.
+        """
         ...
 
     def close(self) -> None:
