@@ -112,7 +112,15 @@ class AuditInputs:
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
-        return Decoding(self.model, self.tokenizer, settings.max_new_tokens, self.chat, settings.chat_request)
+        return Decoding(
+            self.model,
+            self.tokenizer,
+            settings.max_new_tokens,
+            self.chat,
+            settings.chat_request,
+            settings.temperature,
+            settings.seed,
+        )
 
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:

@@ -121,7 +121,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not prior.excluded and prior.rendering != "chat"
+        if not (prior.excluded or prior.messages or prior.draw)
     }
     texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
     shared = {

@@ -36,6 +36,8 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--engine": inputs.model.engine,
         "--drift-check": inputs.checks_drift,
         "--score": settings.score,
+        "--samples": settings.samples,
+        "--temperature": settings.temperature if settings.samples else None,
         "--score-all": settings.score_all,
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,

@@ -90,6 +90,9 @@ class Decoding:
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     chat_request: ChatRequest = "write"
+    #: Of answers that are drawn by chance, and the seed of all.
+    temperature: float = 1.0
+    seed: int = 0
 
 
 def plan_priors(
@@ -130,11 +133,15 @@ def generation_id(prior: Prior) -> str:
     In rendering `facts` the digest covers the rendering as well: equal prompts are decoded once (`_decoding_key`), but
     count under both renderings.
     """
-    return _digest([prior.patient_id, prior.tier, prior.prompt, *(["facts"] if prior.rendering == "facts" else [])])
+    return _digest([*_asked(prior), *(["facts"] if prior.rendering == "facts" else [])])
 
 
 def _decoding_key(prior: Prior) -> str:
-    return _digest([prior.patient_id, prior.tier, prior.prompt])
+    return _digest(_asked(prior))
+
+
+def _asked(prior: Prior) -> list[str]:
+    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else [])]
 
 
 def _digest(parts: Sequence[str]) -> str:
@@ -170,7 +177,7 @@ def generate(
     pending = [request for request in requests if request.key not in finished]
     alone: list[GenerationRequest] = []
     if drift is not None:
-        keys = {_decoding_key(prior) for prior in drift.priors}
+        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw}
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
     if not pending and not alone:
@@ -206,7 +213,7 @@ def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
 
 def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
     """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
-    if prior.rendering == "chat" and decoding.chat is not None:
+    if prior.messages and decoding.chat is not None:
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
     else:
         prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
@@ -218,7 +225,14 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         guarded=guarded,
         messages=prior.messages,
         stop_token_ids=stops,
+        temperature=decoding.temperature if prior.draw else 0.0,
+        seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
+
+
+def _seed(seed: int, key: str) -> int:
+    """Return the seed of one draw: of 31 bits, which every engine takes."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
 
 
 def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
@@ -281,7 +295,7 @@ def load_finished_generations(
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
             unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
-            refused=is_refusal(read.text) if prior.rendering == "chat" else None,
+            refused=is_refusal(read.text) if prior.messages else None,
         )
 
 

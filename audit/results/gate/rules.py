@@ -22,7 +22,11 @@ EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, 
 #: A rule's status and the reason in words.
 RuleDecision = tuple[RuleStatus, str]
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
-_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
+_FORMS: Final[dict[str | None, str]] = {
+    "facts": ", asked with the facts alone",
+    "chat": ", asked in a chat",
+    "samples": ", asked again and again",
+}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "near_verbatim_attributable_fraction": "share of the model's text that repeats medical details from that one "

@@ -17,7 +17,7 @@ from clinaudit.errors import IntegrityError
 #: earlier versions lack and that is read as null there.
 _TABLES: Final = """
 priors: patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text max_new_tokens:int
-  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool
+  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool draw:int?
 
 scores: patient_id:text arm:text note_id:text model:text first_token:int log_probs:floats means:floats deviations:floats
 
