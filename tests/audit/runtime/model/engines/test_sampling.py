@@ -22,6 +22,11 @@ def test_a_draw_inverts_the_distribution_by_hand() -> None:
     assert draw_tokens(logits[:4], [0.66, 0.67, 0.83, 0.84], temperatures=[0.5] * 4).tolist() == [0, 2, 2, 3]
 
 
+def test_tails_are_drawn_and_what_has_no_chance_is_not_where_it_stands_first() -> None:
+    logits = torch.tensor([[-torch.inf, 0.0, math.log(1e-9)]]).expand(3, -1)
+    assert draw_tokens(logits, [0.0, 1 - 2e-9, 1 - 5e-10], temperatures=[1.0] * 3).tolist() == [1, 1, 2]
+
+
 @pytest.mark.parametrize("temperature", [0.6, 1.0, 1.7])
 def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
     draws, tokens = 20_000, 40
@@ -98,7 +103,7 @@ def test_the_guard_stops_and_budgets_end_samples_too(model, drawn_requests, draw
     check_partly_guarded(some, decode(model, some), decode(model, cold))
 
 
-@pytest.mark.parametrize("temperature", [1e-6, 1e-300])
+@pytest.mark.parametrize("temperature", [1e-6, 1e-308])
 def test_towards_temperature_0_it_is_greedy(temperature, model, requests, outputs):
     assert decode(model, [replace(one, temperature=temperature, seed=3) for one in requests]) == outputs
 

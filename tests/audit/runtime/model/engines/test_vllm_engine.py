@@ -36,6 +36,8 @@ pytestmark = [
 UNGUARDED = "unguarded "
 #: Before the key of a request that is drawn; and how often one token is.
 SAMPLE, ONCE = "sample ", 400
+#: In no vocabulary.
+OUTSIDE = 7_654_321
 #: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
 RUN_VLLM = """
 import dataclasses, json, os, sys, tempfile, torch
@@ -74,16 +76,24 @@ for turn in turns:
         stream = engine.score(texts)
         next(stream)
         stream.close()
+    refused = []
+    for ids in turn["refused"]:
+        try:
+            list(engine.score([ScoreRequest("bad", tuple(ids), 1), *texts]))
+        except ClinauditError as error:
+            refused.append(error.render())
     scores = [(one.key, one.log_probs.tolist()) for one in engine.score(texts)]
     outputs = [(output.key, output.token_ids, output.finish_reason) for output in engine.generate(requests)]
     results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
-        "scores": scores})
+        "scores": scores, "refused": refused})
     engine.close()
 print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir())}))
 """
 
 
-def turn(requests, directory, *, texts=(), adapter=None, batch_size=64, abandon=False, ignore_stop_ids=False):
+def turn(
+    requests, directory, *, texts=(), refused=(), adapter=None, batch_size=64, abandon=False, ignore_stop_ids=False
+):
     """What an engine of its own does in the process that runs vLLM."""
     rows = [
         (
@@ -99,6 +109,7 @@ def turn(requests, directory, *, texts=(), adapter=None, batch_size=64, abandon=
     ]
     return {
         "requests": rows,
+        "refused": refused,
         "texts": [(one.key, one.token_ids, one.first) for one in texts],
         "model": str(directory),
         "adapter": adapter and str(adapter),
@@ -159,7 +170,7 @@ def said(model, requests, partly_guarded, adapted, site_requests, samples, texts
         turn(site_requests, adapted / "whole", adapter=adapted / "adapter"),
         turn(site_requests, adapted / "shards"),
         turn(site_requests, adapted / "half"),
-        turn([], STORED, texts=texts_of_the_demo()),
+        turn([], STORED, texts=texts_of_the_demo(), refused=[(5, OUTSIDE), (OUTSIDE, 5, 6)]),
     ]
     done = subprocess.run(
         [sys.executable, "-c", RUN_VLLM],
@@ -203,6 +214,13 @@ def test_scores_are_those_of_transformers_whatever_the_batch(model, texts, said)
     assert largest_difference(one_by_one, expected) < TOLERANCE
     trained = scores_of(said["results"][-1])
     assert largest_difference(trained, scores_by_transformers(inspect_model(STORED), texts_of_the_demo())) < TOLERANCE
+
+
+def test_what_it_refuses_to_score_is_incomplete_and_quotes_no_token(said):
+    """Its message holds the ids; what follows is scored as ever."""
+    refused = said["results"][-1]["refused"]
+    assert len(refused) == 2
+    assert all("vLLM stopped with" in error and str(OUTSIDE) not in error for error in refused)
 
 
 def test_samples_depend_on_their_seeds_alone(samples, said):
