@@ -15,6 +15,7 @@ from clinaudit.reports.figures.memorization import (
     shared_figure,
 )
 from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.attacks import attacks_table
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
     balance_table,
@@ -25,6 +26,7 @@ from clinaudit.reports.tables.disclosure import (
     power_table,
     verdicts_table,
 )
+from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
@@ -126,6 +128,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             sections_table(results),
             others_table(results),
             near_verbatim_table(results),
+            queries_table(results),
             guard_table(results),
             unguarded_table(results),
             paper_view_table(results),
@@ -211,7 +214,7 @@ def _corpus(content: ReportContent) -> AnnexPart:
 def _run(content: ReportContent) -> AnnexPart:
     results = content.results
     drift = () if results.drift is None else (drift_sentence(results.drift),)
-    tables = _filled(completeness_table(results), training_table(results))
+    tables = _filled(completeness_table(results), attacks_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 
 
