@@ -206,9 +206,10 @@ def one_sided_p_value(auroc: float, first: int, second: int) -> float:
 def widest_interval(low: float, high: float, first: int, second: int) -> tuple[float, float]:
     """Return ends that hold the interval of every AUROC from `low` to `high` of at least so many numbers a group.
 
-    Whatever the ranks: DeLong's components add up to A (1 - A) at most (van Dantzig 1951; Birnbaum and Klose 1957), so that the variance
-    of groups with pseudo-patients is at most A (1 - A) / (n + 1), n the smaller group. Student's t has n - 1 degrees of
-    freedom at least. Both ends then rise with A inside (0, 1), and the smallest groups have the widest interval.
+    Whatever the ranks: DeLong's components add up to A (1 - A) at most (van Dantzig 1951; Birnbaum and Klose 1957), so
+    that the variance of groups with pseudo-patients is at most A (1 - A) / (n + 1), n the smaller group. Student's t
+    has n - 1 degrees of freedom at least. Both ends then rise with A inside (0, 1), and the smallest groups have the
+    widest interval.
     """
     pairs, padded = first * second, (first + 2) * (second + 2)
     fewer = min(first, second)

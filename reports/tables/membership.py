@@ -12,18 +12,19 @@ def membership_table(results: MembershipResults) -> Table:
     blind = NOT_MEASURED if results.is_interpretable is None else difference_text(results)
     if results.evidence is not None and results.evidence.blind is not None:
         blind = f"{estimate_text(exact_estimate(results.evidence.blind.auroc), interval=True)}: {blind}"
-    rows = (
-        ("Trained on and never seen told apart (AUROC)", estimate_text(results.auroc, interval=True)),
-        ("Trained on found, at 10% of never seen wrongly found", _share(results.found_at_10)),
-        ("Trained on found, at 1% of never seen wrongly found", _share(results.found_at_1)),
-        ("No difference over the whole split (p-value, one-sided)", _p_value(results.p_value)),
-        ("Blind baseline", blind),
-    )
+    rows: tuple[tuple[str, str], ...] = (("Trained on and never seen told apart", estimate_text(results.auroc)),)
+    if results.trained:
+        rows = (
+            ("Trained on and never seen told apart (AUROC)", estimate_text(results.auroc, interval=True)),
+            ("Trained on found, at 10% of never seen wrongly found", _share(results.found_at_10)),
+            ("Trained on found, at 1% of never seen wrongly found", _share(results.found_at_1)),
+            ("No difference over the whole split (p-value, one-sided)", _p_value(results.p_value)),
+        )
     about = (
         f"{'' if results.score is None else f'By {SCORE_TITLES[results.score]}. '}Figures are of all patients together"
         " and say nothing of one. In brackets: 95% intervals."
     )
-    return Table("Membership", ("Figure", "Result"), rows, about)
+    return Table("Membership", ("Figure", "Result"), (*rows, ("Blind baseline", blind)), about)
 
 
 def _share(estimate: EstimateRange) -> str:
@@ -31,7 +32,5 @@ def _share(estimate: EstimateRange) -> str:
 
 
 def _p_value(estimate: EstimateRange) -> str:
-    if estimate.high is None:
-        return estimate_text(estimate)
-    text = p_text(estimate.high)
+    text = p_text(1.0 if estimate.high is None else estimate.high)
     return text if estimate.value is not None or text.startswith("below") else f"at most {text}"

@@ -38,9 +38,12 @@ class ScoredNote:
 
 
 def score_notes(scores: Sequence[NoteScores], corpus: Corpus) -> list[ScoredNote]:
-    """Return the scored notes by patient and note id; a note without a scored token is left out."""
+    """Return the scored notes by patient and note id.
+
+    A note is left out that has no scored token, or a log p that is no number: it would stand above all others.
+    """
     control = {(of.patient_id, of.note_id): of for of in scores if of.model == "control"}
-    audited = {(of.patient_id, of.note_id): of for of in scores if of.model == "audited" and of.log_probs.size}
+    audited = {(of.patient_id, of.note_id): of for of in scores if of.model == "audited" and _is_scored(of)}
     sizes = dict(_compressed_bytes(audited, corpus))
     return [_score(of, control.get(key), sizes[key]) for key, of in sorted(audited.items())]
 
@@ -57,7 +60,9 @@ def have_score(notes: Sequence[ScoredNote], name: str) -> bool:
 
 def _score(of: NoteScores, control: NoteScores | None, compressed: int) -> ScoredNote:
     mean = float(of.log_probs.mean(dtype=np.float64))
-    has_control = control is not None and control.log_probs.size == of.log_probs.size
+    ratio = None
+    if control is not None and _is_scored(control) and control.log_probs.size == of.log_probs.size:
+        ratio = mean - float(control.log_probs.mean(dtype=np.float64))
     return ScoredNote(
         patient_id=of.patient_id,
         arm=of.arm,
@@ -66,8 +71,12 @@ def _score(of: NoteScores, control: NoteScores | None, compressed: int) -> Score
         loss=mean,
         zlib=mean / compressed,
         min_k_plus_plus=_min_k_plus_plus(of),
-        ratio=mean - float(control.log_probs.mean(dtype=np.float64)) if control is not None and has_control else None,
+        ratio=ratio,
     )
+
+
+def _is_scored(of: NoteScores) -> bool:
+    return of.log_probs.size > 0 and bool(np.isfinite(of.log_probs).all())
 
 
 def _min_k_plus_plus(of: NoteScores) -> float | None:
@@ -76,7 +85,8 @@ def _min_k_plus_plus(of: NoteScores) -> float | None:
         return None
     away = (of.log_probs.astype(np.float64) - of.means) / np.maximum(of.deviations, _LEAST_DEVIATION)
     kept = max(1, int(_LEAST_SHARE * away.size))
-    return float(np.partition(away, kept - 1)[:kept].mean())
+    least = float(np.partition(away, kept - 1)[:kept].mean())
+    return least if np.isfinite(away).all() else None
 
 
 def _compressed_bytes(

@@ -130,12 +130,12 @@ def test_the_evidence_has_scores_of_notes_and_no_verdict(tmp_path: Path) -> None
 @pytest.mark.simulation
 def test_over_many_draws_without_a_signal_the_area_is_chance(tmp_path: Path) -> None:
     areas, missed = [], 0
-    for seed in range(60):
+    for seed in range(40):
         corpus = draw_corpus(tmp_path / f"corpus{seed}", seed, train=30, never_seen=24)
         figure = derive_membership(measure(scores_of_corpus(corpus, seed), corpus).tally).auroc
         if figure.value is not None:
             areas.append(figure.value)
             missed += not (figure.confidence_low or 0) <= 0.5 <= (figure.confidence_high or 1)
-    assert len(areas) > 55
+    assert len(areas) > 35
     assert np.mean(areas) == pytest.approx(0.5, abs=3 * np.std(areas) / np.sqrt(len(areas)))
-    assert missed <= 8
+    assert missed <= 5

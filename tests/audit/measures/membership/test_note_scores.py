@@ -58,8 +58,10 @@ def test_the_first_score_that_all_notes_have_is_chosen(corpus: Corpus) -> None:
     assert choose_score([]) is None
 
 
-def test_a_note_without_a_scored_token_is_left_out(corpus: Corpus) -> None:
-    assert [
-        note.patient_id
-        for note in score_notes([scored("a", "train", "a", []), scored("b", "train", "b", [-1.0])], corpus)
-    ] == ["b"]
+def test_a_note_without_a_scored_token_or_with_no_number_is_left_out(corpus: Corpus) -> None:
+    good = scored("b", "train", "b", [-1.0])
+    for bad in ([], [-1.0, float("nan")], [float("-inf")]):
+        assert [note.patient_id for note in score_notes([scored("a", "train", "a", bad), good], corpus)] == ["b"]
+    control = scored("b", "train", "b", [float("nan")], model="control")
+    (note,) = score_notes([with_spread(good, [float("nan")], [1.0]), control], corpus)
+    assert (note.loss, note.ratio, note.min_k_plus_plus) == (-1.0, None, None)

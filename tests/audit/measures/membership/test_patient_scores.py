@@ -90,7 +90,7 @@ def found_at_tenth(seed: int, *, own_are_others: bool = False) -> bool:
 @pytest.mark.simulation
 def test_where_the_arms_are_alike_as_many_trained_on_lie_above_a_percentile_as_never_seen() -> None:
     # Above the third highest of 24 lies a 25th patient with a probability of 3 / 25.
-    draws = 2000
+    draws = 1000
     share = np.mean([found_at_tenth(seed) for seed in range(draws)])
     assert share == pytest.approx(3 / 25, abs=3 * np.sqrt(0.12 * 0.88 / draws))
     # Were never-seen patients standardized by their own notes as well, more of those trained on would be found.
