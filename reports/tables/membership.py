@@ -1,17 +1,24 @@
 """The table of membership: the figures of the whole split, and the blind baseline that they rest on."""
 
+from typing import Final
+
 from clinaudit.reports.schema.membership import MembershipResults
 from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.membership import SCORE_TITLES, difference_text
 from clinaudit.reports.wording.numbers import NOT_MEASURED, estimate_text, p_text
 
+_CHANCE: Final = 0.5
+
 
 def membership_table(results: MembershipResults) -> Table:
     """Return the figures, a row each."""
     blind = NOT_MEASURED if results.is_interpretable is None else difference_text(results)
     if results.evidence is not None and results.evidence.blind is not None:
-        blind = f"{estimate_text(exact_estimate(results.evidence.blind.auroc), interval=True)}: {blind}"
+        area = results.evidence.blind.auroc
+        # Where a feature is matched, a fold learns the opposite of what the fold left out shows (docs/methods.md).
+        alike = "; they are more alike than groups drawn at random" if (area.high or 1.0) < _CHANCE else ""
+        blind = f"{estimate_text(exact_estimate(area), interval=True)}: {blind}{alike}"
     rows: tuple[tuple[str, str], ...] = (("Trained on and never seen told apart", estimate_text(results.auroc)),)
     if results.trained:
         rows = (

@@ -50,13 +50,17 @@ def test_a_figure_that_may_be_chance_is_not_called_more() -> None:
 def test_the_exact_table_has_the_area_of_the_blind_baseline() -> None:
     area = Estimate(value=0.531, low=0.42, high=0.63, n=200)
     same = dict.fromkeys(BLIND_FEATURES, area)
+    blind = BlindBaseline(auroc=area, alone=same, without=same)
     evidence = MembershipEvidence(
         patients={"train": 100, "nontrain": 100},
         notes={"train": 100, "nontrain": 100},
         auroc={},
         p_value=0.0000004,
-        blind=BlindBaseline(auroc=area, alone=same, without=same),
+        blind=blind,
     )
+    matched = blind.model_copy(update={"auroc": Estimate(value=0.22, low=0.07, high=0.4, n=48)})
+    alike = PUBLISHED.model_copy(update={"evidence": evidence.model_copy(update={"blind": matched})})
+    assert cells(alike)[4].endswith("tell both groups apart; they are more alike than groups drawn at random")
     p_value = EstimateRange(value=0.0000004, low=0.0000004, high=0.0000004)
     assert cells(PUBLISHED.model_copy(update={"evidence": evidence, "p_value": p_value}))[3:] == [
         "below 0.001",
