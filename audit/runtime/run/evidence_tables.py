@@ -56,6 +56,9 @@ other_patients: generation_id:text token_start:int token_end:int char_start:int 
 identifiers: generation_id:text char_start:int char_end:int text:text category:text hipaa:text kind:text value:text
   owner:text verified:bool holders:texts holder_count:int found_by:text
 
+membership: patient_id:text arm:text note_id:text tokens:int loss:float zlib:float min_k_plus_plus:float ratio:float
+  standardized:float
+
 cohorts: diagnosis:text patient_id:text arm:text present:bool match_id:text propensity:float
 
 judgements: generation_id:text diagnosis:text diagnosis_mentioned:bool patient_has_diagnosis:text
