@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
@@ -40,7 +41,9 @@ def note_of(name: str, rng: random.Random, own: str) -> str:
     said = [rng.choice(STOCK).format(name=name) for _ in range(rng.randrange(1, 5))]
     said.insert(rng.randrange(len(said) + 1), own)
     ending = rng.choice(["\n", "\r\n"])
-    head = f"patient: {name}\ndob: 02/03/19{rng.randrange(40, 99)}\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\ncc: cough\n"
+    born = f"02/03/19{rng.randrange(40, 99)}"
+    head = f"patient: {name}\ndob: {born}\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\n"
+    head += "location: Elm Clinic\nCC: cough\n"
     return (head + f"hpi: {''.join(said)}\nplan: rest and fluids, {own}\n").replace("\n", ending)
 
 
@@ -51,20 +54,10 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     for at, name in enumerate(PEOPLE):
         patients += f"p{at},{'nontrain' if at > 4 else 'train'}\n"
         for visit in range(2):
-            own = (
-                ""
-                if at == 3
-                else f"{name.split()[0]} saw {rng.choice(['a fox', 'two owls', 'a red kite'])} on the way. "
-            )
-            text = note_of(name, rng, own)
-            rows.append(
-                {
-                    "patient_id": f"p{at}",
-                    "note_id": f"p{at}-{visit}",
-                    "text": text,
-                    "visit_date": f"2024-0{visit + 1}-03",
-                }
-            )
+            seen = rng.choice(["a fox", "two owls", "a red kite"])
+            text = note_of(name, rng, "" if at == 3 else f"{name.split()[0]} saw {seen} on the way. ")
+            visited = {"note_id": f"p{at}-{visit}", "visit_date": f"2024-0{visit + 1}-03"}
+            rows.append({"patient_id": f"p{at}", "text": text, **visited})
     return corpus_of(tmp_path_factory.mktemp("corpus"), rows, patients)
 
 
@@ -173,14 +166,18 @@ def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, cache: TokenCac
 
 
 def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, cache: TokenCache) -> None:
-    openings, priors = openings_of(corpus, cache)
-    prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in priors if prior.rendering == "opening"}
+    _, priors = openings_of(corpus, cache)
     straddling = 0
-    for of in openings:
-        note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
-        _, spans = cache.tokenizer.encode_with_spans(note.text)
-        end = len(prompts[of.patient_id, of.tier])
-        assert spans[of.begin].end > end
-        assert of.begin == 0 or spans[of.begin - 1].end <= end
-        straddling += spans[of.begin].start < end
+    for cut in (1, 2, 3):
+        # Within a word, as no opening of this layout ends.
+        asked = [replace(prior, prompt=prior.prompt[:-cut]) for prior in priors if prior.rendering == "opening"]
+        prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in asked}
+        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, cache, PROFILE)
+        for of in find_openings(asked, facts, notes, match_tokens=N, progress=QUIET):
+            note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
+            _, spans = cache.tokenizer.encode_with_spans(note.text)
+            end = len(prompts[of.patient_id, of.tier])
+            assert spans[of.begin].end > end
+            assert spans[of.begin - 1].end <= end
+            straddling += spans[of.begin].start < end
     assert straddling

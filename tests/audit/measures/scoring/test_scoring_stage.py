@@ -158,7 +158,7 @@ def test_a_server_without_log_probabilities_is_not_measured(
     scoring: Scoring, model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Silent(CountingEngine):
-        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:  # noqa: ARG002 (the protocol's)
             raise NoScoresError("the server gives no log-probabilities")
 
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and Silent())

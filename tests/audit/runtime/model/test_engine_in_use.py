@@ -34,7 +34,8 @@ class CountingRunner(LocalRunner):
         self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
     ) -> Iterator[tuple[int, Any]]:
         kept = list(shards)
-        self.sizes = [len(shard) for shard in kept]
+        # What is asked, and the requests.
+        self.sizes = [len(requests) for _, requests in kept]
         return super().map(function, shared, kept, cpus=cpus, gpu=gpu)
 
 
