@@ -192,7 +192,7 @@ def generate(
         identity: dict[str, str] = {}
         with closing(decoded):
             for engine_identity, output in decoded:
-                to_keep = _identity_to_keep(engine_identity)
+                to_keep = identity_to_keep(engine_identity)
                 if to_keep != identity:
                     store.bind_settings({"engine identity": to_keep})
                     identity = to_keep
@@ -204,7 +204,7 @@ def generate(
     return identity
 
 
-def _identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
+def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     """Return the part of the engine's identity that a resumed run must have.
 
     It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
@@ -293,7 +293,7 @@ def load_finished_generations(
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
         key, known = generation_id(prior), stored[_decoding_key(prior)]
-        read = _read(known, tokenizer)
+        read = read_stored(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -307,12 +307,12 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
+            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
             refused=is_refusal(read.text) if prior.rendering == "chat" else None,
         )
 
 
-def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
     """Return a stored text with its ids and each one's characters."""
     token_ids, text = stored.token_ids, stored.text
     if text is None:
