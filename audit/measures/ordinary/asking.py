@@ -1,0 +1,143 @@
+"""Everyday tasks put to the model: from tasks to answers, each committed when finished (docs/methods.md, section 2c).
+
+Owns the forms and draws of a task, and resumption. Knows nothing of how an engine decodes, or of any patient.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Final, get_args
+
+from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, identity_to_keep, read_stored
+from clinaudit.audit.measures.ordinary.record import Answer, Draw, Form, Question
+from clinaudit.audit.measures.ordinary.tasks import Task
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.renderings import SYSTEM, Conversation, Message
+
+TEMPERATURE: Final = 1.0
+#: Seeds of engines are 32-bit numbers, not negative.
+_SEEDS: Final = 2**31
+#: Decodes requests; gives each output with the identity of the engine that made it.
+Decode = Callable[[Sequence[GenerationRequest]], Generator[tuple[dict[str, str], GenerationOutput]]]
+
+
+def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> list[Question]:
+    """Return the questions of all tasks that can be asked in each form, in both draws; `seed` draws the second.
+
+    A task is asked as plain text and, where there is a chat template, in a chat. One that does not fit into the model's
+    context with its answer, or spells out a control token, is left out in every form.
+    """
+    questions: list[Question] = []
+    for task in tasks:
+        forms = [_as_text(task, decoding), *([] if decoding.chat is None else [_in_chat(task, decoding)])]
+        asked = [own for own in forms if own is not None and _fits(own, decoding)]
+        if len(asked) == len(forms):
+            questions += [
+                Question(task.id, task.kind, form, draw, _drawn(request, task, form, draw, seed=seed))
+                for form, request in zip(get_args(Form), asked, strict=False)
+                for draw in get_args(Draw)
+            ]
+    return questions
+
+
+def _as_text(task: Task, decoding: Decoding) -> GenerationRequest | None:
+    prompt = f"{task.text.strip()}\n\n"
+    return _request(decoding.tokenizer.encode_prompt(prompt), prompt, decoding)
+
+
+def _in_chat(task: Task, decoding: Decoding) -> GenerationRequest | None:
+    """Return the request; None where the task would be read as the template's own marks."""
+    if decoding.chat is None:
+        return None
+    said = decoding.chat.render(Conversation(SYSTEM, task.text.strip()))
+    if isinstance(said, str):
+        return None
+    # The template wrote the special tokens.
+    ids = decoding.tokenizer.encode(said.prompt)
+    return _request(ids, said.prompt, decoding, said.messages, decoding.chat.stop_token_ids)
+
+
+def _request(
+    prompt_ids: tuple[int, ...],
+    prompt: str,
+    decoding: Decoding,
+    messages: tuple[Message, ...] = (),
+    stops: frozenset[int] = frozenset(),
+) -> GenerationRequest:
+    return GenerationRequest(
+        key="",
+        prompt_ids=prompt_ids,
+        prompt=prompt,
+        max_new_tokens=decoding.max_new_tokens,
+        messages=messages,
+        stop_token_ids=stops,
+    )
+
+
+def _fits(request: GenerationRequest, decoding: Decoding) -> bool:
+    return 0 < len(request.prompt_ids) <= decoding.model.context_length - request.max_new_tokens
+
+
+def _drawn(request: GenerationRequest, task: Task, form: Form, draw: Draw, *, seed: int) -> GenerationRequest:
+    """Return the request of one draw; its key tells nothing of it, and no other prompt's has it."""
+    is_sampled = draw == "sampled"
+    parts = ["ordinary", task.id, form, draw, request.prompt, *([seed] if is_sampled else [])]
+    digest = hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()
+    return GenerationRequest(
+        key=f"o{digest[:20]}",
+        prompt_ids=request.prompt_ids,
+        prompt=request.prompt,
+        max_new_tokens=request.max_new_tokens,
+        messages=request.messages,
+        stop_token_ids=request.stop_token_ids,
+        temperature=TEMPERATURE if is_sampled else 0.0,
+        # Of each its own: else all would be drawn with the same numbers.
+        seed=int(digest[20:40], 16) % _SEEDS if is_sampled else 0,
+    )
+
+
+def tokens_needed(questions: Sequence[Question]) -> int:
+    """Return the largest sum of a prompt's tokens and its answer's, for which an engine is to be loaded."""
+    return max((len(own.request.prompt_ids) + own.request.max_new_tokens for own in questions), default=1)
+
+
+def answer_questions(
+    questions: Sequence[Question], decode: Decode, tokenizer: ModelTokenizer, store: RunStore, progress: Progress
+) -> None:
+    """Have every question answered that has no answer yet; each is on the disk before the next one counts.
+
+    Raises `UsageError` where the engine changed since the run began.
+    """
+    finished = store.generations().keys()
+    pending = [own.request for own in questions if own.request.key not in finished]
+    if not pending:
+        return
+    # The longest first, so that the last batch is not one long straggler.
+    pending.sort(key=lambda request: (-len(request.prompt_ids), request.key))
+    done = len(questions) - len(pending)
+    with (
+        progress.stage("answering everyday tasks", total=len(questions), unit="answers", done=done) as advance,
+        closing(decode(pending)) as decoded,
+    ):
+        identity: dict[str, str] = {}
+        for engine_identity, output in decoded:
+            to_keep = identity_to_keep(engine_identity)
+            if to_keep != identity:
+                store.bind_settings({"engine identity": to_keep})
+                identity = to_keep
+            store.add_generation(output.key, cut_at_repeats(output, tokenizer, {}))
+            advance(1)
+
+
+def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:
+    """Yield the finished answers in the order of the questions."""
+    stored = store.generations()
+    for question in questions:
+        known = stored.get(question.request.key)
+        if known is not None:
+            read = read_stored(known, tokenizer)
+            yield Answer(question, read.text, read.token_ids, read.token_chars, known.finish_reason)
