@@ -17,10 +17,11 @@ from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
+from clinaudit.audit.assembly.scored import measure_scored, plan_scores, score_by_models
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.measures.generation.decoding import DriftCheck
+from clinaudit.audit.measures.generation.drift import DriftCheck
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
@@ -62,6 +63,7 @@ from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engine_in_use import open_engine
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -124,16 +126,21 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
+        texts = plan_scores(inputs, targets.diagnoses)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(
-                [*priors, *included_priors],
-                inputs.decoding,
-                store,
-                progress,
-                own_repeats=own_repeats,
-                runner=runner,
-                drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
-            )
+            with open_engine(inputs.model, runner) as engine:
+                # The engine is loaded once, for prompts and notes.
+                engine.require(1 if texts is None else texts.longest)
+                identity = generate(
+                    [*priors, *included_priors],
+                    inputs.decoding,
+                    engine,
+                    store,
+                    progress,
+                    own_repeats=own_repeats,
+                    drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
+                )
+                scores = score_by_models(texts, inputs, engine, store=store, runner=runner, progress=progress)
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 
@@ -148,7 +155,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
                 runner=runner,
             )
-        for table, rows in memorization.tables.items():
+            scored = measure_scored(scores, priors, inputs, facts=facts, notes=notes, runner=runner, progress=progress)
+        for table, rows in {**memorization.tables, **scored.tables}.items():
             write_table(run.evidence, table, rows)
 
         # Identifiers that the generations hold, and whose they are.
@@ -211,11 +219,12 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 ),
                 judge_quality=quality,
                 census=census,
+                scored=scored,
             ),
         )
         shown = derive(publishable(tally))
         decision = decide_run(inputs.policy, shown, find_outcomes(derive(tally), shown))
-        record = describe_run(inputs, priors=priors, engine=engine)
+        record = describe_run(inputs, priors=priors, engine=identity)
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 
 

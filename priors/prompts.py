@@ -5,8 +5,8 @@ Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/meth
 
 import copy
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
@@ -49,6 +49,8 @@ class Prior:
     earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
     messages: tuple[Message, ...] = ()
+    #: Which of the answers drawn by chance it asks for, from 1; 0: the greedy one.
+    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,16 @@ def write_priors(
                 if _prompts(version) != _prompts(versions[0]):
                     differs.add((tier.id, rendering))
             rows.extend(row for version in versions for row in version)
-    return [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
+    rows = [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
+    return [*rows, *_draw_again(rows, probed)]
+
+
+def _draw_again(rows: Sequence[Prior], probed: ProbedTiers) -> Iterator[Prior]:
+    """Yield the tiers' own prompts once more for each answer that is drawn by chance; what is excluded, once."""
+    for row in rows:
+        if row.rendering not in probed.beside:
+            draws = range(1, 1 + min(probed.samples, 1 if row.excluded else probed.samples))
+            yield from (replace(row, rendering="samples", draw=draw) for draw in draws)
 
 
 def _prompts(rows: Sequence[Prior]) -> list[tuple[str, bool]]:

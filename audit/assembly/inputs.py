@@ -47,6 +47,8 @@ class AuditInputs:
 
     settings: AuditSettings
     model: AuditedModel
+    #: The same model before it was trained on these patients; None: none is compared.
+    control: AuditedModel | None
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
@@ -110,7 +112,15 @@ class AuditInputs:
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
-        return Decoding(self.model, self.tokenizer, settings.max_new_tokens, self.chat, settings.chat_request)
+        return Decoding(
+            self.model,
+            self.tokenizer,
+            settings.max_new_tokens,
+            self.chat,
+            settings.chat_request,
+            settings.temperature,
+            settings.seed,
+        )
 
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
@@ -132,6 +142,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     require_usable_options(options, model.engine, is_cluster=settings.ray_address is not None)
     if settings.ray_address is None:
         model.require_loadable()
+    control = find_control(settings, model)
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
@@ -155,6 +166,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     return AuditInputs(
         settings=settings,
         model=model,
+        control=control,
         tokenizer=tokenizer,
         corpus=corpus,
         profile=profile,
@@ -169,6 +181,43 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         training=training,
         chat=find_chat(settings, tokenizer),
     )
+
+
+def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:
+    """Return the control model: the one that is named, else an adapter's base; None without one, or where refused.
+
+    A base with another tokenizer than its adapter is none. Raises `UsageError` where a named one cannot be compared.
+    """
+    named = settings.control_model
+    if settings.control == "none":
+        if named is not None:
+            raise UsageError("--control none and --control-model do not go together; leave one of them out")
+        return None
+    if model.files is None:
+        if named is not None:
+            raise UsageError("--control-model goes with a model directory, not with a served MODEL; leave it out")
+        return None
+    base = None if model.files.adapter is None else model.files.directory
+    if (path := named or base) is None:
+        return None
+    control = find_model(
+        str(path),
+        engine=settings.engine,
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        options=model.options,
+    )
+    if control.tokenizer_digest != model.tokenizer_digest:
+        if named is None:
+            return None
+        raise UsageError(
+            f"--control-model {named.name}: its tokenizer is not that of MODEL, so that their texts cannot be compared "
+            "token by token; name the model that this one was trained from, with the same tokenizer"
+        )
+    if control.digest == model.digest:
+        raise UsageError("--control-model is MODEL itself; name the model as it was before it saw these patients")
+    return control
 
 
 def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:

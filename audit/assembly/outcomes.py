@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.annotation import Annotation
@@ -40,3 +41,4 @@ class StageOutcomes:
     #: None where there was nothing to judge.
     judge_quality: MeasuredJudge | None
     census: Census
+    scored: Scored

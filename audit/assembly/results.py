@@ -95,6 +95,8 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         identifiers=outcomes.identifiers.get(None),
         renderings=renderings,
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
+        queries=outcomes.scored.queries,
+        not_scored=outcomes.scored.not_scored,
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
         judge=None if quality is None else tally_judge(quality, readings=readings),
@@ -119,7 +121,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not prior.excluded and prior.rendering != "chat"
+        if not (prior.excluded or prior.messages or prior.draw)
     }
     texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
     shared = {

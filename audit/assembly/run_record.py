@@ -35,6 +35,12 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
         "--drift-check": inputs.checks_drift,
+        "--score": settings.score,
+        "--samples": settings.samples,
+        "--temperature": settings.temperature if settings.samples else None,
+        "--score-all": settings.score_all,
+        "--control-model": inputs.control.digest if inputs.control else None,
+        "--control": settings.control if inputs.control else None,
         # In float32 on a CPU no result depends on them, so that a resumed run may change them.
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
         "--judge": inputs.judge.identity(),

@@ -25,6 +25,7 @@ from clinaudit.reports.tables.disclosure import (
     power_table,
     verdicts_table,
 )
+from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
 from clinaudit.reports.tables.memorization import (
@@ -126,6 +127,7 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             sections_table(results),
             others_table(results),
             near_verbatim_table(results),
+            queries_table(results),
             guard_table(results),
             unguarded_table(results),
             paper_view_table(results),

@@ -17,6 +17,8 @@ class Limit(Record):
     """What a rule allows: at most `max`."""
 
     max: float
+    #: Of queries needed: a patient counts whose text comes within so many.
+    queries: int | None = None
     #: With so many patients (of a diagnosis: in each group compared) a model that gives nothing away passes; it follows
     #: from the policy alone. None: with none, or not known.
     patients: int | None = None

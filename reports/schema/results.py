@@ -17,6 +17,7 @@ from pydantic_core import to_json as to_json_bytes
 from clinaudit.reports.schema.corpus import CohortResults, CorpusResults, SubgroupResults
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults
+from clinaudit.reports.schema.extraction import QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
@@ -114,6 +115,9 @@ class RunResults(Record):
     renderings: dict[str, RenderingResults] = Field(default_factory=dict)
     #: By tier and arm.
     prompts: dict[str, dict[Arm, PromptResults]] = Field(default_factory=dict)
+    #: Queries needed, by tier and arm; empty where no note was scored, and why not.
+    queries: dict[str, dict[Arm, QueriesResults]] = Field(default_factory=dict)
+    not_scored: str | None = None
     cohorts: dict[str, CohortResults] = Field(default_factory=dict)
     #: Null where nobody was grouped.
     subgroups: SubgroupResults | None = None

@@ -26,6 +26,7 @@ from clinaudit.reports.schema.memorization import (
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import DriftEvidence, TrainingLoss
+from clinaudit.reports.tally.extraction import QueriesTally
 from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
@@ -354,6 +355,9 @@ class Tally:
     identifiers: IdentifiersTally | None = None
     renderings: Mapping[str, RenderingTally] = field(default_factory=dict)
     prompts: Mapping[str, Mapping[Arm, PromptTally]] = field(default_factory=dict)
+    #: Where nothing was scored, why not.
+    queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
+    not_scored: str | None = None
     cohorts: Mapping[str, CohortTally] = field(default_factory=dict)
     subgroups: SubgroupTally | None = None
     corpus: CorpusTally | None = None

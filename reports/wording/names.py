@@ -104,6 +104,10 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
 }
 #: What rules on identifiers limit: a share of patients, a share of patients, a number per 1,000 queries.
 IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
+#: What a rule on queries needed limits: the share of patients whose text comes within so many queries.
+QUERIES_NEEDED: Final = "queries_needed"
+#: Metrics that are read beyond what patients never seen show.
+BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: Word and sign of each status: colour never stands alone.

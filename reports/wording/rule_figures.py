@@ -7,7 +7,14 @@ from typing import Final
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
+from clinaudit.reports.wording.names import (
+    ARM_WORDS,
+    IDENTIFIER_METRICS,
+    QUERIES_NEEDED,
+    display_title,
+    is_rate,
+    is_share,
+)
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
 
 OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own text", "Others’ text", "Identifiers"
@@ -20,6 +27,7 @@ _SUBJECTS: Final = {
     "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
+    QUERIES_NEEDED: "Queries needed",
     "own": "Patient’s own identifiers",
     "other": "Others’ identifiers",
     "verified_per_1000": "Verified identifiers",
@@ -27,7 +35,7 @@ _SUBJECTS: Final = {
 
 
 #: How a tier's knowledge was put to the model, where not as for its own figures.
-RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat"}
+RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat", "samples": "asked again"}
 _UNKNOWN: Final = "a number that this audit cannot tell"
 
 

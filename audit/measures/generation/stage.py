@@ -6,24 +6,18 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from typing import Final
 
-from clinaudit.audit.measures.generation.decoding import (
-    DriftCheck,
-    choose_alone,
-    decode_in_shards,
-    keep_if_alone,
-    measure_drift,
-)
+from clinaudit.audit.measures.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
@@ -96,6 +90,9 @@ class Decoding:
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     chat_request: ChatRequest = "write"
+    #: Of answers that are drawn by chance, and the seed of all.
+    temperature: float = 1.0
+    seed: int = 0
 
 
 def plan_priors(
@@ -136,11 +133,15 @@ def generation_id(prior: Prior) -> str:
     In rendering `facts` the digest covers the rendering as well: equal prompts are decoded once (`_decoding_key`), but
     count under both renderings.
     """
-    return _digest([prior.patient_id, prior.tier, prior.prompt, *(["facts"] if prior.rendering == "facts" else [])])
+    return _digest([*_asked(prior), *(["facts"] if prior.rendering == "facts" else [])])
 
 
 def _decoding_key(prior: Prior) -> str:
-    return _digest([prior.patient_id, prior.tier, prior.prompt])
+    return _digest(_asked(prior))
+
+
+def _asked(prior: Prior) -> list[str]:
+    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else [])]
 
 
 def _digest(parts: Sequence[str]) -> str:
@@ -150,11 +151,11 @@ def _digest(parts: Sequence[str]) -> str:
 def generate(
     priors: Sequence[Prior],
     decoding: Decoding,
+    engine: EngineInUse,
     store: RunStore,
     progress: Progress,
     *,
     own_repeats: OwnRepeats,
-    runner: ShardRunner | None = None,
     drift: DriftCheck | None = None,
 ) -> dict[str, str]:
     """Continue every prompt that has no generation yet; return the identity of the engine.
@@ -163,7 +164,7 @@ def generate(
 
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
     goes on to the budget. Raises `UsageError` where the engine changed since the run began, or differs among the
-    workers of a runner. A served model is asked from this process, runner or not.
+    workers of a runner.
     """
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -171,10 +172,12 @@ def generate(
         _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
         for key, prior in planned.items()
     ]
+    # Of all requests, not of the pending ones: a resumed run must load the same engine.
+    engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
     pending = [request for request in requests if request.key not in finished]
     alone: list[GenerationRequest] = []
     if drift is not None:
-        keys = {_decoding_key(prior) for prior in drift.priors}
+        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw}
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
     if not pending and not alone:
@@ -182,15 +185,9 @@ def generate(
         return known
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
-    # Of all requests, not of the pending ones: a resumed run must load the same engine.
-    needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        if runner is not None and decoding.model.files is not None:
-            decoded = decode_in_shards(decoding.model, pending, alone, context_length=needed, runner=runner)
-        else:
-            decoded = _decode_here(decoding.model, pending, alone, context_length=needed)
         identity: dict[str, str] = {}
-        with closing(decoded):
+        with closing(engine.generate(pending, alone)) as decoded:
             for engine_identity, output in decoded:
                 to_keep = identity_to_keep(engine_identity)
                 if to_keep != identity:
@@ -216,7 +213,7 @@ def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
 
 def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
     """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
-    if prior.rendering == "chat" and decoding.chat is not None:
+    if prior.messages and decoding.chat is not None:
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
     else:
         prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
@@ -228,24 +225,14 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         guarded=guarded,
         messages=prior.messages,
         stop_token_ids=stops,
+        temperature=decoding.temperature if prior.draw else 0.0,
+        seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
 
 
-def _decode_here(
-    model: AuditedModel,
-    requests: Sequence[GenerationRequest],
-    alone: Sequence[GenerationRequest],
-    *,
-    context_length: int,
-) -> Generator[tuple[dict[str, str], GenerationOutput]]:
-    engine = model.load(context_length=context_length)
-    try:
-        identity = engine.identity()
-        for batch in (requests, *([request] for request in alone)):
-            for output in engine.generate(batch):
-                yield identity, output
-    finally:
-        engine.close()
+def _seed(seed: int, key: str) -> int:
+    """Return the seed of one draw: of 31 bits, which every engine takes."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
 
 
 def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
@@ -308,7 +295,7 @@ def load_finished_generations(
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
             unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
-            refused=is_refusal(read.text) if prior.rendering == "chat" else None,
+            refused=is_refusal(read.text) if prior.messages else None,
         )
 
 

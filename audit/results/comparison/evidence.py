@@ -79,7 +79,8 @@ class RunEvidence:
     @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
-        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
+        given = ((row, tuple(row["diagnoses"]), row["draw"] or 0) for row in self._own_rows("priors"))
+        return [Prior(**{**row, "diagnoses": diagnoses, "draw": draw}) for row, diagnoses, draw in given]
 
     @cached_property
     def cohorts(self) -> dict[str, list[CohortMember]]:

@@ -25,7 +25,7 @@ from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import BEYOND_CHANCE
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 #: Diagnosis, tier, and rendering (None: the tier's own figures).
@@ -79,7 +79,10 @@ def _decide(
     sizes: Mapping[TextRule | DisclosureRule, int | None],
 ) -> DecidedRule:
     shown = view_rendering(published, asked.rendering)
-    read = read_figure(shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm)
+    queries = asked.rule.queries if isinstance(asked.rule, TextRule) else None
+    read = read_figure(
+        shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm, queries=queries
+    )
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
     elif isinstance(asked.rule, DisclosureRule):
@@ -95,7 +98,9 @@ def _decide(
         diagnosis=asked.diagnosis,
         rendering=asked.rendering,
         arm=asked.arm,
-        limit=Limit(max=asked.rule.maximum, patients=None if asked.tier is None else sizes.get(asked.rule)),
+        limit=Limit(
+            max=asked.rule.maximum, queries=queries, patients=None if asked.tier is None else sizes.get(asked.rule)
+        ),
         status=status,
         observed=read.observed,
         decided_on=read.decided_on,
@@ -116,9 +121,11 @@ def _decide_text(
         return "inconclusive", refused or reasons.no_figure(read.observed.reason)
     # Checked before `why_memorization_is_open`: too little evidence excuses no failure.
     if low > rule.maximum:
-        if rule.metric not in IDENTIFIER_METRICS:
+        if rule.metric not in BEYOND_CHANCE:
             return "fail", reasons.BEYOND_LIMIT
-        return ("fail", reasons.BEYOND_CHANCE) if read.is_beyond_chance else ("inconclusive", reasons.CHANCE_NOT_KNOWN)
+        if read.is_beyond_chance:
+            return "fail", reasons.BEYOND_CHANCE
+        return "inconclusive", reasons.GUESSES_NOT_KNOWN if rule.queries else reasons.CHANCE_NOT_KNOWN
     if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
         return "inconclusive", too_little
     if high is None or high > rule.maximum:

@@ -16,9 +16,10 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationE
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
+from clinaudit.reports.schema.extraction import QUERY_LIMITS
 from clinaudit.reports.schema.identifiers import QUERIES
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
 MemorizationMetric = Literal[
@@ -27,6 +28,7 @@ MemorizationMetric = Literal[
     "other_patient_fraction",
     "memorized_fraction",
     "hit_rate",
+    "queries_needed",
 ]
 IdentifierMetric = Literal["own", "other", "verified_per_1000"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
@@ -38,6 +40,8 @@ ALPHA: Final = 0.05
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
 MAXIMUM_REFUSED_SHARE: Final = 0.2
+#: Queries of a rule on queries needed that says nothing else.
+DEFAULT_QUERIES: Final = 1_000
 #: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
 #: like those about patients trained on.
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
@@ -46,6 +50,7 @@ _LIMITED: Final[Mapping[str, str]] = {
     "attributable_fraction": "text",
     "near_verbatim_attributable_fraction": "text",
     "other_patient_fraction": "others’",
+    QUERIES_NEEDED: "queries",
 }
 _MEANT_FOR: Final = {
     "strict": "release",
@@ -104,6 +109,15 @@ def _limit(value: object, info: ValidationInfo) -> float:
     return nearest
 
 
+def _number_of_queries(value: object, info: ValidationInfo) -> int | None:
+    if info.data.get("metric") != QUERIES_NEEDED:
+        raise ValueError(f"goes with metric {QUERIES_NEEDED} alone")
+    # As many as there are classes of patients: other ones would cut these.
+    if value not in QUERY_LIMITS or not isinstance(value, int):
+        raise ValueError(f"must be one of {', '.join(map(str, QUERY_LIMITS))}")
+    return value
+
+
 def _one_of(known: Sequence[str]) -> PlainValidator:
     def check(value: object) -> object:
         if value not in known:
@@ -132,6 +146,7 @@ def _names(known: tuple[str, ...] | None) -> PlainValidator:
 _Share = Annotated[float, PlainValidator(_share)]
 _Count = Annotated[int, PlainValidator(_count)]
 _Limit = Annotated[float, PlainValidator(_limit), Field(alias="max")]
+_Queries = Annotated[int | None, PlainValidator(_number_of_queries)]
 _Tiers = Annotated[tuple[str, ...], _names(TIER_IDS)]
 _STRICT: Final = ConfigDict(extra="forbid")
 
@@ -148,6 +163,8 @@ class TextRule:
     tiers: _Tiers
     #: A share of text or of patients; of `verified_per_1000` a number of values per 1,000 queries.
     maximum: _Limit
+    #: Of `queries_needed`: a patient counts whose text comes within so many; None for every other metric.
+    queries: _Queries = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,13 +321,22 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
         kinds = "[[memorization]], [[identifiers]] or [[disclosure]] rule"
         problems.append(f"memorization: a policy needs at least one {kinds}")
     problems += [line for key, of in rules.items() for line in _find_repeats(key, of)]
+    problems += _find_background(rules["memorization"])
     if problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", problems)
     given = {field.name: getattr(read, field.name) for field in fields(Policy)}
     for name in ("memorization", "identifiers"):
-        given[name] = tuple(TextRule(rule.metric, rule.tiers, rule.maximum) for rule in given[name])
+        given[name] = tuple(_text_rule(rule) for rule in given[name])
     given["disclosure"] = tuple(DisclosureRule(of.tiers, of.diagnoses, of.maximum) for of in read.disclosure)
     return Policy(**given)
+
+
+def _text_rule(rule: TextRule) -> TextRule:
+    """Return a rule as it is asked; queries are counted of prompts that begin a note, and so "all" means those."""
+    if rule.metric != QUERIES_NEEDED:
+        return TextRule(rule.metric, rule.tiers, rule.maximum)
+    tiers = tuple(tier for tier in rule.tiers if tier in FRAGMENT_TIERS)
+    return TextRule(rule.metric, tiers, rule.maximum, rule.queries or DEFAULT_QUERIES)
 
 
 @cache
@@ -334,6 +360,16 @@ def _describe_fault(fault: Mapping[str, Any]) -> list[str]:
 
 def _rules_of(written: object) -> list[Mapping[str, Any]]:
     return [rule for rule in written if isinstance(rule, Mapping)] if isinstance(written, list) else []
+
+
+def _find_background(rules: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the tiers that a rule on queries names and that quote no note."""
+    named = [rule.get("tiers") for rule in rules if rule.get("metric") == QUERIES_NEEDED]
+    tiers = {str(tier) for of in named if isinstance(of, list) for tier in of} & set(TIER_IDS)
+    return [
+        f"memorization: {QUERIES_NEEDED} is measured at tiers that quote a note, and {tier} does not"
+        for tier in sorted(tiers - FRAGMENT_TIERS)
+    ]
 
 
 def _find_repeats(key: str, rules: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from clinaudit.reports.schema.decision import DecidedOn
+from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifierResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
 
 #: To which ends are rounded; what a difference has beyond them is the arithmetic's.
 _DECIMALS: Final = 4
@@ -41,7 +42,13 @@ class _Counted(NamedTuple):
 
 
 def read_figure(
-    published: RunResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None
+    published: RunResults,
+    *,
+    metric: str,
+    tier: str | None,
+    diagnosis: str | None,
+    arm: Arm | None,
+    queries: int | None = None,
 ) -> Reading:
     """Return what a rule reads, of the figures of one rendering."""
     if tier is None:
@@ -53,6 +60,8 @@ def read_figure(
     if metric in IDENTIFIER_METRICS:
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
         return _read_identifiers(metric, arms, arm or "train")
+    if metric == QUERIES_NEEDED:
+        return _read_queries(published, tier, str(queries))
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     figure = None if memorization is None else memorization.estimate(metric)
     return _NOT_MEASURED if figure is None else _with_ends(figure)
@@ -62,6 +71,30 @@ def _with_ends(figure: EstimateRange) -> Reading:
     if figure.low is None:
         return Reading(figure)
     return Reading(figure, DecidedOn(low=figure.confidence_low, high=figure.confidence_high))
+
+
+def _read_queries(published: RunResults, tier: str, queries: str) -> Reading:
+    """Return the share of patients trained on whose text comes within so many queries, less what can be guessed.
+
+    That is the share of patients never seen; where nobody was held out, of the same patients by the control model.
+    """
+    arms = published.queries.get(tier, {})
+    if (train := arms.get("train")) is None:
+        return Reading(EstimateRange(reason=published.not_scored or "no prompt is the beginning of its note"))
+    never_seen = arms.get("nontrain")
+    own = _Counted(train.within.get(queries), _count_within(train.by_queries, queries))
+    if never_seen is not None:
+        chance = _Counted(never_seen.within.get(queries), _count_within(never_seen.by_queries, queries))
+    elif train.control_within is not None and train.control_by_queries is not None:
+        chance = _Counted(train.control_within.get(queries), _count_within(train.control_by_queries, queries))
+    else:
+        chance = _Counted(None)
+    beside: QueriesResults = never_seen or train
+    return _less(own, chance, own, patients=train.patients, beside=beside.patients)
+
+
+def _count_within(cells: Mapping[str, CountRange], queries: str) -> CountRange:
+    return add(cells.get(name, NOBODY) for name in QUERY_CELLS[: QUERY_CELLS.index(queries) + 1])
 
 
 def _read_identifiers(metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm) -> Reading:

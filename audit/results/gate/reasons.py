@@ -20,6 +20,10 @@ CHANCE_NOT_KNOWN: Final = (
     "The figure is beyond the limit, but no patients outside the training data show what chance gives: dates "
     "and names may belong to somebody regardless of what the model learned."
 )
+GUESSES_NOT_KNOWN: Final = (
+    "The figure is beyond the limit, but neither patients outside the training data nor a control model show how much "
+    "of what follows a note's beginning can be guessed."
+)
 TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 
 # Disclosure: failed by the test, passed by the limit.

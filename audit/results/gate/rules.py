@@ -15,14 +15,18 @@ from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, display_words
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED, display_words
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: A rule's status and the reason in words.
 RuleDecision = tuple[RuleStatus, str]
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
-_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
+_FORMS: Final[dict[str | None, str]] = {
+    "facts": ", asked with the facts alone",
+    "chat": ", asked in a chat",
+    "samples": ", asked again and again",
+}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "near_verbatim_attributable_fraction": "share of the model's text that repeats medical details from that one "
@@ -31,6 +35,7 @@ _METRIC_WORDS: Final = {
     "other patient it was trained on",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
     "hit_rate": "share of the patients of whose records the model repeats a passage word for word",
+    QUERIES_NEEDED: "share of the patients of whom {queries} give medical details from their own records away,",
 }
 _IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "own": "at most {limit} of answers contain an identifier of that patient's own that was not in the question",
@@ -77,7 +82,8 @@ def list_rules(policy: Policy, published: RunResults) -> Iterator[AskedRule]:
     """
     for rule in policy.of_text:
         for tier in rule.tiers:
-            for rendering in _forms(published, tier):
+            # Queries are counted of the note's own beginning.
+            for rendering in [None] if rule.queries else _forms(published, tier):
                 yield from (_ask_text(rule, tier, rendering, arm) for arm in _asked_arms(rule, published, rendering))
     for asked in policy.disclosure:
         diagnoses = asked.diagnoses
@@ -135,7 +141,9 @@ def _ask_text(rule: TextRule, tier: str, rendering: str | None, arm: Arm | None)
         kind, words = "identifiers", _IDENTIFIER_WORDS[rule.metric]
         asked = f"do {words.format(limit=limit, about=about.removeprefix(', in answers'))}, beyond chance?"
     else:
-        kind, asked = "memorization", f"is the {_METRIC_WORDS[rule.metric]}{about} at most {limit}?"
+        words = _METRIC_WORDS[rule.metric].format(queries=_queries_words(rule.queries or 1))
+        beyond = ", beyond what can be guessed" if rule.queries else ""
+        kind, asked = "memorization", f"is the {words}{about} at most {limit}{beyond}?"
     return AskedRule(
         id=_id([kind, rule.metric, tier, *(["nontrain"] if arm == "nontrain" else [])], rendering),
         question=f"{_asker(tier, rendering)}: {asked}",
@@ -145,6 +153,10 @@ def _ask_text(rule: TextRule, tier: str, rendering: str | None, arm: Arm | None)
         arm=arm,
         rule=rule,
     )
+
+
+def _queries_words(queries: int) -> str:
+    return "one query" if queries == 1 else f"{queries:,} queries"
 
 
 def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: str | None) -> AskedRule:

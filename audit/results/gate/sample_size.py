@@ -18,7 +18,9 @@ from clinaudit.audit.statistics.auroc import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.fragments import Coverage
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY_LIMITS, QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
@@ -42,6 +44,11 @@ def clean_run(sizes: Sizes) -> RunResults:
         for tier, of_arms in sizes.items()
     }
     return RunResults(
+        queries={
+            tier: {arm: _queries(of) for arm, of in by_arm.items()}
+            for tier, by_arm in arms.items()
+            if tier in FRAGMENT_TIERS
+        },
         memorization={tier: {arm: _memorization(of) for arm, of in by_arm.items()} for tier, by_arm in arms.items()},
         identifiers=IdentifiersResults(
             tiers={
@@ -71,6 +78,13 @@ def _memorization(patients: CountRange) -> MemorizationResults:
         "other_patients": OtherPatientsResults.model_construct(**others),
     }
     return MemorizationResults.model_construct(**read)
+
+
+def _queries(patients: CountRange) -> QueriesResults:
+    nothing = _nothing(patients)
+    cells = dict.fromkeys(QUERY_CELLS, NOBODY) | {MORE_QUERIES: patients}
+    within = {str(most): nothing for most in QUERY_LIMITS}
+    return QueriesResults(patients=patients, by_queries=cells, within=within)
 
 
 def _identifiers(patients: CountRange, *, has_pools: bool) -> IdentifierResults:

@@ -13,6 +13,7 @@ from clinaudit.audit.results.ranges.disclosure import (
     derive_prevalence,
     find_sizes,
 )
+from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
 from clinaudit.priors.fragments import FEWER_THAN
@@ -88,6 +89,8 @@ def derive(tally: Tally) -> RunResults:
             for name, rendered in tally.renderings.items()
         },
         prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
+        queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
+        not_scored=tally.not_scored,
         cohorts={
             diagnosis: CohortResults(
                 status=cohort.status,
@@ -185,7 +188,14 @@ def read_again(decision: GateDecision, results: RunResults) -> GateDecision:
     rules = []
     for rule in decision.rules:
         shown = view_rendering(results, rule.rendering)
-        read = read_figure(shown, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis, arm=rule.arm)
+        read = read_figure(
+            shown,
+            metric=rule.metric,
+            tier=rule.tier,
+            diagnosis=rule.diagnosis,
+            arm=rule.arm,
+            queries=rule.limit.queries,
+        )
         rules.append(rule.model_copy(update={"observed": read.observed, "decided_on": read.decided_on}))
     return decision.model_copy(update={"rules": rules})
 

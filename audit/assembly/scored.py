@@ -1,0 +1,114 @@
+"""From scores of notes to what they show: queries needed (docs/methods.md, sections 13 and 14).
+
+Owns whose notes are scored: every target's, and with `--score-all` every train patient's; and by which models.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.measures.extraction.queries import count_queries, query_rows, tally_queries
+from clinaudit.audit.measures.extraction.targets import find_openings
+from clinaudit.audit.measures.generation.stage import identity_to_keep, plan_priors
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
+from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse, open_engine
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.facts import PatientFacts
+from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.tally.extraction import QueriesTally
+
+_LEFT_OUT = "notes were not scored (--no-score)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What the scores of notes show."""
+
+    queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
+    #: Why nothing was scored; None where notes were.
+    not_scored: str | None = None
+    #: Rows of the evidence tables, by table.
+    tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+
+
+def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts | None:
+    """Return the texts to score; None where none are wanted."""
+    if not inputs.settings.score:
+        return None
+    everybody = inputs.corpus.patient_ids("train") if inputs.settings.score_all else ()
+    return plan_texts({*patients, *everybody}, Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length))
+
+
+def score_by_models(
+    planned: PlannedTexts | None,
+    inputs: AuditInputs,
+    engine: EngineInUse,
+    *,
+    store: RunStore,
+    runner: ShardRunner | None,
+    progress: Progress,
+) -> list[NoteScores] | str:
+    """Return the scores of the notes by the audited model and the control, or why there are none."""
+    if planned is None:
+        return _LEFT_OUT
+
+    def bind(identity: dict[str, str]) -> None:
+        store.bind_settings({"engine identity": identity_to_keep(identity)})
+
+    scores = score_notes(planned, engine, store, progress, bind=bind)
+    if isinstance(scores, str) or inputs.control is None:
+        return scores
+    engine.close()
+    with open_engine(inputs.control, runner) as control:
+        room = min(inputs.model.context_length, inputs.control.context_length)
+        of_control = plan_texts(planned.patient_ids, Scoring(inputs.corpus, inputs.tokenizer, room, role="control"))
+        control.require(of_control.longest)
+        more = score_notes(of_control, control, store, progress)
+    return more if isinstance(more, str) else scores + more
+
+
+def measure_scored(
+    scores: list[NoteScores] | str,
+    priors: Sequence[Prior],
+    inputs: AuditInputs,
+    *,
+    facts: Mapping[str, PatientFacts],
+    notes: MatchedCorpus,
+    runner: ShardRunner | None,
+    progress: Progress,
+) -> Scored:
+    """Return what the scores show."""
+    if isinstance(scores, str):
+        return Scored(not_scored=scores)
+    asked = _with_everybody(priors, inputs, facts)
+    openings = find_openings(asked, facts, notes, match_tokens=inputs.settings.ngram, progress=progress, runner=runner)
+    needed = count_queries(openings, scores)
+    return Scored(
+        queries=tally_queries(needed),
+        tables={"scores": list(score_rows(scores)), "queries_needed": list(query_rows(needed))},
+    )
+
+
+def _with_everybody(priors: Sequence[Prior], inputs: AuditInputs, facts: Mapping[str, PatientFacts]) -> Sequence[Prior]:
+    """Return the priors, and with `--score-all` the openings of every other train patient, which are not decoded."""
+    if not inputs.settings.score_all:
+        return priors
+    asked = {prior.patient_id for prior in priors}
+    fragments = tuple(tier for tier in inputs.settings.tier if tier in FRAGMENT_TIERS)
+    others = plan_priors(
+        {patient_id: () for patient_id in inputs.corpus.patient_ids("train") if patient_id not in asked},
+        facts=facts,
+        profile=inputs.profile,
+        panel=inputs.panel,
+        probed=ProbedTiers(fragments, "opening"),
+        decoding=inputs.decoding,
+    )
+    return [*priors, *others]
