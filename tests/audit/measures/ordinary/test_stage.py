@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,12 @@ from support.tallies import inside, number
 
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import plan_questions
-from clinaudit.audit.measures.ordinary.record import Answer, Held
+from clinaudit.audit.measures.ordinary.record import Answer, Held, answer_rows
 from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.profile import load_profile
 
@@ -117,6 +119,31 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
     assert clean.identifiers is not None
     for leak in (clean.text, clean.identifiers):
         assert (number(leak.found.tasks.range), number(leak.found.patients.range)) == (0, 0)
+
+
+def test_the_figures_follow_from_the_table_of_evidence(corpus: Corpus, cache: TokenCache, tmp_path: Path) -> None:
+    questions = plan_questions(
+        tasks_of("write a letter.", "fill a form.", "code a visit."), decoding_of(cache.tokenizer), seed=0
+    )
+    engine = ToldEngine(cache.tokenizer, {"letter": GOATS + BEES, "form": CLOCKS}, drawn={"letter": BEES, "form": BEES})
+    answers = ask(questions, engine, tmp_path / "run")
+    found = find(corpus, cache, answers)
+    values = [[Held("all", "p3", "05/01/2024")] if own.question.task_id == "t2" else [] for own in answers]
+    write_table(tmp_path, "ordinary", answer_rows(answers, found, values))
+    rows = read_table(tmp_path, "ordinary")
+    tally = summarize_ordinary(questions, answers, found, values, planned=3, corpus=corpus)
+    assert tally.identifiers is not None
+    for leak, what, whose in (
+        (tally.text, "passages", "passage_patients"),
+        (tally.identifiers, "identifiers", "identifier_patients"),
+    ):
+        assert number(leak.found.tasks.range) == len({row["task"] for row in rows if row[what]}) > 0
+        assert number(leak.found.patients.range) == len({own for row in rows for own in row[whose]}) > 0
+        for form, draw in product(("text",), ("greedy", "sampled")):
+            held = [row for row in rows if (row["form"], row["draw"]) == (form, draw) and row[what]]
+            assert inside(leak.evidence).answers[f"{form} {draw}"] == len(held)
+    assert all(len(row["passages"]) == len(row["passage_patients"]) == len(row["passage_notes"]) for row in rows)
+    assert [row["text"] for row in rows] == [answer.text for answer in answers]
 
 
 def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
