@@ -7,16 +7,18 @@ import hashlib
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Final, get_args
 
 from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, identity_to_keep, read_stored
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Form, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
-from clinaudit.priors.renderings import SYSTEM, Conversation, Message
+from clinaudit.priors.renderings import SYSTEM, Conversation
 
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
@@ -32,8 +34,9 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
     context with its answer, or spells out a control token, is left out in every form.
     """
     questions: list[Question] = []
+    chats = [] if decoding.chat is None else [decoding.chat]
     for task in tasks:
-        forms = [_as_text(task, decoding), *([] if decoding.chat is None else [_in_chat(task, decoding)])]
+        forms = [_as_text(task, decoding), *(_in_chat(task, decoding, chat) for chat in chats)]
         asked = [own for own in forms if own is not None and _fits(own, decoding)]
         if len(asked) == len(forms):
             questions += [
@@ -44,37 +47,24 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
     return questions
 
 
-def _as_text(task: Task, decoding: Decoding) -> GenerationRequest | None:
+def _as_text(task: Task, decoding: Decoding) -> GenerationRequest:
     prompt = f"{task.text.strip()}\n\n"
-    return _request(decoding.tokenizer.encode_prompt(prompt), prompt, decoding)
+    return GenerationRequest("", decoding.tokenizer.encode_prompt(prompt), prompt, decoding.max_new_tokens)
 
 
-def _in_chat(task: Task, decoding: Decoding) -> GenerationRequest | None:
+def _in_chat(task: Task, decoding: Decoding, chat: ChatTemplate) -> GenerationRequest | None:
     """Return the request; None where the task would be read as the template's own marks."""
-    if decoding.chat is None:
-        return None
-    said = decoding.chat.render(Conversation(SYSTEM, task.text.strip()))
+    said = chat.render(Conversation(SYSTEM, task.text.strip()))
     if isinstance(said, str):
         return None
-    # The template wrote the special tokens.
-    ids = decoding.tokenizer.encode(said.prompt)
-    return _request(ids, said.prompt, decoding, said.messages, decoding.chat.stop_token_ids)
-
-
-def _request(
-    prompt_ids: tuple[int, ...],
-    prompt: str,
-    decoding: Decoding,
-    messages: tuple[Message, ...] = (),
-    stops: frozenset[int] = frozenset(),
-) -> GenerationRequest:
     return GenerationRequest(
         key="",
-        prompt_ids=prompt_ids,
-        prompt=prompt,
+        # The template wrote the special tokens.
+        prompt_ids=decoding.tokenizer.encode(said.prompt),
+        prompt=said.prompt,
         max_new_tokens=decoding.max_new_tokens,
-        messages=messages,
-        stop_token_ids=stops,
+        messages=said.messages,
+        stop_token_ids=chat.stop_token_ids,
     )
 
 
@@ -84,20 +74,13 @@ def _fits(request: GenerationRequest, decoding: Decoding) -> bool:
 
 def _drawn(request: GenerationRequest, task: Task, form: Form, draw: Draw, *, seed: int) -> GenerationRequest:
     """Return the request of one draw; its key tells nothing of it, and no other prompt's has it."""
-    is_sampled = draw == "sampled"
-    parts = ["ordinary", task.id, form, draw, request.prompt, *([seed] if is_sampled else [])]
+    parts = [task.id, form, draw, request.prompt, *([seed] if draw == "sampled" else [])]
     digest = hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()
-    return GenerationRequest(
-        key=f"o{digest[:20]}",
-        prompt_ids=request.prompt_ids,
-        prompt=request.prompt,
-        max_new_tokens=request.max_new_tokens,
-        messages=request.messages,
-        stop_token_ids=request.stop_token_ids,
-        temperature=TEMPERATURE if is_sampled else 0.0,
-        # Of each its own: else all would be drawn with the same numbers.
-        seed=int(digest[20:40], 16) % _SEEDS if is_sampled else 0,
-    )
+    key = f"o{digest[:20]}"
+    if draw == "greedy":
+        return replace(request, key=key)
+    # Of each its own: else all would be drawn with the same numbers.
+    return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % _SEEDS)
 
 
 def tokens_needed(questions: Sequence[Question]) -> int:
