@@ -17,7 +17,7 @@ from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import measure_scored, plan_scores, score_by_models
+from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores, score_by_models
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
@@ -73,7 +73,7 @@ from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import by_view, view_of
+from clinaudit.priors.renderings import CONTROL, by_view, view_of
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.leaves import Setting
@@ -132,7 +132,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 # The engine is loaded once, for prompts and notes.
                 engine.require(1 if texts is None else texts.longest)
                 identity = generate(
-                    [*priors, *included_priors],
+                    [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                     inputs.decoding,
                     engine,
                     store,
@@ -140,7 +140,17 @@ def run_audit(settings: AuditSettings) -> RunResults:
                     own_repeats=own_repeats,
                     drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
                 )
-                scores = score_by_models(texts, inputs, engine, store=store, runner=runner, progress=progress)
+                scores = score_by_models(texts, engine, store, progress)
+            # One model at a time is loaded.
+            scores = ask_control(
+                [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
+                scores,
+                inputs,
+                own_repeats,
+                store=store,
+                runner=runner,
+                progress=progress,
+            )
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
 

@@ -13,8 +13,10 @@ Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
 #: alone, in the note's words (fragment tiers). `chat`: a conversation with a model that has a chat template (any tier).
-#: `samples`: the tier's own form, answered by chance, several times.
-Rendering = Literal["text", "opening", "facts", "chat", "samples"]
+#: `samples`: the tier's own form, answered by chance, several times. `control`: the same, asked of the control model;
+#: it is no form in which the audited model is asked.
+Rendering = Literal["text", "opening", "facts", "chat", "samples", "control"]
+CONTROL: Final = "control"
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How the fragment tiers are asked: in one form, or in both where they differ.
@@ -49,6 +51,8 @@ class ProbedTiers:
     form: PromptForm = "text"
     #: Answers drawn beside the greedy one.
     samples: int = 0
+    #: Whether the control model is asked, too.
+    asks_control: bool = False
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -66,7 +70,8 @@ class ProbedTiers:
         facts: tuple[Rendering, ...] = ("facts",) if self.fragment == "both" and self.form != "chat" else ()
         chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
         samples: tuple[Rendering, ...] = ("samples",) if self.samples else ()
-        return (*facts, *chat, *samples)
+        control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
+        return (*facts, *chat, *samples, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

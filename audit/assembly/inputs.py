@@ -5,7 +5,7 @@ Owns the order of those checks, and the part of the inputs that each room gets.
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,7 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import ProbedTiers, PromptForm
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import Narrowing
 from clinaudit.reports.schema.results import TrainingLoss
@@ -72,9 +72,9 @@ class AuditInputs:
     @property
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form."""
-        if self.chat is None:
-            return self.settings.probed
-        return self.settings.probed_in("chat" if self.settings.prompt_form == "chat" else "both")
+        form: PromptForm = "text" if self.chat is None else "chat" if self.settings.prompt_form == "chat" else "both"
+        asks_control = self.control is not None and self.settings.control == "full"
+        return replace(self.settings.probed_in(form), asks_control=asks_control)
 
     @property
     def narrowed(self) -> list[Narrowing]:
@@ -214,6 +214,12 @@ def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel |
         raise UsageError(
             f"--control-model {named.name}: its tokenizer is not that of MODEL, so that their texts cannot be compared "
             "token by token; name the model that this one was trained from, with the same tokenizer"
+        )
+    if control.context_length < model.context_length:
+        raise UsageError(
+            f"the control model {path.name} has a context of {control.context_length} tokens, less than MODEL's "
+            f"{model.context_length}: it cannot be asked the same; name the model that this one was trained from, or "
+            "give --control none"
         )
     if control.digest == model.digest:
         raise UsageError("--control-model is MODEL itself; name the model as it was before it saw these patients")

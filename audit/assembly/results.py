@@ -21,7 +21,7 @@ from clinaudit.audit.measures.population.description import (
 )
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import CONTROL, ProbedTiers
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Partition, Setting
@@ -121,7 +121,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not (prior.excluded or prior.messages or prior.draw)
+        if not (prior.excluded or prior.messages or prior.draw or prior.rendering == CONTROL)
     }
     texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
     shared = {

@@ -1,15 +1,17 @@
 """From scores of notes to what they show: queries needed (docs/methods.md, sections 13 and 14).
 
-Owns whose notes are scored: every target's, and with `--score-all` every train patient's; and by which models.
+Owns whose notes are scored: every target's, and with `--score-all` every train patient's; by which models; and what the
+control model is asked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.extraction.queries import count_queries, query_rows, tally_queries
 from clinaudit.audit.measures.extraction.targets import find_openings
-from clinaudit.audit.measures.generation.stage import identity_to_keep, plan_priors
+from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
+from clinaudit.audit.measures.generation.stage import generate, identity_to_keep, plan_priors
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
 from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
@@ -48,30 +50,41 @@ def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts 
 
 
 def score_by_models(
-    planned: PlannedTexts | None,
-    inputs: AuditInputs,
-    engine: EngineInUse,
-    *,
-    store: RunStore,
-    runner: ShardRunner | None,
-    progress: Progress,
+    planned: PlannedTexts | None, engine: EngineInUse, store: RunStore, progress: Progress
 ) -> list[NoteScores] | str:
-    """Return the scores of the notes by the audited model and the control, or why there are none."""
+    """Return the scores of the notes by the audited model, or why there are none."""
     if planned is None:
         return _LEFT_OUT
 
     def bind(identity: dict[str, str]) -> None:
         store.bind_settings({"engine identity": identity_to_keep(identity)})
 
-    scores = score_notes(planned, engine, store, progress, bind=bind)
-    if isinstance(scores, str) or inputs.control is None:
+    return score_notes(planned, engine, store, progress, bind=bind)
+
+
+def ask_control(
+    priors: Sequence[Prior],
+    scores: list[NoteScores] | str,
+    inputs: AuditInputs,
+    own_repeats: OwnRepeats,
+    *,
+    store: RunStore,
+    runner: ShardRunner | None,
+    progress: Progress,
+) -> list[NoteScores] | str:
+    """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
+    if inputs.control is None:
         return scores
-    engine.close()
-    with open_engine(inputs.control, runner) as control:
-        room = min(inputs.model.context_length, inputs.control.context_length)
-        of_control = plan_texts(planned.patient_ids, Scoring(inputs.corpus, inputs.tokenizer, room, role="control"))
-        control.require(of_control.longest)
-        more = score_notes(of_control, control, store, progress)
+    known = [] if isinstance(scores, str) else scores
+    scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
+    texts = plan_texts({of.patient_id for of in known}, scoring)
+    with open_engine(inputs.control, runner) as engine:
+        engine.require(texts.longest)
+        decoding = replace(inputs.decoding, model=inputs.control, identity_field="control engine identity")
+        generate(priors, decoding, engine, store, progress, own_repeats=own_repeats)
+        if isinstance(scores, str):
+            return scores
+        more = score_notes(texts, engine, store, progress)
     return more if isinstance(more, str) else scores + more
 
 

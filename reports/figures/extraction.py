@@ -7,8 +7,8 @@ from clinaudit.reports.schema.extraction import QUERY_LIMITS, QueriesResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.extraction import CONTROL, limits_of
-from clinaudit.reports.wording.names import ARM_WORDS, order_tiers, short_asker
+from clinaudit.reports.wording.extraction import limits_of
+from clinaudit.reports.wording.names import ARM_WORDS, BEFORE_TRAINING, order_tiers, short_asker
 from clinaudit.reports.wording.numbers import estimate_text, is_measured
 
 _KEY = "Pale: a range. Thin line: 95% interval. Upright line: the policy's limit on what is beyond the never seen."
@@ -44,7 +44,7 @@ def _columns(arms: Mapping[Arm, QueriesResults]) -> dict[str, _Column]:
     }
     train = arms.get("train")
     if train is not None and train.control_within is not None:
-        columns[CONTROL.capitalize()] = ("plain", train.control_within)
+        columns[BEFORE_TRAINING.capitalize()] = ("plain", train.control_within)
     return columns
 
 

@@ -4,8 +4,7 @@ from clinaudit.reports.schema.extraction import MORE_QUERIES, NO_WINDOW, QUERY_C
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, asked_about
-from clinaudit.reports.wording.extraction import CONTROL
-from clinaudit.reports.wording.names import order_tiers
+from clinaudit.reports.wording.names import BEFORE_TRAINING, order_tiers
 from clinaudit.reports.wording.numbers import count_text
 
 _HEADS = {"1": "1 query", MORE_QUERIES: "More", NO_WINDOW: "Nothing that counts follows"}
@@ -25,7 +24,7 @@ def queries_table(results: RunResults) -> Table:
             counted = [(asked_about(tier, arm), own.by_queries)]
             if own.control_by_queries is not None:
                 place, who = asked_about(tier, arm)
-                counted.append(((place, f"{who}, model {CONTROL}"), own.control_by_queries))
+                counted.append(((place, f"{who}, model {BEFORE_TRAINING}"), own.control_by_queries))
             rows += [
                 (*about, count_text(own.patients), *(count_text(cells[name]) for name in QUERY_CELLS))
                 for about, cells in counted

@@ -6,11 +6,9 @@ from typing import Final
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import QUERIES_NEEDED, asker_words, order_tiers
+from clinaudit.reports.wording.names import BEFORE_TRAINING, QUERIES_NEEDED, asker_words, order_tiers
 from clinaudit.reports.wording.numbers import estimate_text, is_measured
 
-#: The control model in a reader's words.
-CONTROL: Final = "before training"
 #: A rate limit at which nobody's text comes is told of where these numbers bear it.
 _PATIENCE: Final = (10_000, 1_000, 100, 10)
 _WHO: Final[Mapping[Arm, str]] = {"train": "patients it was trained on", "nontrain": "patients it never saw"}
@@ -44,7 +42,7 @@ def queries_sentences(results: RunResults) -> list[str]:
     ]
     control = results.queries[tier]["train"].control_within
     if control is not None:
-        sentences.append(f"The same model {CONTROL}: {estimate_text(control.get('1000'), share=True)}.")
+        sentences.append(f"The same model {BEFORE_TRAINING}: {estimate_text(control.get('1000'), share=True)}.")
     safe = next((most for most in _PATIENCE if _nobody_within(results, tiers, most)), None)
     if safe is not None and any(share.low for share in measured.values()):
         sentences.append(

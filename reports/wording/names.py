@@ -110,6 +110,8 @@ QUERIES_NEEDED: Final = "queries_needed"
 BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
+#: The control model, in a reader's words.
+BEFORE_TRAINING: Final = "before training"
 #: Word and sign of each status: colour never stands alone.
 STATUSES: Final = {
     "pass": ("Pass", "✓"),

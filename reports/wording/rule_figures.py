@@ -35,7 +35,12 @@ _SUBJECTS: Final = {
 
 
 #: How a tier's knowledge was put to the model, where not as for its own figures.
-RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat", "samples": "asked again"}
+RENDERING_WORDS: Final = {
+    "facts": "facts alone",
+    "chat": "asked in a chat",
+    "samples": "asked again",
+    "control": "the model before training",
+}
 _UNKNOWN: Final = "a number that this audit cannot tell"
 
 

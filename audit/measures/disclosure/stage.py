@@ -18,7 +18,7 @@ from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import ProbedTiers, View, view_of
+from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair, Outcome
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.classes import STEP
@@ -111,7 +111,7 @@ def collect_by_rendering(
 ) -> dict[View, CollectedReadings]:
     """Return the readings of the tiers' own figures, and of each rendering beside them."""
     views: dict[View, CollectedReadings] = {}
-    for view in probed.views:
+    for view in (view for view in probed.views if view != CONTROL):
         asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]

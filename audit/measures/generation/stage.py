@@ -26,7 +26,7 @@ from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import ChatForm, ChatRequest, ProbedTiers
+from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
 from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 
@@ -93,6 +93,8 @@ class Decoding:
     #: Of answers that are drawn by chance, and the seed of all.
     temperature: float = 1.0
     seed: int = 0
+    #: Under which the store keeps what decodes: a resumed run must have the same.
+    identity_field: str = "engine identity"
 
 
 def plan_priors(
@@ -141,7 +143,8 @@ def _decoding_key(prior: Prior) -> str:
 
 
 def _asked(prior: Prior) -> list[str]:
-    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else [])]
+    control = [CONTROL] if prior.rendering == CONTROL else []
+    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else []), *control]
 
 
 def _digest(parts: Sequence[str]) -> str:
@@ -177,11 +180,11 @@ def generate(
     pending = [request for request in requests if request.key not in finished]
     alone: list[GenerationRequest] = []
     if drift is not None:
-        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw}
+        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw and prior.rendering != CONTROL}
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
     if not pending and not alone:
-        known: dict[str, str] = store.settings().get("engine identity", {})
+        known: dict[str, str] = store.settings().get(decoding.identity_field, {})
         return known
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
@@ -191,7 +194,7 @@ def generate(
             for engine_identity, output in decoded:
                 to_keep = identity_to_keep(engine_identity)
                 if to_keep != identity:
-                    store.bind_settings({"engine identity": to_keep})
+                    store.bind_settings({decoding.identity_field: to_keep})
                     identity = to_keep
                 if keep_if_alone(output, store):
                     continue

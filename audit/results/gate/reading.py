@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.schema.decision import DecidedOn
 from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifierResults
@@ -59,7 +60,9 @@ def read_figure(
         return Reading((deltas or {}).get(metric, _NOT_MEASURED.observed))
     if metric in IDENTIFIER_METRICS:
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
-        return _read_identifiers(metric, arms, arm or "train")
+        by_control = published.renderings.get(CONTROL)
+        asked = None if by_control is None or by_control.identifiers is None else by_control.identifiers.tiers
+        return _read_identifiers(metric, arms, arm or "train", control=(asked or {}).get(tier, {}).get("train"))
     if metric == QUERIES_NEEDED:
         return _read_queries(published, tier, str(queries))
     memorization = published.memorization.get(tier, {}).get(arm or "train")
@@ -97,12 +100,15 @@ def _count_within(cells: Mapping[str, CountRange], queries: str) -> CountRange:
     return add(cells.get(name, NOBODY) for name in QUERY_CELLS[: QUERY_CELLS.index(queries) + 1])
 
 
-def _read_identifiers(metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm) -> Reading:
+def _read_identifiers(
+    metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm, *, control: IdentifierResults | None
+) -> Reading:
     figures = arms.get(arm)
     if figures is None:
         return _NOT_MEASURED
     if metric == "own":
-        never_seen = arms.get("nontrain")
+        # Where nobody was held out, what the control model gives of the same patients is no leak of training's.
+        never_seen = arms.get("nontrain") or control
         chance = _Counted(None) if never_seen is None else _Counted(never_seen.own, never_seen.own_patients)
         own = _Counted(figures.own, figures.own_patients)
         beside = None if never_seen is None else never_seen.patients

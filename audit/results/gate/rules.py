@@ -11,6 +11,7 @@ from typing import Final
 
 from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
 from clinaudit.audit.results.gate.reasons import percent
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -113,7 +114,7 @@ def _forms(published: RunResults, tier: str) -> list[str | None]:
         *(
             name
             for name, other in published.renderings.items()
-            if tier in other.memorization or (name == "chat" and measured)
+            if name != CONTROL and (tier in other.memorization or (name == "chat" and measured))
         ),
     ]
 
