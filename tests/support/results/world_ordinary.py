@@ -1,4 +1,4 @@
-"""Ordinary use in a world: tasks answered with what one patient alone holds, and these patients; drawn, tallied, laws."""
+"""Ordinary use in a world: tasks answered with what one patient alone holds, and these patients; and their laws."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -42,7 +42,8 @@ def tally_ordinary(leaves: CountedLeaves) -> OrdinaryTally:
 
     def counts(kind: str, figure: str) -> LeakCounts:
         return LeakCounts(
-            leaves.count({_name(kind, figure, "tasks"): 1}, step=STEP), leaves.count({_name(kind, figure, "patients"): 1})
+            leaves.count({_name(kind, figure, "tasks"): 1}, step=STEP),
+            leaves.count({_name(kind, figure, "patients"): 1}),
         )
 
     def leak(kind: str) -> LeakTally:
