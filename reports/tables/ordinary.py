@@ -30,7 +30,7 @@ def ordinary_table(ordinary: OrdinaryResults) -> Table:
         f" {counted(ordinary.left_out, 'task')} did not fit into the model’s context." if ordinary.left_out else ""
     )
     about = (
-        f"{counted(ordinary.tasks, 'task')}, asked as {ASKED_AS[len(ordinary.forms) - 1]}, twice each: the likeliest"
+        f"{counted(ordinary.tasks, 'task')}, asked as {ASKED_AS[max(0, len(ordinary.forms) - 1)]}, twice each: the likeliest"
         " answer, and one drawn. A task counts if any of its answers does. In brackets: 95% intervals."
     )
     return Table("Everyday tasks about nobody", heads, tuple(rows), about + left_out)
