@@ -1,12 +1,10 @@
 """The table of ordinary use."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.numbers import count_text, counted, estimate_text
-from clinaudit.reports.wording.ordinary import ASKED_AS
 
 _NONE: Final = "–"
 
@@ -26,22 +24,20 @@ def ordinary_table(ordinary: OrdinaryResults) -> Table:
     rows = [("Text of one patient’s notes", *_figures(ordinary.text))]
     if ordinary.identifiers is not None:
         rows.append(("Verified identifiers", *_figures(ordinary.identifiers)))
-    left_out = (
-        f" {counted(ordinary.left_out, 'task')} did not fit into the model’s context." if ordinary.left_out else ""
-    )
+    forms = "plain text and in a chat" if "chat" in ordinary.forms else "plain text"
     about = (
-        f"{counted(ordinary.tasks, 'task')}, asked as {ASKED_AS[max(0, len(ordinary.forms) - 1)]}, twice each: the likeliest"
-        " answer, and one drawn. A task counts if any of its answers does. In brackets: 95% intervals."
+        f"{counted(ordinary.tasks, 'task')}, asked as {forms}, twice each: the likeliest answer, and one drawn."
+        " A task counts if any of its answers does. In brackets: 95% intervals."
     )
-    return Table("Everyday tasks about nobody", heads, tuple(rows), about + left_out)
+    if ordinary.left_out:
+        about += f" {counted(ordinary.left_out, 'task')} did not fit into the model’s context."
+    return Table("Everyday tasks about nobody", heads, tuple(rows), about)
 
 
-def _figures(leak: LeakResults) -> Iterator[str]:
-    yield count_text(leak.tasks)
-    yield estimate_text(leak.share, share=True, interval=True)
-    yield count_text(leak.patients)
-    for pool in (leak.sampled, leak.chance):
-        yield from _counts(pool)
+def _figures(leak: LeakResults) -> tuple[str, ...]:
+    share = estimate_text(leak.share, share=True, interval=True)
+    pools = [text for pool in (leak.sampled, leak.chance) for text in _counts(pool)]
+    return (count_text(leak.tasks), share, count_text(leak.patients), *pools)
 
 
 def _counts(pool: LeakFigures | None) -> tuple[str, str]:

@@ -1,13 +1,9 @@
 """What is said of ordinary use: does the model give patients away to somebody who asks about nobody?"""
 
 import math
-from typing import Final
 
 from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.wording.numbers import count_text, counted, is_measured, percent_text
-
-#: By how many forms there were, less one.
-ASKED_AS: Final = ("plain text", "plain text and in a chat")
 
 
 def ordinary_sentence(ordinary: OrdinaryResults) -> str:

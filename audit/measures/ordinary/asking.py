@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, identity_to_keep, read_stored
-from clinaudit.audit.measures.ordinary.record import Answer, Draw, Form, Question
+from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
@@ -19,6 +19,7 @@ from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, Gen
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
+from clinaudit.reports.schema.ordinary import TaskForm
 
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
@@ -34,14 +35,15 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
     context with its answer, or spells out a control token, is left out in every form.
     """
     questions: list[Question] = []
+    most = decoding.model.context_length - decoding.max_new_tokens
     chats = [] if decoding.chat is None else [decoding.chat]
     for task in tasks:
         forms = [_as_text(task, decoding), *(_in_chat(task, decoding, chat) for chat in chats)]
-        asked = [own for own in forms if own is not None and _fits(own, decoding)]
+        asked = [own for own in forms if own is not None and len(own.prompt_ids) <= most]
         if len(asked) == len(forms):
             questions += [
                 Question(task.id, task.kind, form, draw, _drawn(request, task, form, draw, seed=seed))
-                for form, request in zip(get_args(Form), asked, strict=False)
+                for form, request in zip(get_args(TaskForm), asked, strict=False)
                 for draw in get_args(Draw)
             ]
     return questions
@@ -68,11 +70,7 @@ def _in_chat(task: Task, decoding: Decoding, chat: ChatTemplate) -> GenerationRe
     )
 
 
-def _fits(request: GenerationRequest, decoding: Decoding) -> bool:
-    return 0 < len(request.prompt_ids) <= decoding.model.context_length - request.max_new_tokens
-
-
-def _drawn(request: GenerationRequest, task: Task, form: Form, draw: Draw, *, seed: int) -> GenerationRequest:
+def _drawn(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
     """Return the request of one draw; its key tells nothing of it, and no other prompt's has it."""
     parts = [task.id, form, draw, request.prompt, *([seed] if draw == "sampled" else [])]
     digest = hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()

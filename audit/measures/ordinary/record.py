@@ -7,10 +7,9 @@ from typing import Literal
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.reports.schema.ordinary import TaskForm
 from clinaudit.templates.spans import Span
 
-#: As plain text that the model continues, or in a chat.
-Form = Literal["text", "chat"]
 #: The likeliest answer, or one drawn at temperature 1.
 Draw = Literal["greedy", "sampled"]
 
@@ -21,7 +20,7 @@ class Question:
 
     task_id: str
     kind: str
-    form: Form
+    form: TaskForm
     draw: Draw
     request: GenerationRequest
 
