@@ -26,7 +26,7 @@ from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
 #: Windows of an opening that are looked up in the corpus at first: in most notes one of them counts.
-_FIRST_WINDOWS: Final = 16
+_FIRST_WINDOWS: Final = 8
 _FRAGMENTS: Final = {tier.id: tier for tier in TIERS if tier.is_fragment}
 
 
