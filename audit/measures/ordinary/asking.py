@@ -5,7 +5,7 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
@@ -87,19 +87,17 @@ def tokens_needed(questions: Sequence[Question]) -> int:
 
 
 def answer_questions(
-    questions: Sequence[Question], decode: Decode, tokenizer: ModelTokenizer, store: RunStore, progress: Progress
+    questions: Sequence[Question], decode: Decode, decoding: Decoding, store: RunStore, progress: Progress
 ) -> None:
     """Have every question answered that has no answer yet; each is on the disk before the next one counts.
 
     Raises `UsageError` where the engine changed since the run began.
     """
-    finished = store.generations().keys()
-    pending = [own.request for own in questions if own.request.key not in finished]
+    finished = store.generations().keys() & {own.request.key for own in questions}
+    pending = list(_in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
     if not pending:
         return
-    # The longest first, so that the last batch is not one long straggler.
-    pending.sort(key=lambda request: (-len(request.prompt_ids), request.key))
-    done = len(questions) - len(pending)
+    done = len(finished)
     with (
         progress.stage("answering everyday tasks", total=len(questions), unit="answers", done=done) as advance,
         closing(decode(pending)) as decoded,
@@ -110,8 +108,23 @@ def answer_questions(
             if to_keep != identity:
                 store.bind_settings({"engine identity": to_keep})
                 identity = to_keep
-            store.add_generation(output.key, cut_at_repeats(output, tokenizer, {}))
-            advance(1)
+            if output.key not in finished:
+                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
+                advance(1)
+
+
+def _in_whole_batches(
+    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
+) -> Iterator[GenerationRequest]:
+    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
+
+    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
+    batch that was stopped is decoded again as it was, and gives the same answers.
+    """
+    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
+        if any(request.key not in finished for request in batch):
+            yield from batch
 
 
 def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:

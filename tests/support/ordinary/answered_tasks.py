@@ -11,6 +11,7 @@ from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -26,7 +27,12 @@ def tasks_of(*texts: str) -> list[Task]:
 
 
 def decoding_of(
-    tokenizer: ModelTokenizer, *, context_length: int = 4000, max_new_tokens: int = 1000, chat: bool = False
+    tokenizer: ModelTokenizer,
+    *,
+    context_length: int = 4000,
+    max_new_tokens: int = 1000,
+    chat: bool = False,
+    batch: int | None = None,
 ) -> Decoding:
     """Return how a model that has no files is asked."""
     model = AuditedModel(
@@ -38,6 +44,7 @@ def decoding_of(
         files=None,
         served=None,
         approved_hosts=(),
+        options=EngineOptions(batch),
     )
     return Decoding(model, tokenizer, max_new_tokens, find_chat_template(tokenizer) if chat else None)
 
@@ -71,10 +78,10 @@ class ToldEngine:
             yield {"engine": self.identity}, GenerationOutput(request.key, *given)
 
 
-def ask(questions: Sequence[Question], engine: ToldEngine, folder: Path) -> list[Answer]:
+def ask(questions: Sequence[Question], engine: ToldEngine, folder: Path, *, batch: int | None = None) -> list[Answer]:
     """Have the questions answered in the run in a folder, and return all answers that it holds."""
     with open_store(RunDirectory(folder)) as store:
-        answer_questions(questions, engine.decode, engine.tokenizer, store, QUIET)
+        answer_questions(questions, engine.decode, decoding_of(engine.tokenizer, batch=batch), store, QUIET)
         return list(load_answers(questions, engine.tokenizer, store))
 
 

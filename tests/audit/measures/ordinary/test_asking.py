@@ -75,15 +75,18 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(tokenizer: ModelToken
     questions = plan_questions(TASKS, decoding_of(tokenizer), seed=0)
     told = {"letter": "dear colleague, I write.", "form": "", "visit": "code it by time."}
     drawn = {"letter": "to whom it may concern."}
-    first = ToldEngine(tokenizer, told, drawn=drawn, killed_after=2)
+    first = ToldEngine(tokenizer, told, drawn=drawn, killed_after=3)
     with pytest.raises(KeyboardInterrupt):
-        ask(questions, first, tmp_path / "killed")
+        ask(questions, first, tmp_path / "killed", batch=2)
     resumed = ToldEngine(tokenizer, told, drawn=drawn)
-    answers = ask(questions, resumed, tmp_path / "killed")
-    assert len(first.requests) == 2
-    assert {own.key for own in first.requests}.isdisjoint(own.key for own in resumed.requests)
-    assert len(resumed.requests) == 4
-    whole = ask(questions, ToldEngine(tokenizer, told, drawn=drawn), tmp_path / "whole")
+    answers = ask(questions, resumed, tmp_path / "killed", batch=2)
+    undisturbed = ToldEngine(tokenizer, told, drawn=drawn)
+    whole = ask(questions, undisturbed, tmp_path / "whole", batch=2)
+    # The batch that was stopped is decoded again as it was, and so are those after it.
+    assert first.requests == undisturbed.requests[:3]
+    assert resumed.requests == undisturbed.requests[2:]
+    lengths = [len(request.prompt_ids) for request in undisturbed.requests]
+    assert lengths == sorted(lengths, reverse=True)
     assert answers == whole
     texts = {(own.question.task_id, own.question.draw): own.text for own in whole}
     assert texts["t1", "greedy"] == ""
