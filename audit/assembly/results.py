@@ -103,6 +103,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
+        release=inputs.settings.release,
         training=None if inputs.training is None else Setting(tuple(inputs.training)),
     )
 

@@ -24,6 +24,7 @@ from clinaudit.audit.runtime.choices import (
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
@@ -241,6 +242,9 @@ class ReportOptions(IdentityOptions):
         None, f"TOML policy file, or the name of one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
     )
     training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
+    release: Release | None = option(
+        None, "How the model gets out, for the report: asked from outside, with its weights, or used inside alone."
+    )
 
 
 class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions, JudgeOptions, ReportOptions):

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field
 from pydantic_core import to_json as to_json_bytes
 
+from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.corpus import CohortResults, CorpusResults, SubgroupResults
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults
@@ -133,6 +134,9 @@ class RunResults(Record):
     #: Options that left something out of the audit, beside `--tier`.
     narrowed: list[Narrowing] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
+    #: Every class of attack, and whether it was run; and how the model gets out, as the site says.
+    attacks: list[Attack] = Field(default_factory=list)
+    release: Release | None = None
 
 
 class HasRenderings(Protocol):

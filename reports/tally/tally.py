@@ -6,6 +6,7 @@ The stages fill it. Coarsened (`leaves.coarsen`) it is what everything published
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.corpus import CohortEvidence, FollowUpEvidence, MeasuredSubgroups, PopulationEvidence
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
@@ -372,6 +373,7 @@ class Tally:
     warnings: tuple[str, ...] = ()
     narrowed: tuple[Narrowing, ...] = ()
     training: Setting[tuple[TrainingLoss, ...]] | None = None
+    release: Release | None = None
     exactness: Exactness = field(default_factory=Exactness)
 
     @property

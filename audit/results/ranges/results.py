@@ -6,6 +6,7 @@ Its only argument is a tally, so that what is published of a coarse one tells no
 from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
+from clinaudit.audit.results.ranges.attacks import list_attacks
 from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
 from clinaudit.audit.results.ranges.counts import average, common_total, share_range
 from clinaudit.audit.results.ranges.disclosure import (
@@ -119,7 +120,9 @@ def derive(tally: Tally) -> RunResults:
         warnings=list(tally.warnings),
         narrowed=list(tally.narrowed),
         training=None if tally.training is None else list(tally.training.value),
+        release=tally.release,
     )
+    results = results.model_copy(update={"attacks": list_attacks(results, release=tally.release)})
     if tally.decision is None:
         return results
     return results.model_copy(update={"decision": read_again(tally.decision.value, results)})

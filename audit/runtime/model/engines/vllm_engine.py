@@ -65,6 +65,7 @@ class VllmEngine:
                 import torch
                 import vllm
                 from vllm.engine.arg_utils import EngineArgs
+                from vllm.exceptions import VLLMError
                 from vllm.platforms import current_platform
                 from vllm.v1.engine.llm_engine import LLMEngine
             except (ImportError, OSError, RuntimeError, AttributeError) as error:
@@ -95,6 +96,8 @@ class VllmEngine:
                             load_format="safetensors",
                             use_tqdm_on_load=False,
                             generation_config="vllm",
+                            # Of a token as the model predicts it, also where it is forced.
+                            logprobs_mode="raw_logprobs",
                             dtype="float32" if self._is_cpu else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
@@ -115,7 +118,7 @@ class VllmEngine:
             except ClinauditError:
                 self._restore_threads()
                 raise
-            except LOAD_ERRORS as error:
+            except (*LOAD_ERRORS, VLLMError) as error:
                 self._restore_threads()
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
@@ -254,9 +257,11 @@ def _scoring_parameters(last: int) -> Any:
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
     """Raise `IncompleteError` for an error of vLLM's; it gives the type only, since the text may quote a prompt."""
+    from vllm.exceptions import VLLMError
+
     try:
         yield
-    except _STEP_ERRORS as error:
+    except (*_STEP_ERRORS, VLLMError) as error:
         raise IncompleteError(
             f"vLLM stopped with {type(error).__name__}; what was finished is kept; "
             "run the same command again, or with --engine transformers in a new run"
