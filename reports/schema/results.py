@@ -23,6 +23,7 @@ from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import Count, EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Floats are published with this many decimals (docs/methods.md, section 7).
@@ -118,6 +119,8 @@ class RunResults(Record):
     prompts: dict[str, dict[Arm, PromptResults]] = Field(default_factory=dict)
     #: Queries needed, by tier and arm; empty where no note was scored, and why not.
     queries: dict[str, dict[Arm, QueriesResults]] = Field(default_factory=dict)
+    #: Null where no everyday task was asked.
+    ordinary: OrdinaryResults | None = None
     not_scored: str | None = None
     cohorts: dict[str, CohortResults] = Field(default_factory=dict)
     #: Null where nobody was grouped.

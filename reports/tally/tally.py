@@ -46,6 +46,7 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
+from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +359,8 @@ class Tally:
     prompts: Mapping[str, Mapping[Arm, PromptTally]] = field(default_factory=dict)
     #: Where nothing was scored, why not.
     queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
+    #: None where no everyday task was asked.
+    ordinary: OrdinaryTally | None = None
     not_scored: str | None = None
     cohorts: Mapping[str, CohortTally] = field(default_factory=dict)
     subgroups: SubgroupTally | None = None

@@ -283,7 +283,7 @@ def load_finished_generations(
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
         key, known = generation_id(prior), stored[_decoding_key(prior)]
-        read = _read(known, tokenizer)
+        read = read_stored(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -297,12 +297,12 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
+            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
             refused=is_refusal(read.text) if prior.messages else None,
         )
 
 
-def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
     """Return a stored text with its ids and each one's characters."""
     token_ids, text = stored.token_ids, stored.text
     if text is None:

@@ -17,6 +17,7 @@ from clinaudit.audit.results.ranges.disclosure import (
 from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
+from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.priors.fragments import FEWER_THAN
 from clinaudit.reports.schema.corpus import (
     UNIQUENESS_BINS,
@@ -91,6 +92,7 @@ def derive(tally: Tally) -> RunResults:
         },
         prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
         queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
+        ordinary=None if tally.ordinary is None else derive_ordinary(tally.ordinary),
         not_scored=tally.not_scored,
         cohorts={
             diagnosis: CohortResults(
