@@ -21,6 +21,7 @@ from clinaudit.reports.schema.disclosure import DisclosureResults
 from clinaudit.reports.schema.extraction import QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.membership import MembershipResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.ordinary import OrdinaryResults
@@ -122,6 +123,8 @@ class RunResults(Record):
     #: Null where no everyday task was asked.
     ordinary: OrdinaryResults | None = None
     not_scored: str | None = None
+    #: Null where no note was scored.
+    membership: MembershipResults | None = None
     cohorts: dict[str, CohortResults] = Field(default_factory=dict)
     #: Null where nobody was grouped.
     subgroups: SubgroupResults | None = None

@@ -46,6 +46,7 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
+from clinaudit.reports.tally.membership import MembershipTally
 from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
@@ -362,6 +363,7 @@ class Tally:
     #: None where no everyday task was asked.
     ordinary: OrdinaryTally | None = None
     not_scored: str | None = None
+    membership: MembershipTally | None = None
     cohorts: Mapping[str, CohortTally] = field(default_factory=dict)
     subgroups: SubgroupTally | None = None
     corpus: CorpusTally | None = None

@@ -5,12 +5,18 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
 
-from clinaudit.audit.measures.generation.stage import Decoding, cut_at_repeats, identity_to_keep, read_stored
+from clinaudit.audit.measures.generation.stage import (
+    Decoding,
+    cut_at_repeats,
+    identity_to_keep,
+    in_whole_batches,
+    read_stored,
+)
 from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
@@ -94,7 +100,7 @@ def answer_questions(
     Raises `UsageError` where the engine changed since the run began.
     """
     finished = store.generations().keys() & {own.request.key for own in questions}
-    pending = list(_in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
+    pending = list(in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
     if not pending:
         return
     done = len(finished)
@@ -111,20 +117,6 @@ def answer_questions(
             if output.key not in finished:
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
                 advance(1)
-
-
-def _in_whole_batches(
-    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
-) -> Iterator[GenerationRequest]:
-    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
-
-    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
-    batch that was stopped is decoded again as it was, and gives the same answers.
-    """
-    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
-    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
-        if any(request.key not in finished for request in batch):
-            yield from batch
 
 
 def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:

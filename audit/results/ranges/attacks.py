@@ -16,6 +16,8 @@ def list_attacks(results: RunResults, *, release: Release | None) -> list[Attack
         "sampling": "samples" in results.renderings,
         "chat": "chat" in results.renderings,
         "control": CONTROL in results.renderings,
+        "membership": results.membership is not None,
+        "ordinary_use": results.ordinary is not None,
         "attribute_inference": bool(results.disclosure.by_diagnosis),
     }
     return [

@@ -16,6 +16,7 @@ from clinaudit.audit.results.ranges.disclosure import (
 )
 from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.results.ranges.membership import derive_membership
 from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
 from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.priors.fragments import FEWER_THAN
@@ -94,6 +95,7 @@ def derive(tally: Tally) -> RunResults:
         queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
         ordinary=None if tally.ordinary is None else derive_ordinary(tally.ordinary),
         not_scored=tally.not_scored,
+        membership=None if tally.membership is None else derive_membership(tally.membership),
         cohorts={
             diagnosis: CohortResults(
                 status=cohort.status,

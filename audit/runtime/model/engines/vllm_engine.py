@@ -44,6 +44,10 @@ _ENVIRONMENT = {
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
 
 
+#: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
+_BATCHED_TOKENS = 4096
+
+
 class VllmEngine:
     """A model loaded into vLLM; one at a time in a process."""
 
@@ -104,6 +108,9 @@ class VllmEngine:
                             kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
                             # Cached prefixes would make a request's arithmetic depend on what came before it.
                             enable_prefix_caching=False,
+                            # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
+                            enable_chunked_prefill=not self._is_cpu,
+                            max_num_batched_tokens=max(context_length, _BATCHED_TOKENS) if self._is_cpu else None,
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
