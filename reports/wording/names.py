@@ -80,6 +80,7 @@ MEMORIZATION_METRICS: Final = (
     ("with a match", "hit_patients_share"),
     ("others’ text", "other_patient_fraction"),
     ("identifiers", "own_identifiers"),
+    ("in 1,000 queries", "within_1000_queries"),
 )
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
