@@ -51,7 +51,7 @@ def queries_sentences(results: RunResults) -> list[str]:
     if safe is not None:
         few = counted(safe // _HUNDREDTH, "query", "queries")
         sentences.append(
-            f"For none of them are {safe:,} queries enough, whoever of these asks. So {few} about a patient"
+            f"For none of them are {safe:,} queries enough, whoever asks. So {few} about a patient"
             f" {'gives' if safe == _HUNDREDTH else 'give'} this text, word for word, with a chance below 1%."
         )
     return sentences

@@ -1,5 +1,6 @@
 """Rules on queries needed: what goes beyond guessing fails, what is guessed does not, and no score is no pass."""
 
+import importlib.util
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -8,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.results.decided_results import ONLY_MEMORIZATION, Run
+from support.results.decided_results import ONLY_MEMORIZATION, Run, Text
 from support.results.planted_queries import KEPT, RECITED, publish_queries, tally_of_queries
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
-from clinaudit.audit.results.gate.policy import TextRule, load_policy, parse_policy
+from clinaudit.audit.results.gate.policy import LIMITS, TextRule, load_policy, parse_policy
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.statistics.intervals import clopper_pearson
 from clinaudit.errors import BadInputError
@@ -22,6 +23,7 @@ from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RenderingResults, RunResults
+from clinaudit.reports.wording.rule_figures import subject_title
 
 TIER = "encounter"
 #: Of 200 patients: nobody's text comes; everybody's; that of 80 within 1,000; and of 5.
@@ -127,6 +129,64 @@ def test_the_question_and_the_counts_are_those_of_the_number_of_queries() -> Non
     assert read is not None
     # 52, 92 and 6 of 150 in classes of twenty.
     assert (read.count, read.chance) == (CountRange(low=123, high=180), CountRange(low=0, high=0))
+
+
+def test_samples_have_rules_of_their_own_in_words_of_their_own() -> None:
+    results = published({"train": NONE, "nontrain": NONE})
+    leaking = Run(tiers=(TIER,), train=Text(0.06, 0.2)).published()
+    beside = {"samples": RenderingResults(memorization=leaking.memorization)}
+    results = results.model_copy(update={"renderings": beside})
+    policy = replace(policy_of(0.05), memorization=(TextRule("attributable_fraction", (TIER,), 0.05),))
+    decision = decide(policy, results, {})
+    greedy, sampled = decision.rules
+    # The greedy answers keep the limit; what is drawn by chance decides the run.
+    assert (greedy.status, sampled.status, decision.status) == ("pass", "fail", "fail")
+    assert ", asked again and again: is the share" in sampled.question
+    assert [subject_title(rule) for rule in decision.rules] == ["Own text", "Own text, asked again"]
+    control = {"control": RenderingResults(memorization=leaking.memorization)}
+    # The control model is no form in which the audited one is asked.
+    assert len(decide(policy, results.model_copy(update={"renderings": control}), {}).rules) == 1
+
+
+@pytest.mark.parametrize(
+    ("train", "nontrain", "patients", "limit", "status", "least"),
+    [
+        ("NOBODY", "NOBODY", 100, 0.05, "pass", 0.99),
+        ("RECITED", "NOBODY", 100, 0.05, "fail", 0.95),
+        ("half", "NOBODY", 200, 0.05, "fail", 0.95),
+        ("GUESSED", "GUESSED", 600, 0.25, "pass", 0.95),
+        ("RECITED", "GUESSED", 200, 0.25, "fail", 0.9),
+    ],
+)
+def test_power_of_the_policies_that_ship(
+    train: str, nontrain: str, patients: int, limit: float, status: RuleStatus, least: float
+) -> None:
+    """A small run of benchmarks/gate_power_of_queries.py, where 400 repetitions are reported."""
+    benchmark = load_benchmark("gate_power_of_queries")
+    shares = {**vars(benchmark), "half": benchmark.leaking(benchmark.NOBODY, 0.5)}
+    decided = benchmark.simulate(
+        shares[train], shares[nontrain], patients=patients, limits=(limit,), repetitions=40, seed=1
+    )[limit]
+    assert decided[status] >= least * 40
+
+
+def test_no_limit_passes_a_model_that_gives_nothing_away_where_much_is_guessed_of_few() -> None:
+    """Why the default policy has no rule there: at 100 a group, 200 an arm."""
+    benchmark = load_benchmark("gate_power_of_queries")
+    guessed = benchmark.GUESSED
+    decided = benchmark.simulate(guessed, guessed, patients=200, limits=LIMITS, repetitions=40, seed=1)
+    assert all(counted["pass"] < 20 for counted in decided.values())
+    assert "encounter_cc_hpi" not in load_policy().memorization[-1].tiers
+
+
+def load_benchmark(name: str) -> Any:
+    path = Path(__file__).parents[4] / "benchmarks" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(benchmark)
+    return benchmark
 
 
 def tables_of(cells: QueriesResults, place: int) -> set[tuple[int, int]]:
