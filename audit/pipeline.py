@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
 from clinaudit.audit.assembly.included import choose_included, measure_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
@@ -53,6 +54,7 @@ from clinaudit.audit.measures.judge.stage import (
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.ordinary.asking import answer_questions
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -126,11 +128,12 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
+        everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, targets.diagnoses)
         with open_runner(settings.ray_address, run.work) as runner:
             with open_engine(inputs.model, runner) as engine:
-                # The engine is loaded once, for prompts and notes.
-                engine.require(1 if texts is None else texts.longest)
+                # The engine is loaded once, for prompts, everyday tasks and notes.
+                engine.require(max(everyday.tokens_needed, 1 if texts is None else texts.longest))
                 identity = generate(
                     [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                     inputs.decoding,
@@ -140,6 +143,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                     own_repeats=own_repeats,
                     drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
                 )
+                answer_questions(everyday.questions, engine.generate, inputs.decoding, store, progress)
                 scores = score_by_models(texts, engine, store, progress)
             # One model at a time is loaded.
             scores = ask_control(
@@ -166,6 +170,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 runner=runner,
             )
             scored = measure_scored(scores, priors, inputs, facts=facts, notes=notes, runner=runner, progress=progress)
+            ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
+        write_table(run.evidence, "ordinary", answers)
         for table, rows in {**memorization.tables, **scored.tables}.items():
             write_table(run.evidence, table, rows)
 
@@ -230,6 +236,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 judge_quality=quality,
                 census=census,
                 scored=scored,
+                ordinary=ordinary,
             ),
         )
         shown = derive(publishable(tally))

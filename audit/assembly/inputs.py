@@ -15,6 +15,7 @@ from clinaudit.audit.measures.judge.labels import Annotator
 from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.choices import JudgeChoice
@@ -49,6 +50,8 @@ class AuditInputs:
     model: AuditedModel
     #: The same model before it was trained on these patients; None: none is compared.
     control: AuditedModel | None
+    #: What is asked about nobody; None where ordinary use is left out.
+    tasks: TaskSet | None
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
@@ -143,6 +146,9 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.ray_address is None:
         model.require_loadable()
     control = find_control(settings, model)
+    if settings.tasks is not None and not settings.ordinary:
+        raise UsageError("--tasks and --no-ordinary do not go together; leave one of them out")
+    tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
@@ -167,6 +173,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         settings=settings,
         model=model,
         control=control,
+        tasks=tasks,
         tokenizer=tokenizer,
         corpus=corpus,
         profile=profile,

@@ -15,6 +15,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
 from clinaudit.reports.schema.judge import MeasuredJudge
+from clinaudit.reports.tally.ordinary import OrdinaryTally
 from clinaudit.reports.tally.tally import DisclosureTally, DriftTally, IdentifiersTally, SubgroupTally
 
 
@@ -42,3 +43,4 @@ class StageOutcomes:
     judge_quality: MeasuredJudge | None
     census: Census
     scored: Scored
+    ordinary: OrdinaryTally | None

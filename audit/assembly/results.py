@@ -97,12 +97,15 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
         queries=outcomes.scored.queries,
         not_scored=outcomes.scored.not_scored,
+        membership=outcomes.scored.membership,
+        ordinary=outcomes.ordinary,
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
         judge=None if quality is None else tally_judge(quality, readings=readings),
         drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
+        release=inputs.settings.release,
         training=None if inputs.training is None else Setting(tuple(inputs.training)),
     )
 

@@ -1,4 +1,4 @@
-"""From scores of notes to what they show: queries needed (docs/methods.md, sections 13 and 14).
+"""From scores of notes to what they show: queries needed, membership (docs/methods.md, sections 13 and 14).
 
 Owns whose notes are scored: every target's, and with `--score-all` every train patient's; by which models; and what the
 control model is asked.
@@ -12,6 +12,7 @@ from clinaudit.audit.measures.extraction.queries import count_queries, query_row
 from clinaudit.audit.measures.extraction.targets import find_openings
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.stage import generate, identity_to_keep, plan_priors
+from clinaudit.audit.measures.membership.stage import measure_membership
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
 from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
@@ -26,6 +27,7 @@ from clinaudit.priors.renderings import ProbedTiers
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.extraction import QueriesTally
+from clinaudit.reports.tally.membership import MembershipTally
 
 _LEFT_OUT = "notes were not scored (--no-score)"
 
@@ -37,6 +39,7 @@ class Scored:
     queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
     #: Why nothing was scored; None where notes were.
     not_scored: str | None = None
+    membership: MembershipTally | None = None
     #: Rows of the evidence tables, by table.
     tables: Mapping[str, Sequence[Row]] = field(default_factory=dict)
 
@@ -100,13 +103,19 @@ def measure_scored(
 ) -> Scored:
     """Return what the scores show."""
     if isinstance(scores, str):
-        return Scored(not_scored=scores)
+        return Scored(not_scored=scores, tables={"scores": [], "queries_needed": [], "membership": []})
     asked = _with_everybody(priors, inputs, facts)
     openings = find_openings(asked, facts, notes, match_tokens=inputs.settings.ngram, progress=progress, runner=runner)
     needed = count_queries(openings, scores)
+    membership = measure_membership(scores, inputs.corpus, seed=inputs.settings.seed, progress=progress)
     return Scored(
         queries=tally_queries(needed),
-        tables={"scores": list(score_rows(scores)), "queries_needed": list(query_rows(needed))},
+        membership=membership.tally,
+        tables={
+            "scores": list(score_rows(scores)),
+            "queries_needed": list(query_rows(needed)),
+            "membership": membership.rows,
+        },
     )
 
 

@@ -24,6 +24,7 @@ from clinaudit.audit.runtime.choices import (
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
@@ -128,6 +129,10 @@ class ScoringOptions(Options):
     samples: Annotated[int, Ge(0), Le(1000)] = option(
         0, "Answers drawn for each prompt beside the greedy one; each has its own rules, and the worse decides."
     )
+    ordinary: bool = option(
+        True, "Ask everyday tasks about nobody, and look for patients in the answers (docs/methods.md)."
+    )
+    tasks: Path | None = option(None, "Everyday tasks of your own (JSONL), beside those that ship.", metavar="FILE")
     temperature: Annotated[float, Gt(0), Le(10)] = option(1.0, "Temperature of the samples.", metavar="T")
     control_model: Path | None = option(
         None,
@@ -241,6 +246,9 @@ class ReportOptions(IdentityOptions):
         None, f"TOML policy file, or the name of one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
     )
     training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
+    release: Release | None = option(
+        None, "How the model gets out, for the report: asked from outside, with its weights, or used inside alone."
+    )
 
 
 class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions, JudgeOptions, ReportOptions):

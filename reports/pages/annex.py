@@ -16,6 +16,7 @@ from clinaudit.reports.figures.memorization import (
     shared_figure,
 )
 from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.attacks import attacks_table
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
     balance_table,
@@ -215,7 +216,7 @@ def _corpus(content: ReportContent) -> AnnexPart:
 def _run(content: ReportContent) -> AnnexPart:
     results = content.results
     drift = () if results.drift is None else (drift_sentence(results.drift),)
-    tables = _filled(completeness_table(results), training_table(results))
+    tables = _filled(completeness_table(results), attacks_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 
 

@@ -26,7 +26,7 @@ from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.spans import Span
 
 #: Windows of an opening that are looked up in the corpus at first: in most notes one of them counts.
-_FIRST_WINDOWS: Final = 16
+_FIRST_WINDOWS: Final = 8
 _FRAGMENTS: Final = {tier.id: tier for tier in TIERS if tier.is_fragment}
 
 
@@ -155,7 +155,7 @@ class _Reader:
     def _which_count(self, generation: Generation, note: int, chars: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Return which tokens tell something that the prompt did not, shape (tokens,)."""
         prompt = read_prompt(generation.prompt, self._notes.cache.tokenizer)
-        counts = np.logical_not(find_prompt_tokens(generation, prompt, match_tokens=self._match_tokens))
+        counts = np.logical_not(find_prompt_tokens(generation.token_ids, prompt, match_tokens=self._match_tokens))
         boilerplate = self._patient.note(note).boilerplate
         given = [value.span_chars for value in self._masker.find_given(generation, note)]
         for at, (start, end) in enumerate(chars[: len(counts)].tolist()):
@@ -167,7 +167,7 @@ class _Reader:
         item.texts.clear()
         for first in item.windows[which]:
             place = Span(int(item.chars[first, 0]), int(item.chars[first + self._match_tokens - 1, 1]))
-            if (pair := self._masker.mask_run(item.generation, item.note, place)) is not None:
+            if (pair := self._masker.mask_run(item.generation.patient_id, item.note, place)) is not None:
                 item.texts[first] = pair
 
 

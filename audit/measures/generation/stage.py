@@ -6,9 +6,10 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Final
 
 from clinaudit.audit.measures.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
@@ -177,26 +178,28 @@ def generate(
     ]
     # Of all requests, not of the pending ones: a resumed run must load the same engine.
     engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
-    pending = [request for request in requests if request.key not in finished]
+    pending = [request for request in requests if request.key not in finished and not request.temperature]
+    drawn = [request for request in requests if request.temperature]
+    drawn = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
     alone: list[GenerationRequest] = []
     if drift is not None:
         keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw and prior.rendering != CONTROL}
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
-    if not pending and not alone:
+    if not (pending or drawn or alone):
         known: dict[str, str] = store.settings().get(decoding.identity_field, {})
         return known
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
         identity: dict[str, str] = {}
-        with closing(engine.generate(pending, alone)) as decoded:
-            for engine_identity, output in decoded:
+        with closing(engine.generate(pending, alone)) as greedy, closing(engine.generate(drawn)) as by_chance:
+            for engine_identity, output in chain(greedy, by_chance):
                 to_keep = identity_to_keep(engine_identity)
                 if to_keep != identity:
                     store.bind_settings({decoding.identity_field: to_keep})
                     identity = to_keep
-                if keep_if_alone(output, store):
+                if keep_if_alone(output, store) or output.key in finished:
                     continue
                 allowed = own_repeats.allowed(planned[output.key].patient_id)
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
@@ -236,6 +239,20 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
 def _seed(seed: int, key: str) -> int:
     """Return the seed of one draw: of 31 bits, which every engine takes."""
     return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
+
+
+def in_whole_batches(
+    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
+) -> Iterator[GenerationRequest]:
+    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
+
+    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
+    batch that was stopped is decoded again as it was, and gives the same answers.
+    """
+    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
+        if any(request.key not in finished for request in batch):
+            yield from batch
 
 
 def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
@@ -283,7 +300,7 @@ def load_finished_generations(
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
         key, known = generation_id(prior), stored[_decoding_key(prior)]
-        read = _read(known, tokenizer)
+        read = read_stored(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -297,12 +314,12 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
+            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
             refused=is_refusal(read.text) if prior.messages else None,
         )
 
 
-def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
     """Return a stored text with its ids and each one's characters."""
     token_ids, text = stored.token_ids, stored.text
     if text is None:

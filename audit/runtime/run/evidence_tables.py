@@ -56,6 +56,13 @@ other_patients: generation_id:text token_start:int token_end:int char_start:int 
 identifiers: generation_id:text char_start:int char_end:int text:text category:text hipaa:text kind:text value:text
   owner:text verified:bool holders:texts holder_count:int found_by:text
 
+ordinary: generation_id:text task:text kind:text form:text draw:text prompt:text text:text token_ids:ids
+  finish_reason:text passages:texts passage_patients:texts passage_notes:texts identifiers:texts
+  identifier_patients:texts
+
+membership: patient_id:text arm:text note_id:text tokens:int loss:float zlib:float min_k_plus_plus:float ratio:float
+  standardized:float
+
 cohorts: diagnosis:text patient_id:text arm:text present:bool match_id:text propensity:float
 
 judgements: generation_id:text diagnosis:text diagnosis_mentioned:bool patient_has_diagnosis:text

@@ -348,8 +348,8 @@ def _read_log_probs(answer: Any, tokens: int, new_tokens: int) -> list[float] | 
     numbers = getattr(said, "token_logprobs", None)
     if not isinstance(numbers, list):
         return "it gives no log-probabilities of a prompt"
-    # Asked for a new token, a model may end the text instead.
-    if not tokens <= len(numbers) <= tokens + new_tokens:
+    # Asked for a new token, a model may end the text instead; None stands for the first token, which nothing predicts.
+    if len(numbers) != tokens + new_tokens and (len(numbers) != tokens or numbers[0] is not None):
         return "it gives log-probabilities of another number of tokens"
     own = numbers[1:tokens]
     if not all(type(number) in (int, float) and -math.inf < number <= _HIGHEST_LOG for number in own):

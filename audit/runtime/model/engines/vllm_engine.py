@@ -44,6 +44,10 @@ _ENVIRONMENT = {
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
 
 
+#: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
+_BATCHED_TOKENS = 4096
+
+
 class VllmEngine:
     """A model loaded into vLLM; one at a time in a process."""
 
@@ -65,6 +69,7 @@ class VllmEngine:
                 import torch
                 import vllm
                 from vllm.engine.arg_utils import EngineArgs
+                from vllm.exceptions import VLLMError
                 from vllm.platforms import current_platform
                 from vllm.v1.engine.llm_engine import LLMEngine
             except (ImportError, OSError, RuntimeError, AttributeError) as error:
@@ -95,12 +100,17 @@ class VllmEngine:
                             load_format="safetensors",
                             use_tqdm_on_load=False,
                             generation_config="vllm",
+                            # Of a token as the model predicts it, also where it is forced.
+                            logprobs_mode="raw_logprobs",
                             dtype="float32" if self._is_cpu else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
                             kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
                             # Cached prefixes would make a request's arithmetic depend on what came before it.
                             enable_prefix_caching=False,
+                            # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
+                            enable_chunked_prefill=not self._is_cpu,
+                            max_num_batched_tokens=max(context_length, _BATCHED_TOKENS) if self._is_cpu else None,
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
@@ -115,7 +125,7 @@ class VllmEngine:
             except ClinauditError:
                 self._restore_threads()
                 raise
-            except LOAD_ERRORS as error:
+            except (*LOAD_ERRORS, VLLMError) as error:
                 self._restore_threads()
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
@@ -254,9 +264,11 @@ def _scoring_parameters(last: int) -> Any:
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
     """Raise `IncompleteError` for an error of vLLM's; it gives the type only, since the text may quote a prompt."""
+    from vllm.exceptions import VLLMError
+
     try:
         yield
-    except _STEP_ERRORS as error:
+    except (*_STEP_ERRORS, VLLMError) as error:
         raise IncompleteError(
             f"vLLM stopped with {type(error).__name__}; what was finished is kept; "
             "run the same command again, or with --engine transformers in a new run"
