@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.results.decided_results import ONLY_MEMORIZATION, Run, Text
-from support.results.planted_queries import KEPT, RECITED, publish_queries, tally_of_queries
+from support.results.planted_queries import GUESSED, KEPT, RECITED, publish_queries, tally_of_queries
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.evaluation import decide
@@ -129,6 +129,10 @@ def test_the_question_and_the_counts_are_those_of_the_number_of_queries() -> Non
     assert read is not None
     # 52, 92 and 6 of 150 in classes of twenty.
     assert (read.count, read.chance) == (CountRange(low=123, high=180), CountRange(low=0, high=0))
+    # 24, 16 and 20 of 150 within 10, 100 and 1,000; those within 10,000 do not count.
+    read = decided(published({"train": GUESSED, "nontrain": GUESSED})).decided_on
+    assert read is not None
+    assert read.count == read.chance == CountRange(low=23, high=80)
 
 
 def test_samples_have_rules_of_their_own_in_words_of_their_own() -> None:
