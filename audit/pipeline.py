@@ -13,12 +13,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
-from clinaudit.audit.assembly.included import choose_included, measure_included
+from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores, score_by_models
+from clinaudit.audit.assembly.scored import (
+    ask_control,
+    in_figures,
+    included_tables,
+    measure_scored,
+    of_patients,
+    plan_scores,
+    score_by_models,
+)
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
@@ -129,7 +137,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
         everyday = plan_everyday(inputs)
-        texts = plan_scores(inputs, targets.diagnoses)
+        texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work) as runner:
             with open_engine(inputs.model, runner) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
@@ -169,7 +177,15 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
                 runner=runner,
             )
-            scored = measure_scored(scores, priors, inputs, facts=facts, notes=notes, runner=runner, progress=progress)
+            scored = measure_scored(
+                of_patients(scores, in_figures(inputs, targets.diagnoses)),
+                priors,
+                inputs,
+                facts=facts,
+                notes=notes,
+                runner=runner,
+                progress=progress,
+            )
             ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
         write_table(run.evidence, "ordinary", answers)
         for table, rows in {**memorization.tables, **scored.tables}.items():
@@ -189,9 +205,13 @@ def run_audit(settings: AuditSettings) -> RunResults:
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)
-        measure_included(
-            included_priors, audited.included_annotations, inputs, notes, store=store, run=run, progress=progress
-        )
+        if included_priors:
+            measured = measure_included(
+                included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
+            )
+            own = of_patients(scores, audited.included)
+            more = included_tables(own, included_priors, inputs, facts=facts, notes=notes, progress=progress)
+            write_included(run, {**measured, **more})
         judge_usage.write_usage(run.evidence)
         outcomes = outcomes_of(judgements)
         collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
-from clinaudit.audit.measures.extraction.queries import count_queries, query_rows, tally_queries
+from clinaudit.audit.measures.extraction.queries import QueriesNeeded, count_queries, query_rows, tally_queries
 from clinaudit.audit.measures.extraction.targets import find_openings
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.stage import generate, identity_to_keep, plan_priors
@@ -52,6 +52,16 @@ def plan_scores(inputs: AuditInputs, patients: Collection[str]) -> PlannedTexts 
     return plan_texts({*patients, *everybody}, Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length))
 
 
+def in_figures(inputs: AuditInputs, targets: Collection[str]) -> set[str]:
+    """Return the patients whose scores make figures: the targets, and with `--score-all` every train patient."""
+    return {*targets, *(inputs.corpus.patient_ids("train") if inputs.settings.score_all else ())}
+
+
+def of_patients(scores: list[NoteScores] | str, patients: Collection[str]) -> list[NoteScores] | str:
+    """Return the scores of some patients' notes, or why there are none."""
+    return scores if isinstance(scores, str) else [of for of in scores if of.patient_id in patients]
+
+
 def score_by_models(
     planned: PlannedTexts | None, engine: EngineInUse, store: RunStore, progress: Progress
 ) -> list[NoteScores] | str:
@@ -91,6 +101,42 @@ def ask_control(
     return more if isinstance(more, str) else scores + more
 
 
+def scored_tables(scores: Sequence[NoteScores], needed: Sequence[QueriesNeeded]) -> dict[str, Sequence[Row]]:
+    """Return the rows of the tables of scores and of queries needed."""
+    return {"scores": list(score_rows(scores)), "queries_needed": list(query_rows(needed))}
+
+
+def count_all_queries(
+    scores: Sequence[NoteScores],
+    priors: Sequence[Prior],
+    inputs: AuditInputs,
+    *,
+    facts: Mapping[str, PatientFacts],
+    notes: MatchedCorpus,
+    runner: ShardRunner | None,
+    progress: Progress,
+) -> list[QueriesNeeded]:
+    """Return the queries needed of every unbroken opening among the priors, by each model that scored its note."""
+    match_tokens = inputs.settings.ngram
+    openings = find_openings(priors, facts, notes, match_tokens=match_tokens, progress=progress, runner=runner)
+    return count_queries(openings, scores)
+
+
+def included_tables(
+    scores: list[NoteScores] | str,
+    priors: Sequence[Prior],
+    inputs: AuditInputs,
+    *,
+    facts: Mapping[str, PatientFacts],
+    notes: MatchedCorpus,
+    progress: Progress,
+) -> dict[str, Sequence[Row]]:
+    """Return the rows of the patients whom the site named beside the targets: in no figure."""
+    own = [] if isinstance(scores, str) else scores
+    needed = count_all_queries(own, priors, inputs, facts=facts, notes=notes, runner=None, progress=progress)
+    return scored_tables(own, needed)
+
+
 def measure_scored(
     scores: list[NoteScores] | str,
     priors: Sequence[Prior],
@@ -101,21 +147,16 @@ def measure_scored(
     runner: ShardRunner | None,
     progress: Progress,
 ) -> Scored:
-    """Return what the scores show."""
+    """Return what the scores show; they are of no patient who is in no figure."""
     if isinstance(scores, str):
-        return Scored(not_scored=scores, tables={"scores": [], "queries_needed": [], "membership": []})
+        return Scored(not_scored=scores, tables={**scored_tables([], []), "membership": []})
     asked = _with_everybody(priors, inputs, facts)
-    openings = find_openings(asked, facts, notes, match_tokens=inputs.settings.ngram, progress=progress, runner=runner)
-    needed = count_queries(openings, scores)
+    needed = count_all_queries(scores, asked, inputs, facts=facts, notes=notes, runner=runner, progress=progress)
     membership = measure_membership(scores, inputs.corpus, seed=inputs.settings.seed, progress=progress)
     return Scored(
         queries=tally_queries(needed),
         membership=membership.tally,
-        tables={
-            "scores": list(score_rows(scores)),
-            "queries_needed": list(query_rows(needed)),
-            "membership": membership.rows,
-        },
+        tables={**scored_tables(scores, needed), "membership": membership.rows},
     )
 
 

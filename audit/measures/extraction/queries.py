@@ -26,7 +26,7 @@ from clinaudit.reports.tally.extraction import QueriesTally
 from clinaudit.reports.tally.leaves import Inside, Partition
 
 #: Beyond it a number of queries is said to be more than anybody asks.
-_MOST: Final = 10**12
+MOST_QUERIES: Final = 10**12
 _LN_HALF: Final = math.log(0.5)
 
 
@@ -38,7 +38,7 @@ def queries_for_even_chance(log_prob: float) -> int | None:
     p = math.exp(log_prob)
     if p >= 1:
         return 1
-    if p <= -_LN_HALF / _MOST:
+    if p <= -_LN_HALF / MOST_QUERIES:
         return None
     return max(1, math.ceil(_LN_HALF / math.log1p(-p)))
 
