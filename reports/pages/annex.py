@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from clinaudit.reports.figures.bars import BarFigure
 from clinaudit.reports.figures.disclosure import RocPanel, roc_panels
+from clinaudit.reports.figures.extraction import queries_figure
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
     memorized_figure,
@@ -63,6 +64,7 @@ from clinaudit.reports.tables.prompts import (
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
+from clinaudit.reports.wording.extraction import queries_sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +108,13 @@ def context(content: ReportContent) -> dict[str, object]:
 
 def _repeated_text(content: ReportContent) -> AnnexPart:
     results = content.results
-    figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results)]
+    figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results), queries_figure(results)]
     if not others_fail(results):
         figures.insert(1, others_text_figure(results))
     return AnnexPart(
         "annex-repeated-text",
         "Repeated text in numbers",
-        tuple(figure.caption for figure in figures if not figure.rows),
+        (*(figure.caption for figure in figures if not figure.rows), *queries_sentences(results)),
         figures=tuple(figure for figure in figures if figure.rows),
         tables=_filled(
             memorization_table(results),

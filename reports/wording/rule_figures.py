@@ -15,7 +15,7 @@ from clinaudit.reports.wording.names import (
     is_rate,
     is_share,
 )
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, counted, estimate_text, is_measured, rate_text
 
 OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own text", "Others’ text", "Identifiers"
 #: What a rule is about that is about no diagnosis, in the order of the report.
@@ -27,7 +27,7 @@ _SUBJECTS: Final = {
     "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
-    QUERIES_NEEDED: "Queries needed",
+    QUERIES_NEEDED: OWN_NOTES,
     "own": "Patient’s own identifiers",
     "other": "Others’ identifiers",
     "verified_per_1000": "Verified identifiers",
@@ -69,10 +69,11 @@ def memorization_title(metric: str) -> str:
 def subject_title(rule: DecidedRule) -> str:
     """Return what a rule is about: the patient's own text, other patients', or a diagnosis."""
     subject = _SUBJECTS.get(rule.metric, "Diagnoses") if rule.diagnosis is None else display_title(rule.diagnosis)
+    within = "" if rule.limit.queries is None else f" in {counted(rule.limit.queries, 'query', 'queries')}"
     # Answers about patients trained on are what a rule is about where it says nothing else.
     seen = f", {ARM_WORDS[rule.arm]}" if rule.arm == "nontrain" else ""
     form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
-    return f"{subject}{seen}{form}"
+    return f"{subject}{within}{seen}{form}"
 
 
 def limit_text(rule: DecidedRule) -> str:

@@ -50,7 +50,6 @@ _LIMITED: Final[Mapping[str, str]] = {
     "attributable_fraction": "text",
     "near_verbatim_attributable_fraction": "text",
     "other_patient_fraction": "others’",
-    QUERIES_NEEDED: "queries",
 }
 _MEANT_FOR: Final = {
     "strict": "release",
@@ -113,7 +112,7 @@ def _number_of_queries(value: object, info: ValidationInfo) -> int | None:
     if info.data.get("metric") != QUERIES_NEEDED:
         raise ValueError(f"goes with metric {QUERIES_NEEDED} alone")
     # As many as there are classes of patients: other ones would cut these.
-    if value not in QUERY_LIMITS or not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool) or value not in QUERY_LIMITS:
         raise ValueError(f"must be one of {', '.join(map(str, QUERY_LIMITS))}")
     return value
 
@@ -273,7 +272,9 @@ def describe_shipped() -> str:
 
 
 def _describe(policy: Policy) -> str:
-    limits = [f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%" for rule in policy.memorization]
+    # What comes in many queries is own text, too, and a line is short.
+    of_text = [rule for rule in policy.memorization if rule.queries is None]
+    limits = [f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%" for rule in of_text]
     limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
     limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
     panel = len(load_panel())
@@ -378,11 +379,16 @@ def _find_repeats(key: str, rules: Sequence[Mapping[str, Any]]) -> list[str]:
     def listed(rule: Mapping[str, Any], name: str, known: Sequence[str]) -> Sequence[str]:
         return rule[name] if isinstance(rule.get(name), list) else known
 
+    def subject_of(rule: Mapping[str, Any]) -> object:
+        if rule.get("metric") != QUERIES_NEEDED:
+            return rule.get("metric")
+        return f"{QUERIES_NEEDED} in {rule.get('queries', DEFAULT_QUERIES)}"
+
     limited = [
         (str(subject), str(tier))
         for rule in rules
         for tier in listed(rule, "tiers", TIER_IDS)
-        for subject in (listed(rule, "diagnoses", ["all"]) if key == "disclosure" else [rule.get("metric")])
+        for subject in (listed(rule, "diagnoses", ["all"]) if key == "disclosure" else [subject_of(rule)])
     ]
     everything = {tier for subject, tier in limited if subject == "all"}
     return [

@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.schema.decision import DecidedOn
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
+from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS, QueriesResults, QueryCell
 from clinaudit.reports.schema.identifiers import IdentifierResults
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, add
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
@@ -63,8 +63,8 @@ def read_figure(
         by_control = published.renderings.get(CONTROL)
         asked = None if by_control is None or by_control.identifiers is None else by_control.identifiers.tiers
         return _read_identifiers(metric, arms, arm or "train", control=(asked or {}).get(tier, {}).get("train"))
-    if metric == QUERIES_NEEDED:
-        return _read_queries(published, tier, str(queries))
+    if metric == QUERIES_NEEDED and queries is not None:
+        return _read_queries(published, tier, queries)
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     figure = None if memorization is None else memorization.estimate(metric)
     return _NOT_MEASURED if figure is None else _with_ends(figure)
@@ -76,7 +76,7 @@ def _with_ends(figure: EstimateRange) -> Reading:
     return Reading(figure, DecidedOn(low=figure.confidence_low, high=figure.confidence_high))
 
 
-def _read_queries(published: RunResults, tier: str, queries: str) -> Reading:
+def _read_queries(published: RunResults, tier: str, queries: int) -> Reading:
     """Return the share of patients trained on whose text comes within so many queries, less what can be guessed.
 
     That is the share of patients never seen; where nobody was held out, of the same patients by the control model.
@@ -85,19 +85,19 @@ def _read_queries(published: RunResults, tier: str, queries: str) -> Reading:
     if (train := arms.get("train")) is None:
         return Reading(EstimateRange(reason=published.not_scored or "no prompt is the beginning of its note"))
     never_seen = arms.get("nontrain")
-    own = _Counted(train.within.get(queries), _count_within(train.by_queries, queries))
+    own = _Counted(train.share(queries), _count_within(train.by_queries, queries))
     if never_seen is not None:
-        chance = _Counted(never_seen.within.get(queries), _count_within(never_seen.by_queries, queries))
-    elif train.control_within is not None and train.control_by_queries is not None:
-        chance = _Counted(train.control_within.get(queries), _count_within(train.control_by_queries, queries))
+        chance = _Counted(never_seen.share(queries), _count_within(never_seen.by_queries, queries))
+    elif train.control_by_queries is not None:
+        chance = _Counted(train.share(queries, by_control=True), _count_within(train.control_by_queries, queries))
     else:
         chance = _Counted(None)
     beside: QueriesResults = never_seen or train
     return _less(own, chance, own, patients=train.patients, beside=beside.patients)
 
 
-def _count_within(cells: Mapping[str, CountRange], queries: str) -> CountRange:
-    return add(cells.get(name, NOBODY) for name in QUERY_CELLS[: QUERY_CELLS.index(queries) + 1])
+def _count_within(cells: Mapping[QueryCell, CountRange], queries: int) -> CountRange:
+    return add(cells[name] for name in QUERY_CELLS[: QUERY_LIMITS.index(queries) + 1])
 
 
 def _read_identifiers(

@@ -209,9 +209,10 @@ _IDENTIFIER_TITLES: Final[Mapping[str, str]] = {
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own text: patients trained on; to pass, nothing of theirs "
     "is repeated. Others’ text: patients trained on, and as many never seen where there are any. Identifiers: the "
-    "same; to pass, chance gives none. Diagnoses: patients in each of four groups (trained on or never seen, with "
-    "the diagnosis or without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
-    f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",
+    "same; to pass, chance gives none. In 1,000 queries: as own text; to pass, none of it comes. Diagnoses: patients "
+    "in each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives "
+    f"nothing away, and keeps all comparisons of the rule in {CHANCE_OF_PASS:.0%} of audits. A size counts by the low "
+    "end of what is published of it.",
     "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
     "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
 )
@@ -258,7 +259,8 @@ def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str
             is_enough = here is not None and sizes.passed is not None and here >= sizes.passed
             yield _row(f"Diagnoses ≤ {rule.maximum:g}", display_title(diagnosis), sizes, here, passes=is_enough)
         return
-    title = _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)
+    within = f"In {counted(rule.queries, 'query', 'queries')}" if rule.queries else None
+    title = within or _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)
     limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
     passes = would_pass(policy, rule, coverage.tiers)
     for tier in rule.tiers:

@@ -1,4 +1,4 @@
-"""Queries needed, from their tally (docs/results.md, "queries")."""
+"""Queries needed, from their tally (docs/results.md)."""
 
 from clinaudit.audit.results.ranges.counts import common_total, share_range
 from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS, QueriesResults

@@ -17,6 +17,7 @@ from support.results.filled_evidence import NOT_FILLED, fill_evidence, fill_reco
 from support.results.random_worlds import World, add, minus
 from support.results.world_ordinary import tally_ordinary
 from support.results.world_people import tally_cohort, tally_corpus, tally_subgroups
+from support.results.world_queries import tally_prompts, tally_world_queries
 from support.results.world_verdicts import tally_disclosure, tally_judge
 
 from clinaudit.audit.results.gate import evaluation
@@ -97,6 +98,8 @@ def count_world(world: World, *, resamples: int = _RESAMPLES) -> CountedWorld:
         memorization=memorization,
         disclosure=tally_disclosure(leaves, resamples),
         identifiers=_identifiers(leaves),
+        prompts=tally_prompts(leaves),
+        queries=tally_world_queries(leaves),
         ordinary=tally_ordinary(leaves),
         cohorts={diagnosis: tally_cohort(leaves, diagnosis) for diagnosis in world.diagnoses},
         subgroups=tally_subgroups(leaves),
