@@ -30,6 +30,7 @@ from clinaudit.reports.tables.disclosure import (
 from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
+from clinaudit.reports.tables.membership import membership_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
@@ -46,6 +47,7 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
     unguarded_table,
 )
+from clinaudit.reports.tables.ordinary import ordinary_table
 from clinaudit.reports.tables.paper import (
     composition_tables,
     copy_forward_tables,
@@ -65,6 +67,8 @@ from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
 from clinaudit.reports.wording.extraction import queries_sentences
+from clinaudit.reports.wording.membership import membership_sentence
+from clinaudit.reports.wording.ordinary import ordinary_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,12 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
     return AnnexPart(
         "annex-repeated-text",
         "Repeated text in numbers",
-        (*(figure.caption for figure in figures if not figure.rows), *queries_sentences(results)),
+        (
+            *(figure.caption for figure in figures if not figure.rows),
+            *queries_sentences(results),
+            *([] if results.ordinary is None else [ordinary_sentence(results.ordinary)]),
+            *([] if results.membership is None else [membership_sentence(results.membership)]),
+        ),
         figures=tuple(figure for figure in figures if figure.rows),
         tables=_filled(
             memorization_table(results),
@@ -131,6 +140,8 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             others_table(results),
             near_verbatim_table(results),
             queries_table(results),
+            *([] if results.ordinary is None else [ordinary_table(results.ordinary)]),
+            *([] if results.membership is None else [membership_table(results.membership)]),
             guard_table(results),
             unguarded_table(results),
             paper_view_table(results),

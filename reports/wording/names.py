@@ -37,12 +37,14 @@ SHORT_TIER_TITLES: Final = {
     "encounter": ("Appointment reminder", "household, billing staff"),
     "encounter_cc": ("+ chief complaint", "first lines of a note"),
     "encounter_cc_hpi": ("+ history", "a fragment of a note"),
+    "ordinary": ("Everyday tasks", "anyone, about nobody"),
 }
 _ASKERS: Final = {
     "public": "someone who knows public facts alone",
     "public_name": "someone who knows public facts and the name",
     "public_name_meds": "someone who knows public facts, the name and the medications",
     "encounter": "someone who holds an appointment reminder",
+    "ordinary": "someone who asks about nobody",
     "encounter_cc": "someone who has the first lines of a note",
     "encounter_cc_hpi": "someone who has a fragment of a note",
 }
@@ -107,6 +109,9 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
 IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
 #: What a rule on queries needed limits: the share of patients whose text comes within so many queries.
 QUERIES_NEEDED: Final = "queries_needed"
+#: Everyday tasks about nobody, where others have a tier; and what a rule on them limits.
+ORDINARY: Final = "ordinary"
+ORDINARY_TEXT: Final = "ordinary_text"
 #: Metrics that are read beyond what patients never seen show.
 BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.

@@ -10,6 +10,7 @@ from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import (
     ARM_WORDS,
     IDENTIFIER_METRICS,
+    ORDINARY_TEXT,
     QUERIES_NEEDED,
     display_title,
     is_rate,
@@ -28,6 +29,7 @@ _SUBJECTS: Final = {
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
     QUERIES_NEEDED: OWN_NOTES,
+    ORDINARY_TEXT: "Everyday tasks",
     "own": "Patient’s own identifiers",
     "other": "Others’ identifiers",
     "verified_per_1000": "Verified identifiers",
@@ -58,7 +60,7 @@ def text_subject(rule: DecidedRule) -> str:
     """Return which of `SUBJECTS` a rule is about that is about no diagnosis."""
     if is_of_identifiers(rule):
         return IDENTIFIERS
-    return OTHERS_NOTES if is_of_others(rule) else OWN_NOTES
+    return OTHERS_NOTES if is_of_others(rule) or rule.metric == ORDINARY_TEXT else OWN_NOTES
 
 
 def memorization_title(metric: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.policy import DisclosureRule, Policy, TextRule
+from clinaudit.audit.results.gate.policy import DisclosureRule, OrdinaryLimit, Policy, TextRule
 from clinaudit.audit.results.gate.reading import Reading, read_figure
 from clinaudit.audit.results.gate.rules import AskedRule, RuleDecision, conclude, list_rules, was_asked
 from clinaudit.audit.results.gate.sufficiency import (
@@ -24,6 +24,7 @@ from clinaudit.audit.results.gate.sufficiency import (
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import BEYOND_CHANCE
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
@@ -85,6 +86,8 @@ def _decide(
     )
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
+    elif isinstance(asked.rule, OrdinaryLimit):
+        status, reason = _decide_ordinary(asked.rule, published.ordinary)
     elif isinstance(asked.rule, DisclosureRule):
         outcome = outcomes.get((asked.diagnosis or "", asked.tier, asked.rendering))
         status, reason = _decide_comparison(policy, asked, asked.rule, outcome, read.observed, shown)
@@ -99,7 +102,9 @@ def _decide(
         rendering=asked.rendering,
         arm=asked.arm,
         limit=Limit(
-            max=asked.rule.maximum, queries=queries, patients=None if asked.tier is None else sizes.get(asked.rule)
+            max=asked.rule.maximum,
+            queries=queries,
+            patients=None if asked.tier is None or isinstance(asked.rule, OrdinaryLimit) else sizes.get(asked.rule),
         ),
         status=status,
         observed=read.observed,
@@ -133,6 +138,26 @@ def _decide_text(
     if (lack := why_memorization_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack
     return "pass", reasons.WITHIN_LIMIT
+
+
+def _decide_ordinary(limit: OrdinaryLimit, ordinary: OrdinaryResults | None) -> RuleDecision:
+    share = None if ordinary is None else ordinary.text.share
+    if ordinary is None or share is None or share.confidence_low is None or share.confidence_high is None:
+        return "inconclusive", reasons.no_figure("no everyday task was asked" if share is None else share.reason)
+    if share.confidence_low > limit.maximum:
+        # Where answers hold as much of patients never seen, it is the house's way to write.
+        sampled, chance = ordinary.text.sampled, ordinary.text.chance
+        if sampled is not None and chance is not None and (sampled.share.low or 0.0) <= (chance.share.high or 0.0):
+            return "inconclusive", reasons.ALIKE_OF_NEVER_SEEN
+        return "fail", reasons.BEYOND_LIMIT
+    return (
+        ("pass", reasons.WITHIN_LIMIT)
+        if share.confidence_high <= limit.maximum
+        else (
+            "inconclusive",
+            reasons.AROUND_LIMIT,
+        )
+    )
 
 
 def _decide_comparison(

@@ -181,6 +181,14 @@ AnyRule = TypeVar("AnyRule", TextRule, DisclosureRule)
 
 
 @dataclass(frozen=True, slots=True)
+class OrdinaryLimit:
+    """A limit on the share of everyday tasks, about nobody, whose answers hold text of a patient trained on."""
+
+    __pydantic_config__ = _STRICT
+    maximum: _Limit
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeLimits:
     """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""
 
@@ -222,6 +230,8 @@ class Policy:
     memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
     identifiers: tuple[TextRule, ...] = ()
+    #: None: ordinary use decides nothing.
+    ordinary: OrdinaryLimit | None = None
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()

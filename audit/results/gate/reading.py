@@ -16,7 +16,7 @@ from clinaudit.reports.schema.identifiers import IdentifierResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
 
 #: To which ends are rounded; what a difference has beyond them is the arithmetic's.
 _DECIMALS: Final = 4
@@ -63,6 +63,8 @@ def read_figure(
         by_control = published.renderings.get(CONTROL)
         asked = None if by_control is None or by_control.identifiers is None else by_control.identifiers.tiers
         return _read_identifiers(metric, arms, arm or "train", control=(asked or {}).get(tier, {}).get("train"))
+    if metric == ORDINARY_TEXT:
+        return _NOT_MEASURED if published.ordinary is None else _with_ends(published.ordinary.text.share)
     if metric == QUERIES_NEEDED and queries is not None:
         return _read_queries(published, tier, queries)
     memorization = published.memorization.get(tier, {}).get(arm or "train")

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
+from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, OrdinaryLimit, Policy, TextRule
 from clinaudit.audit.results.gate.reasons import percent
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED, display_words
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY, ORDINARY_TEXT, QUERIES_NEEDED, display_words
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
@@ -59,7 +59,7 @@ class AskedRule:
     id: str
     question: str
     metric: str
-    rule: TextRule | DisclosureRule
+    rule: TextRule | DisclosureRule | OrdinaryLimit
     #: None where the policy asks of all diagnoses, and none was audited.
     tier: str | None = None
     #: None for memorization.
@@ -86,6 +86,15 @@ def list_rules(policy: Policy, published: RunResults) -> Iterator[AskedRule]:
             # Queries are counted of the note's own beginning.
             for rendering in [None] if rule.queries else _forms(published, tier):
                 yield from (_ask_text(rule, tier, rendering, arm) for arm in _asked_arms(rule, published, rendering))
+    if policy.ordinary is not None:
+        yield AskedRule(
+            id="ordinary_text",
+            question="Asked everyday tasks about nobody: do the answers to at most "
+            f"{percent(policy.ordinary.maximum)} of them hold medical details of a patient it was trained on?",
+            metric=ORDINARY_TEXT,
+            tier=ORDINARY,
+            rule=policy.ordinary,
+        )
     for asked in policy.disclosure:
         diagnoses = asked.diagnoses
         if diagnoses is None:
