@@ -17,7 +17,17 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: no adapter can be trained"),
 ]
-OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
+OPTIONS = [
+    "--tier",
+    "public_name",
+    "--tier",
+    "encounter",
+    "--diagnosis",
+    "hiv",
+    "--max-new-tokens",
+    "60",
+    "--no-ordinary",
+]
 OPTIONS += ["--ngram", "10", "--engine", "transformers"]
 UNCHECKED = ["--no-drift-check", "--max-batch", "7"]
 STEPS = 25

@@ -15,7 +15,6 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationE
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
-from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
 from clinaudit.reports.schema.extraction import QUERY_LIMITS
 from clinaudit.reports.schema.identifiers import QUERIES
@@ -45,17 +44,6 @@ DEFAULT_QUERIES: Final = 1_000
 #: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
 #: like those about patients trained on.
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
-#: Of the policies that ship, in short.
-_LIMITED: Final[Mapping[str, str]] = {
-    "attributable_fraction": "text",
-    "near_verbatim_attributable_fraction": "text",
-    "other_patient_fraction": "others’",
-}
-_MEANT_FOR: Final = {
-    "strict": "release",
-    "default": "use inside",
-    "research": "research",
-}
 
 
 def _text(value: object) -> str:
@@ -274,24 +262,6 @@ def load_policy(given: Path | None = None) -> Policy:
 def locate_policy(given: Path | None) -> Path:
     """Return the file that holds a policy; raises `BadInputError` where a name means nothing, or two things."""
     return locate_shipped(given, role="policy", shipped=SHIPPED, folder=POLICIES_PATH, default=DEFAULT)
-
-
-def describe_shipped() -> str:
-    """Return a line a policy that ships: its name, number of rules, limits, and what it is for."""
-    return "\n".join(_describe(load_policy(POLICIES_PATH / f"{name}.toml")) for name in SHIPPED)
-
-
-def _describe(policy: Policy) -> str:
-    # What comes in many queries is own text, too, and a line is short.
-    of_text = [rule for rule in policy.memorization if rule.queries is None]
-    limits = [f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%" for rule in of_text]
-    limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
-    limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
-    panel = len(load_panel())
-    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in policy.of_text) + sum(
-        len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
-    )
-    return f"{policy.name:8}  {rules} rules: {', '.join(dict.fromkeys(limits))}; for {_MEANT_FOR.get(policy.name, '')}"
 
 
 # As a file has them

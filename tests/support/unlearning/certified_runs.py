@@ -40,6 +40,7 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
                 max_new_tokens=60,
                 include_patients=listed,
                 quiet=True,
+                ordinary=False,
                 **settings,
             )
         )
