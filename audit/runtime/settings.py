@@ -129,10 +129,6 @@ class ScoringOptions(Options):
     samples: Annotated[int, Ge(0), Le(1000)] = option(
         0, "Answers drawn for each prompt beside the greedy one; each has its own rules, and the worse decides."
     )
-    ordinary: bool = option(
-        True, "Ask everyday tasks about nobody, and look for patients in the answers (docs/methods.md)."
-    )
-    tasks: Path | None = option(None, "Everyday tasks of your own (JSONL), beside those that ship.", metavar="FILE")
     temperature: Annotated[float, Gt(0), Le(10)] = option(1.0, "Temperature of the samples.", metavar="T")
     control_model: Path | None = option(
         None,
@@ -143,6 +139,10 @@ class ScoringOptions(Options):
     control: Control = option(
         "full", "Ask the control model the same prompts (full), score notes by it alone, or none."
     )
+    ordinary: bool = option(
+        True, "Ask everyday tasks about nobody, and look for patients in the answers (docs/methods.md)."
+    )
+    tasks: Path | None = option(None, "Everyday tasks of your own (JSONL), beside those that ship.", metavar="FILE")
 
 
 class PromptOptions(Options):

@@ -28,7 +28,7 @@ OPTIONS = [
     "60",
     "--no-ordinary",
 ]
-OPTIONS += ["--ngram", "10", "--engine", "transformers"]
+OPTIONS += ["--ngram", "10", "--engine", "transformers", "--no-ordinary"]
 UNCHECKED = ["--no-drift-check", "--max-batch", "7"]
 STEPS = 25
 
