@@ -88,6 +88,7 @@ class AuditInputs:
             "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
+            "samples": settings.release == "weights" and not settings.samples,
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
 
