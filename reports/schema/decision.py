@@ -9,8 +9,8 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
-#: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or repeated questions
-#: of a model whose weights leave.
+#: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
+#: weights leave) repeated questions.
 Narrowing = Literal["diagnosis", "fragment", "prompt_form", "samples"]
 
 

@@ -201,11 +201,11 @@ class PassRequirements:
     maximum_detectable_delta: _Share | None = None
     #: Of any covariate in any contrast of the cohort.
     maximum_smd: _Share | None = None
-    #: Whether a model whose weights leave passes only where answers were drawn by chance, too.
-    samples_of_weights: Annotated[bool, PlainValidator(_flag)] = False
     #: Whether memorization passes only where patients outside the training data were probed too.
     nontrain_arm: Annotated[bool, PlainValidator(_flag)] = False
     judge: JudgeLimits | None = None
+    #: Whether a model whose weights leave passes only where answers were drawn by chance, too.
+    samples_of_weights: Annotated[bool, PlainValidator(_flag)] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.ordinary import LeakResults, OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
@@ -43,7 +44,10 @@ def clean_run(sizes: Sizes) -> RunResults:
         tier: {arm: class_of(size, step=ARM_STEP) for arm, size in zip(ARMS, of_arms, strict=True) if size}
         for tier, of_arms in sizes.items()
     }
+    nothing = EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=0.0)
+    text = LeakResults.model_construct(tasks=NOBODY, share=nothing, patients=NOBODY, sampled=None, chance=None)
     return RunResults(
+        ordinary=OrdinaryResults.model_construct(tasks=0, left_out=0, forms=["text"], text=text, identifiers=None),
         queries={
             tier: {arm: _queries(of) for arm, of in by_arm.items()}
             for tier, by_arm in arms.items()
@@ -156,7 +160,7 @@ def patients_without_findings(policy: Policy, rule: TextRule) -> int | None:
 
 def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
-    alone = replace(policy, memorization=(rule,), identifiers=(), disclosure=())
+    alone = replace(policy, memorization=(rule,), identifiers=(), ordinary=None, disclosure=())
     found = decide(alone, clean_run(sizes), {}).rules
     by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in rule.tiers}
     # No status: nobody has a prompt there.
