@@ -37,14 +37,12 @@ SHORT_TIER_TITLES: Final = {
     "encounter": ("Appointment reminder", "household, billing staff"),
     "encounter_cc": ("+ chief complaint", "first lines of a note"),
     "encounter_cc_hpi": ("+ history", "a fragment of a note"),
-    "ordinary": ("Everyday tasks", "anyone, about nobody"),
 }
 _ASKERS: Final = {
     "public": "someone who knows public facts alone",
     "public_name": "someone who knows public facts and the name",
     "public_name_meds": "someone who knows public facts, the name and the medications",
     "encounter": "someone who holds an appointment reminder",
-    "ordinary": "someone who asks about nobody",
     "encounter_cc": "someone who has the first lines of a note",
     "encounter_cc_hpi": "someone who has a fragment of a note",
 }
@@ -138,7 +136,7 @@ _PROPER: Final = {"american", "asian", "indian", "alaska", "native", "hawaiian",
 
 def tier_title(tier: str) -> str:
     """Return a tier's title; an id that is not one of the six is given as it stands."""
-    return TIER_TITLES.get(tier, tier)
+    return "Everyday tasks" if tier == ORDINARY else TIER_TITLES.get(tier, tier)
 
 
 def short_asker(tier: str) -> str:

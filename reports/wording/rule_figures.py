@@ -135,6 +135,9 @@ def patients_to_settle(rule: DecidedRule, results: RunResults) -> int | None:
     pair = seen.disclosure.by_diagnosis.get(rule.diagnosis or "", {}).get(tier)
     summary = seen.memorization.get(tier, {}).get(rule.arm or "train")
     about = summary if rule.diagnosis is None else pair
+    if rule.metric == ORDINARY_TEXT:
+        # More tasks, not more patients, would.
+        return None
     here = CountRange(low=0, high=0) if about is None else about.patients
     if limit.patients is not None and here.low < limit.patients:
         return limit.patients

@@ -13,6 +13,7 @@ from support.results.planted_disclosure import (
 )
 from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import memorization_of
+from support.results.planted_ordinary import plant_ordinary
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
 from support.results.planted_queries import queries_of
 
@@ -150,6 +151,7 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
         },
         identifiers=identifiers_of(nontrain=nontrain),
         queries=queries_of(nontrain=nontrain),
+        ordinary=plant_ordinary(),
         subgroups=subgroups_of(memorization, nontrain=nontrain),
         drift=DriftTally(
             differing="some",

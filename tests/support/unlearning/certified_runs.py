@@ -41,6 +41,8 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
                 include_patients=listed,
                 quiet=True,
                 ordinary=False,
+                # What filters a served model's answers here knows the prompts alone.
+                score=not model.startswith("openai:"),
                 **settings,
             )
         )
