@@ -23,7 +23,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.renderings import Rendering, View, view_of
+from clinaudit.priors.renderings import CONTROL, Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall
@@ -110,9 +110,9 @@ def find_identifiers(
     the renderings `beside` those of the tiers' own figures.
     """
     looked = _look_up([item.text for item in generations], corpus, profile, search, seed=seed, progress=progress)
-    recall = measure_recall(
-        generations, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress
-    )
+    # What the detector misses in the control's answers is no figure of the audited model.
+    own = [generation for generation in generations if generation.rendering != CONTROL]
+    recall = measure_recall(own, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     identified: dict[View, list[IdentifiedGeneration]] = {}
     rows: list[Row] = []
     for generation, places in zip(generations, looked.places_of, strict=True):

@@ -44,7 +44,7 @@ def queries_sentences(results: RunResults) -> list[str]:
     compared = f" ({'; '.join(others)})" if others else ""
     asker = asker_words(tier)
     sentences = [
-        f"{asker[:1].upper()}{asker[1:]} and asks 1,000 times at temperature 1 gets, with an even chance, the"
+        f"{asker[:1].upper()}{asker[1:]} and asks 1,000 times at temperature 1 gets, with an even chance or better, the"
         f" patient’s own text for {estimate_text(measured[tier], share=True)} of the patients trained on{compared}."
     ]
     safe = next((most for most in _PATIENCE if _nobody_within(results, tiers, most)), None)
