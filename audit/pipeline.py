@@ -12,15 +12,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from clinaudit.audit.assembly.included import choose_included, measure_included
+from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
+from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
+from clinaudit.audit.assembly.scored import (
+    ask_control,
+    in_figures,
+    included_tables,
+    measure_scored,
+    of_patients,
+    plan_scores,
+    score_by_models,
+)
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
-from clinaudit.audit.measures.generation.decoding import DriftCheck
+from clinaudit.audit.measures.generation.drift import DriftCheck
 from clinaudit.audit.measures.generation.own_repeats import find_own_repeats, measure_recitations
 from clinaudit.audit.measures.generation.record import Generation, generation_rows
 from clinaudit.audit.measures.generation.stage import (
@@ -52,6 +62,7 @@ from clinaudit.audit.measures.judge.stage import (
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
+from clinaudit.audit.measures.ordinary.asking import answer_questions
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -62,6 +73,7 @@ from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engine_in_use import open_engine
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -71,7 +83,7 @@ from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.priors.facts import PatientFacts, read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import by_view, view_of
+from clinaudit.priors.renderings import CONTROL, by_view, view_of
 from clinaudit.reports.schema.judge import MeasuredJudge
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.leaves import Setting
@@ -124,15 +136,32 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
+        everyday = plan_everyday(inputs)
+        texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work) as runner:
-            engine = generate(
-                [*priors, *included_priors],
-                inputs.decoding,
-                store,
-                progress,
-                own_repeats=own_repeats,
+            with open_engine(inputs.model, runner) as engine:
+                # The engine is loaded once, for prompts, everyday tasks and notes.
+                engine.require(max(everyday.tokens_needed, 1 if texts is None else texts.longest))
+                identity = generate(
+                    [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
+                    inputs.decoding,
+                    engine,
+                    store,
+                    progress,
+                    own_repeats=own_repeats,
+                    drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
+                )
+                answer_questions(everyday.questions, engine.generate, inputs.decoding, store, progress)
+                scores = score_by_models(texts, engine, store, progress)
+            # One model at a time is loaded.
+            scores = ask_control(
+                [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
+                scores,
+                inputs,
+                own_repeats,
+                store=store,
                 runner=runner,
-                drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
+                progress=progress,
             )
             generations = list(load_finished_generations(priors, inputs.tokenizer, store))
             write_table(run.evidence, "generations", generation_rows(generations))
@@ -148,7 +177,18 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 recitations=measure_recitations(priors, own_repeats, facts=facts, tokenizer=inputs.tokenizer),
                 runner=runner,
             )
-        for table, rows in memorization.tables.items():
+            scored = measure_scored(
+                of_patients(scores, in_figures(inputs, targets.diagnoses)),
+                priors,
+                inputs,
+                facts=facts,
+                notes=notes,
+                runner=runner,
+                progress=progress,
+            )
+            ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
+        write_table(run.evidence, "ordinary", answers)
+        for table, rows in {**memorization.tables, **scored.tables}.items():
             write_table(run.evidence, table, rows)
 
         # Identifiers that the generations hold, and whose they are.
@@ -165,9 +205,13 @@ def run_audit(settings: AuditSettings) -> RunResults:
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)
-        measure_included(
-            included_priors, audited.included_annotations, inputs, notes, store=store, run=run, progress=progress
-        )
+        if included_priors:
+            measured = measure_included(
+                included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
+            )
+            own = of_patients(scores, audited.included)
+            more = included_tables(own, included_priors, inputs, facts=facts, notes=notes, progress=progress)
+            write_included(run, {**measured, **more})
         judge_usage.write_usage(run.evidence)
         outcomes = outcomes_of(judgements)
         collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)
@@ -211,11 +255,13 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 ),
                 judge_quality=quality,
                 census=census,
+                scored=scored,
+                ordinary=ordinary,
             ),
         )
         shown = derive(publishable(tally))
         decision = decide_run(inputs.policy, shown, find_outcomes(derive(tally), shown))
-        record = describe_run(inputs, priors=priors, engine=engine)
+        record = describe_run(inputs, priors=priors, engine=identity)
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 
 

@@ -136,7 +136,9 @@ def _count_moved(
 
 
 def _only_disclosure(policy: Policy) -> Policy:
-    return replace(policy, memorization=(), identifiers=(), judge=None, to_pass=replace(policy.to_pass, judge=None))
+    return replace(
+        policy, memorization=(), identifiers=(), ordinary=None, judge=None, to_pass=replace(policy.to_pass, judge=None)
+    )
 
 
 def simulate_audit(*, patients: int, leaking: bool, rng: np.random.Generator, both_renderings: bool = False) -> Tally:

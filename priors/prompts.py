@@ -5,14 +5,14 @@ Rendering, scrubbing and exclusion for a diagnosis, and token budgets: docs/meth
 
 import copy
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, refers_to
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.fragments import Draft, begin_note, is_complete, list_facts, quote_opening
-from clinaudit.priors.renderings import ChatForm, Message, ProbedTiers, Rendering, converse
+from clinaudit.priors.renderings import CONTROL, ChatForm, Message, ProbedTiers, Rendering, converse
 from clinaudit.priors.tiers import HISTORY, Fact, Tier
 from clinaudit.templates.names import DEFAULT_LABELS
 from clinaudit.templates.profile import NoteProfile
@@ -49,6 +49,8 @@ class Prior:
     earlier_note: bool = False
     #: In a chat: what is said, before the model's template; `prompt` is what the template makes of it.
     messages: tuple[Message, ...] = ()
+    #: Which of the answers drawn by chance it asks for, from 1; 0: the greedy one.
+    draw: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,21 @@ def write_priors(
                 if _prompts(version) != _prompts(versions[0]):
                     differs.add((tier.id, rendering))
             rows.extend(row for version in versions for row in version)
-    return [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
+    rows = [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
+    asked = [row for row in rows if row.rendering not in probed.beside]
+    again = list(_draw_again(asked, probed.samples))
+    # It is asked what its text repeats, and not what it says of diagnoses.
+    control = [
+        replace(row, rendering=CONTROL, diagnoses=()) for row in asked if probed.asks_control and not row.excluded
+    ]
+    return [*rows, *again, *control]
+
+
+def _draw_again(rows: Sequence[Prior], samples: int) -> Iterator[Prior]:
+    """Yield the tiers' own prompts once more for each answer that is drawn by chance; what is excluded, once."""
+    for row in rows:
+        draws = range(1, 1 + (min(samples, 1) if row.excluded else samples))
+        yield from (replace(row, rendering="samples", draw=draw) for draw in draws)
 
 
 def _prompts(rows: Sequence[Prior]) -> list[tuple[str, bool]]:

@@ -13,7 +13,10 @@ Measured = TypeVar("Measured")
 
 #: `text`: the facts as lines (background tiers). `opening`: the note as it begins, verbatim, and `facts`: the facts
 #: alone, in the note's words (fragment tiers). `chat`: a conversation with a model that has a chat template (any tier).
-Rendering = Literal["text", "opening", "facts", "chat"]
+#: `samples`: the tier's own form, answered by chance, several times. `control`: the same, asked of the control model;
+#: it is no form in which the audited model is asked.
+Rendering = Literal["text", "opening", "facts", "chat", "samples", "control"]
+CONTROL: Final = "control"
 #: Whose figures are meant: those of the tiers themselves (None), or of a rendering beside them.
 View = Rendering | None
 #: How the fragment tiers are asked: in one form, or in both where they differ.
@@ -46,6 +49,10 @@ class ProbedTiers:
     ids: tuple[str, ...]
     fragment: Fragment
     form: PromptForm = "text"
+    #: Answers drawn beside the greedy one.
+    samples: int = 0
+    #: Whether the control model is asked, too.
+    asks_control: bool = False
 
     @property
     def tiers(self) -> tuple[Tier, ...]:
@@ -61,7 +68,10 @@ class ProbedTiers:
     def beside(self) -> tuple[Rendering, ...]:
         """The renderings whose figures stand beside those of the tiers."""
         facts: tuple[Rendering, ...] = ("facts",) if self.fragment == "both" and self.form != "chat" else ()
-        return (*facts, "chat") if self.form == "both" else facts
+        chat: tuple[Rendering, ...] = ("chat",) if self.form == "both" else ()
+        samples: tuple[Rendering, ...] = ("samples",) if self.samples else ()
+        control: tuple[Rendering, ...] = (CONTROL,) if self.asks_control else ()
+        return (*facts, *chat, *samples, *control)
 
     def renderings_of(self, tier: Tier) -> tuple[Rendering, ...]:
         """Return the renderings in which a tier may be asked, that of the tier's own figures first."""

@@ -106,9 +106,10 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
     labels, targets = outcomes.labels, outcomes.targets
     found = find_fit_caveats(outcomes.facts.values(), inputs.profile)
     if not inputs.corpus.has_counterfactual:
-        found.append(
-            "The corpus has no held-out (nontrain) patients: nothing measured here can be attributed to training."
-        )
+        told = "the control model alone tells what is due to training, and of diagnoses nothing does."
+        unknown = "nothing measured here can be attributed to training."
+        beside = unknown if inputs.control is None else told
+        found.append(f"The corpus has no held-out (nontrain) patients: {beside}")
     if labels.source == "openai":
         found.append(
             f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "

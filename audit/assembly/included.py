@@ -5,7 +5,7 @@ is asked, and no number that is summed, averaged or published holds them: whoeve
 deletion, a complaint) must be in no figure by which that could be noticed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.generation.record import generation_rows
@@ -23,7 +23,7 @@ from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory
-from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.evidence_tables import Row, write_table
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.prompts import Prior
 
@@ -45,12 +45,9 @@ def measure_included(
     notes: MatchedCorpus,
     *,
     store: RunStore,
-    run: RunDirectory,
     progress: Progress,
-) -> None:
-    """Measure what was generated for the included patients, and write their tables; nothing where there are none."""
-    if not priors:
-        return
+) -> dict[str, Iterable[Row]]:
+    """Measure what was generated for the included patients; return the rows of their tables."""
     progress.say("the patients of --include-patients; their results stand in evidence/included alone")
     generations = list(load_finished_generations(priors, inputs.tokenizer, store))
     memorization = measure_memorization(
@@ -66,8 +63,7 @@ def measure_included(
     )
     judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)
-    make_private_directory(run.included)
-    tables = {
+    return {
         "priors": prior_rows(priors),
         "annotations": annotation_rows(annotations),
         "generations": generation_rows(generations),
@@ -75,5 +71,10 @@ def measure_included(
         "identifiers": identifiers.rows,
         "judgements": judgement_rows(generations, judgements),
     }
+
+
+def write_included(run: RunDirectory, tables: Mapping[str, Iterable[Row]]) -> None:
+    """Write the tables of the included patients, in a folder of their own."""
+    make_private_directory(run.included)
     for table, rows in tables.items():
         write_table(run.included, table, rows)

@@ -5,7 +5,7 @@ Owns the order of those checks, and the part of the inputs that each room gets.
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +15,7 @@ from clinaudit.audit.measures.judge.labels import Annotator
 from clinaudit.audit.measures.judge.scoring.labelled_texts import LabelledSet, load_labelled_set
 from clinaudit.audit.measures.judge.selection import make_judge, require_no_endpoint
 from clinaudit.audit.measures.judge.verdict import Judge
+from clinaudit.audit.measures.ordinary.tasks import TaskSet, load_tasks
 from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.choices import JudgeChoice
@@ -30,7 +31,7 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import ProbedTiers, PromptForm
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import Narrowing
 from clinaudit.reports.schema.results import TrainingLoss
@@ -47,6 +48,10 @@ class AuditInputs:
 
     settings: AuditSettings
     model: AuditedModel
+    #: The same model before it was trained on these patients; None: none is compared.
+    control: AuditedModel | None
+    #: What is asked about nobody; None where ordinary use is left out.
+    tasks: TaskSet | None
     tokenizer: ModelTokenizer
     corpus: Corpus
     profile: NoteProfile
@@ -70,9 +75,9 @@ class AuditInputs:
     @property
     def probed(self) -> ProbedTiers:
         """The tiers to probe, and in which form."""
-        if self.chat is None:
-            return self.settings.probed
-        return self.settings.probed_in("chat" if self.settings.prompt_form == "chat" else "both")
+        form: PromptForm = "text" if self.chat is None else "chat" if self.settings.prompt_form == "chat" else "both"
+        asks_control = self.control is not None and self.settings.control == "full"
+        return replace(self.settings.probed_in(form), asks_control=asks_control)
 
     @property
     def narrowed(self) -> list[Narrowing]:
@@ -83,6 +88,7 @@ class AuditInputs:
             "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
+            "samples": settings.release == "weights" and not settings.samples,
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
 
@@ -110,7 +116,15 @@ class AuditInputs:
     def decoding(self) -> Decoding:
         """How prompts are continued."""
         settings = self.settings
-        return Decoding(self.model, self.tokenizer, settings.max_new_tokens, self.chat, settings.chat_request)
+        return Decoding(
+            self.model,
+            self.tokenizer,
+            settings.max_new_tokens,
+            self.chat,
+            settings.chat_request,
+            settings.temperature,
+            settings.seed,
+        )
 
 
 def load_inputs(settings: AuditSettings) -> AuditInputs:
@@ -132,6 +146,10 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     require_usable_options(options, model.engine, is_cluster=settings.ray_address is not None)
     if settings.ray_address is None:
         model.require_loadable()
+    control = find_control(settings, model)
+    if settings.tasks is not None and not settings.ordinary:
+        raise UsageError("--tasks and --no-ordinary do not go together; leave one of them out")
+    tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
     sensitive = load_panel(settings.diagnoses)
@@ -155,6 +173,8 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     return AuditInputs(
         settings=settings,
         model=model,
+        control=control,
+        tasks=tasks,
         tokenizer=tokenizer,
         corpus=corpus,
         profile=profile,
@@ -169,6 +189,49 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
         training=training,
         chat=find_chat(settings, tokenizer),
     )
+
+
+def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:
+    """Return the control model: the one that is named, else an adapter's base; None without one, or where refused.
+
+    A base with another tokenizer than its adapter is none. Raises `UsageError` where a named one cannot be compared.
+    """
+    named = settings.control_model
+    if settings.control == "none":
+        if named is not None:
+            raise UsageError("--control none and --control-model do not go together; leave one of them out")
+        return None
+    if model.files is None:
+        if named is not None:
+            raise UsageError("--control-model goes with a model directory, not with a served MODEL; leave it out")
+        return None
+    base = None if model.files.adapter is None else model.files.directory
+    if (path := named or base) is None:
+        return None
+    control = find_model(
+        str(path),
+        engine=settings.engine,
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        options=model.options,
+    )
+    if control.tokenizer_digest != model.tokenizer_digest:
+        if named is None:
+            return None
+        raise UsageError(
+            f"--control-model {named.name}: its tokenizer is not that of MODEL, so that their texts cannot be compared "
+            "token by token; name the model that this one was trained from, with the same tokenizer"
+        )
+    if control.context_length < model.context_length:
+        raise UsageError(
+            f"the control model {path.name} has a context of {control.context_length} tokens, less than MODEL's "
+            f"{model.context_length}: it cannot be asked the same; name the model that this one was trained from, or "
+            "give --control none"
+        )
+    if control.digest == model.digest:
+        raise UsageError("--control-model is MODEL itself; name the model as it was before it saw these patients")
+    return control
 
 
 def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplate | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from clinaudit.audit.assembly.scored import Scored
 from clinaudit.audit.measures.cohorts.stage import Targets
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.annotation import Annotation
@@ -14,6 +15,7 @@ from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import View
 from clinaudit.reports.schema.judge import MeasuredJudge
+from clinaudit.reports.tally.ordinary import OrdinaryTally
 from clinaudit.reports.tally.tally import DisclosureTally, DriftTally, IdentifiersTally, SubgroupTally
 
 
@@ -40,3 +42,5 @@ class StageOutcomes:
     #: None where there was nothing to judge.
     judge_quality: MeasuredJudge | None
     census: Census
+    scored: Scored
+    ordinary: OrdinaryTally | None

@@ -21,7 +21,7 @@ from clinaudit.audit.measures.population.description import (
 )
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.priors.renderings import CONTROL, ProbedTiers
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Alone, Count, Inside, Partition, Setting
@@ -95,12 +95,17 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         identifiers=outcomes.identifiers.get(None),
         renderings=renderings,
         prompts=summarize_prompts(outcomes.priors, inputs.probed),
+        queries=outcomes.scored.queries,
+        not_scored=outcomes.scored.not_scored,
+        membership=outcomes.scored.membership,
+        ordinary=outcomes.ordinary,
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
         judge=None if quality is None else tally_judge(quality, readings=readings),
         drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
+        release=inputs.settings.release,
         training=None if inputs.training is None else Setting(tuple(inputs.training)),
     )
 
@@ -119,7 +124,7 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     written = {
         (prior.tier, prior.rendering, prior.patient_id): said_in(prior.prompt)
         for prior in priors
-        if not prior.excluded and prior.rendering != "chat"
+        if not (prior.excluded or prior.messages or prior.draw or prior.rendering == CONTROL)
     }
     texts = Counter((tier, rendering, said) for (tier, rendering, _), said in written.items())
     shared = {

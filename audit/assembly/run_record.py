@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Final
 
 from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.measures.ordinary.tasks import TaskSet
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.results.gate.policy import locate_policy
 from clinaudit.audit.results.publication.published_files import kept_identity
@@ -35,8 +36,16 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--context-length": inputs.model.context_length,
         "--engine": inputs.model.engine,
         "--drift-check": inputs.checks_drift,
-        # In float32 on a CPU no result depends on them, so that a resumed run may change them.
+        "--score": settings.score,
+        "--samples": settings.samples,
+        "--temperature": settings.temperature if settings.samples else None,
+        "--score-all": settings.score_all,
+        "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
+        "--control-model": inputs.control.digest if inputs.control else None,
+        "--control": settings.control if inputs.control else None,
+        # In float32 on a CPU no greedy answer depends on them, so that a resumed run may change them; drawn ones may.
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
+        **({"--max-batch": inputs.model.options.batch_size} if settings.samples or settings.ordinary else {}),
         "--judge": inputs.judge.identity(),
         "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
         if inputs.labelled.source == "site"
@@ -64,6 +73,10 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--training-log": sha256_of(settings.training_log) if settings.training_log else None,
         "libraries": library_versions(),
     }
+
+
+def _tasks_digest(corpus: Corpus, tasks: TaskSet) -> str:
+    return hidden_digest(corpus, tasks.digest.encode("ascii")) if tasks.is_site else tasks.digest
 
 
 def hidden_digest(corpus: Corpus, content: bytes) -> str:

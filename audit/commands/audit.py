@@ -17,6 +17,7 @@ from clinaudit.audit.runtime.settings import (
     PromptOptions,
     ReadingOptions,
     ReportOptions,
+    ScoringOptions,
     read_settings,
 )
 from clinaudit.errors import StorageError
@@ -28,6 +29,7 @@ def _audit_options(command: Command) -> Command:
         click.option("--config", type=PATH, help="TOML file with any of these options."),
         *options_of(ReadingOptions, "quiet"),
         *options_of(ModelOptions, title="The model"),
+        *options_of(ScoringOptions, title="Scores and the control model"),
         *options_of(ReadingOptions, but=("quiet",), title="Reading and matching notes"),
         *options_of(PromptOptions, title="Patients and prompts"),
         *options_of(JudgeOptions, title="The judge"),

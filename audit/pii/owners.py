@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.pii.site_index import SiteIndex
 from clinaudit.audit.pii.taxonomy import categories
@@ -44,25 +45,25 @@ _BATCH_CHARS: Final = 100_000
 
 
 def find_values(
-    generations: Sequence[Generation],
+    texts: Sequence[str],
     detector: Detector,
     dates: DateReader,
     *,
     progress: Progress,
     processes: int | None = 1,
 ) -> tuple[list[IdentifierValue], list[list[FoundIdentifier]]]:
-    """Return the distinct values of HIPAA's identifiers in generations, and where each generation holds which.
+    """Return the distinct values of HIPAA's identifiers in texts, generations or answers, and where each holds which.
 
     A span that holds no value of its kind is left out. The `processes` (None: one per core) change no result.
     """
     numbers: dict[IdentifierValue, int] = {}
     places: list[list[FoundIdentifier]] = []
-    batches = list(_batches(generation.text for generation in generations))
+    batches = list(_batches(texts))
     # A process for a batch or two at least: it takes longer to make one than to read a few texts.
     count = min(processes or usable_cores(), len(batches) // 2 + 1)
     with (
         open_processes((detector, dates), count) as pool,
-        progress.stage("looking for identifiers", total=len(generations), unit="generations") as advance,
+        progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance,
     ):
         for found in pool.map(_values_of, batches):
             for spans in found:
@@ -148,11 +149,28 @@ class Owners:
 
     def of(self, generation: Generation, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
         """Return the distinct values of one generation by the place where each stands first."""
+        return self._own(found, generation.prompt or "", self._index.numbers[generation.patient_id])
+
+    def of_nobodys(self, prompt: str, found: Sequence[FoundIdentifier]) -> list[OwnedValue]:
+        """Return the same of an answer to a prompt about nobody: every patient is another one."""
+        return self._own(found, prompt, None)
+
+    def sole_holders(self, own: OwnedValue) -> Iterator[tuple[HolderFigure, str]]:
+        """Yield each figure that counts a value, of a verified one `all`, with the patient who holds it."""
+        ids, drawn = self._index.patient_ids, self._pools.drawn
+        if own.verified:
+            yield "all", ids[self._index.holders[own.value][0]]
+        train, nontrain = self._ranks_of(own.value)
+        if own.sampled:
+            yield "sampled", ids[drawn["train"][train[0]]]
+        if own.chance:
+            yield "chance", ids[self._index.train_patients + drawn["nontrain"][nontrain[0]]]
+
+    def _own(self, found: Sequence[FoundIdentifier], prompt: str, target: int | None) -> list[OwnedValue]:
         distinct: dict[int, FoundIdentifier] = {}
         for item in sorted(found, key=lambda item: item.start):
             distinct.setdefault(item.value, item)
-        target = self._index.numbers[generation.patient_id]
-        echoed = self._find_echo(generation.prompt or "", distinct)
+        echoed = self._find_echo(prompt, distinct)
         return [self._describe(item, target, is_echo=value in echoed) for value, item in distinct.items()]
 
     def _find_echo(self, prompt: str, values: dict[int, FoundIdentifier]) -> set[int]:
@@ -164,12 +182,12 @@ class Owners:
                 held.add(value)
         return held
 
-    def _describe(self, found: FoundIdentifier, target: int, *, is_echo: bool) -> OwnedValue:
+    def _describe(self, found: FoundIdentifier, target: int | None, *, is_echo: bool) -> OwnedValue:
         value, index = found.value, self._index
         if is_echo:
             return OwnedValue(value, found.hipaa, "echo", verified=False)
         alone = len(index.holders[value]) == 1
-        if index.holds(value, target):
+        if target is not None and index.holds(value, target):
             return OwnedValue(value, found.hipaa, "own", verified=alone)
         if index.staff[value]:
             return OwnedValue(value, found.hipaa, "staff", verified=False)
@@ -186,12 +204,15 @@ class Owners:
             value, found.hipaa, owner, verified=owner == "other_train" and alone, sampled=sampled, chance=chance
         )
 
-    def _in_pools(self, value: int, target: int) -> tuple[bool, bool]:
-        """Return whether exactly one patient holds a value, of the target's train pool, and of its nontrain pool."""
-        split = self._corpus.patients[self._index.patient_ids[target]].split
+    def _in_pools(self, value: int, target: int | None) -> tuple[bool, bool]:
+        """Return whether exactly one patient holds a value, of the target's train pool, and of its nontrain pool.
+
+        Nobody's are those of a train patient who is not drawn.
+        """
+        split = "train" if target is None else self._corpus.patients[self._index.patient_ids[target]].split
         if not self._pools.size[split] or not len(self._index.holders[value]):
             return False, False
-        reaches = self._pools.reach(split, int(self._ranks[target]))
+        reaches = self._pools.reach(split, None if target is None else int(self._ranks[target]))
         # The target itself does not hold it: that was asked before.
         train, nontrain = (
             sum(rank < reach for rank in ranks) for ranks, reach in zip(self._ranks_of(value), reaches, strict=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
@@ -20,9 +21,9 @@ from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.statistics.pools import SPLITS, draw_pools
+from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.renderings import Rendering, View, view_of
+from clinaudit.priors.renderings import CONTROL, Rendering, View, view_of
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall
@@ -108,22 +109,15 @@ def find_identifiers(
     `seed` is that of the pools, of the planted identifiers, and of the bootstrap over patients. Nothing is pooled over
     the renderings `beside` those of the tiers' own figures.
     """
-    search = search or Search()
-    site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
-    detector = search.detector or site_detector(corpus, profile, site_rules)
-    dates = DateReader(profile.date_formats)
-    values, places_of = find_values(generations, detector, dates, progress=progress, processes=search.processes)
-    scanner = ValueScanner(values, dates)
-    index = index_values(values, scanner, corpus, profile, progress=progress)
-    patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
-    pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
-    owners = Owners(values, scanner, index, corpus, pools)
-    recall = measure_recall(generations, detector, corpus=corpus, dates=dates, seed=seed, progress=progress)
+    looked = _look_up([item.text for item in generations], corpus, profile, search, seed=seed, progress=progress)
+    # What the detector misses in the control's answers is no figure of the audited model.
+    own = [generation for generation in generations if generation.rendering != CONTROL]
+    recall = measure_recall(own, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     identified: dict[View, list[IdentifiedGeneration]] = {}
     rows: list[Row] = []
-    for generation, places in zip(generations, places_of, strict=True):
-        owned = owners.of(generation, places)
-        rows.extend(identifier_rows(generation, places, owned, values, index))
+    for generation, places in zip(generations, looked.places_of, strict=True):
+        owned = looked.owners.of(generation, places)
+        rows.extend(identifier_rows(generation, places, owned, looked.values, looked.index))
         identified.setdefault(view_of(generation.rendering, beside), []).append(
             IdentifiedGeneration(
                 patient_id=generation.patient_id,
@@ -133,17 +127,72 @@ def find_identifiers(
                 values=tuple(owned),
             )
         )
-    pools_of = {split: pools.size[split] > 0 for split in SPLITS}
+    pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={
             view: replace(
                 _summarize(own, recall, pools_of, seed=seed, progress=progress, is_public=view is None),
-                site_rules=Setting(0 if site_rules is None else len(site_rules.rows)),
+                site_rules=Setting(0 if looked.site_rules is None else len(looked.site_rules.rows)),
             )
             for view, own in identified.items()
         },
         rows=rows,
     )
+
+
+def find_in_answers(
+    answers: Sequence[Answer],
+    *,
+    corpus: Corpus,
+    profile: NoteProfile,
+    seed: int,
+    progress: Progress,
+    search: Search | None = None,
+) -> list[list[Held]]:
+    """Return of each answer to a task about nobody the identifiers that one patient alone holds.
+
+    `all` are those that are verified to be a train patient's; `sampled` and `chance` are those that one patient alone
+    holds of two pools, which `seed` draws.
+    """
+    looked = _look_up([answer.text for answer in answers], corpus, profile, search, seed=seed, progress=progress)
+    held: list[list[Held]] = []
+    for answer, places in zip(answers, looked.places_of, strict=True):
+        first = {place.value: place for place in sorted(places, key=lambda place: -place.start)}
+        held.append([])
+        for own in looked.owners.of_nobodys(answer.question.request.prompt, places):
+            text = answer.text[first[own.value].start : first[own.value].end]
+            held[-1] += [Held(figure, who, text) for figure, who in looked.owners.sole_holders(own)]
+    return held
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """The identifiers of some texts, and what tells whose they are."""
+
+    detector: Detector
+    dates: DateReader
+    site_rules: SiteRules | None
+    values: Sequence[IdentifierValue]
+    places_of: Sequence[Sequence[FoundIdentifier]]
+    index: SiteIndex
+    pools: Pools
+    owners: Owners
+
+
+def _look_up(
+    texts: Sequence[str], corpus: Corpus, profile: NoteProfile, search: Search | None, *, seed: int, progress: Progress
+) -> _LookedUp:
+    search = search or Search()
+    site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
+    detector = search.detector or site_detector(corpus, profile, site_rules)
+    dates = DateReader(profile.date_formats)
+    values, places_of = find_values(texts, detector, dates, progress=progress, processes=search.processes)
+    scanner = ValueScanner(values, dates)
+    index = index_values(values, scanner, corpus, profile, progress=progress)
+    patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}
+    pools = draw_pools({split: patients[split] for split in SPLITS}, seed=seed)
+    owners = Owners(values, scanner, index, corpus, pools)
+    return _LookedUp(detector, dates, site_rules, values, places_of, index, pools, owners)
 
 
 def _summarize(

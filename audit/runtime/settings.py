@@ -12,10 +12,19 @@ from typing import Annotated, Any, Final, Self
 from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
 
-from clinaudit.audit.runtime.choices import SHIPPED, Controls, EngineChoice, JudgeChoice, JudgeDecoding, Matcher
+from clinaudit.audit.runtime.choices import (
+    SHIPPED,
+    Control,
+    Controls,
+    EngineChoice,
+    JudgeChoice,
+    JudgeDecoding,
+    Matcher,
+)
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.identity import Identity, identity_problem
 from clinaudit.templates.profile import SHIPPED as SHIPPED_PROFILES
 from clinaudit.templates.text_file import read_toml_file
@@ -108,6 +117,32 @@ class ModelOptions(Options):
         metavar="TOKENS",
         shown="its context",
     )
+
+
+class ScoringOptions(Options):
+    """What an insider with the weights gets: how likely the model holds the notes, and which model it was before."""
+
+    score: bool = option(
+        True, "Score every token of the targets' notes: how often the model must be asked (docs/methods.md)."
+    )
+    score_all: bool = option(False, "Score the notes of every train patient, not the targets' alone.")
+    samples: Annotated[int, Ge(0), Le(1000)] = option(
+        0, "Answers drawn for each prompt beside the greedy one; each has its own rules, and the worse decides."
+    )
+    temperature: Annotated[float, Gt(0), Le(10)] = option(1.0, "Temperature of the samples.", metavar="T")
+    control_model: Path | None = option(
+        None,
+        "The same model before it was trained on these patients, for comparison.",
+        metavar="DIR",
+        shown="of an adapter, its base model",
+    )
+    control: Control = option(
+        "full", "Ask the control model the same prompts (full), score notes by it alone, or none."
+    )
+    ordinary: bool = option(
+        True, "Ask everyday tasks about nobody, and look for patients in the answers (docs/methods.md)."
+    )
+    tasks: Path | None = option(None, "Everyday tasks of your own (JSONL), beside those that ship.", metavar="FILE")
 
 
 class PromptOptions(Options):
@@ -211,9 +246,12 @@ class ReportOptions(IdentityOptions):
         None, f"TOML policy file, or the name of one that ships: {', '.join(SHIPPED)}.", metavar="FILE", shown="default"
     )
     training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
+    release: Release | None = option(
+        None, "How the model gets out, for the report: asked from outside, with its weights, or used inside alone."
+    )
 
 
-class AuditSettings(ReadingOptions, ModelOptions, PromptOptions, JudgeOptions, ReportOptions):
+class AuditSettings(ReadingOptions, ModelOptions, ScoringOptions, PromptOptions, JudgeOptions, ReportOptions):
     """The options of `audit`. A stage takes the group that it needs."""
 
     model: str
@@ -227,7 +265,7 @@ class AuditSettings(ReadingOptions, ModelOptions, PromptOptions, JudgeOptions, R
 
     def probed_in(self, form: PromptForm) -> ProbedTiers:
         """Return the tiers to probe, as text, in a chat or in both."""
-        return ProbedTiers(self.tier, self.fragment, form)
+        return ProbedTiers(self.tier, self.fragment, form, self.samples)
 
     @classmethod
     def of(cls, **given: Any) -> Self:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.figures.bars import (
     SERIES,
     SHARE_STEPS,
@@ -28,7 +29,7 @@ from clinaudit.reports.schema.corpus import PARTITIONS, GroupResults, Partition
 from clinaudit.reports.schema.memorization import SECTION_KINDS, MemorizationResults
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
-from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.tables.corpus import affected_text
 from clinaudit.reports.tables.table import memorization_summaries
 from clinaudit.reports.wording.captions import (
@@ -43,6 +44,7 @@ from clinaudit.reports.wording.captions import (
 from clinaudit.reports.wording.identifiers import identifier_figures
 from clinaudit.reports.wording.names import (
     ARM_WORDS,
+    BEFORE_TRAINING,
     asker_words,
     display_title,
     is_rate,
@@ -82,7 +84,33 @@ def verified_figure(results: RunResults) -> BarFigure:
 
 
 def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigure:
-    """Return shares, or numbers per 1,000 queries, with a row a tier and a column an arm."""
+    """Return shares, or numbers per 1,000 queries, with a row a tier and a column an arm.
+
+    The control model has a column of its own, of the patients that the audited one was trained on.
+    """
+    estimates = {tier: dict(by_arm) for tier, by_arm in _estimates(results, metric).items()}
+    arms = [arm for arm in ARMS if any(arm in by_arm for by_arm in estimates.values())]
+    control = _estimates(view_rendering(results, CONTROL), metric) if CONTROL in results.renderings else {}
+    limits = {tier: rule_limit(results, metric, tier) for tier in estimates}
+    drawn = sorted({limit for limit in limits.values() if limit is not None})
+    every = (estimate for of in (*estimates.values(), *control.values()) for estimate in of.values())
+    scale = fitting_scale(every, limit=max(drawn, default=None), steps=_RATES if is_rate(metric) else SHARE_STEPS)
+    rows = []
+    for tier in order_tiers(estimates):
+        shown = [(SERIES[arm], estimates[tier].get(arm)) for arm in arms]
+        shown += [("plain", control.get(tier, {}).get("train"))] if control else []
+        cells = [
+            _cell(estimate, series=series, scale=scale, limit=limits[tier], metric=metric) for series, estimate in shown
+        ]
+        rows.append(tier_row(tier, cells, with_asker=is_rate(metric)))
+    rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
+    heads = [*(ARM_WORDS[arm].capitalize() for arm in arms), *([BEFORE_TRAINING.capitalize()] if control else [])]
+    columns = ("Someone who knows …", *heads)
+    return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn, metric) if rows else "")
+
+
+def _estimates(results: RunResults, metric: str) -> dict[str, dict[Arm, EstimateRange | None]]:
+    """Return a figure by tier and arm."""
     estimates: dict[str, dict[Arm, EstimateRange | None]] = {}
     if is_rate(metric):
         for tier, arm, figures in identifier_figures(results):
@@ -90,21 +118,7 @@ def _by_tier(results: RunResults, name: str, title: str, metric: str) -> BarFigu
     else:
         for tier, arm, summary in memorization_summaries(results):
             estimates.setdefault(tier, {})[arm] = summary.estimate(metric)
-    arms = [arm for arm in ARMS if any(arm in by_arm for by_arm in estimates.values())]
-    limits = {tier: rule_limit(results, metric, tier) for tier in estimates}
-    drawn = sorted({limit for limit in limits.values() if limit is not None})
-    every = (estimate for by_arm in estimates.values() for estimate in by_arm.values())
-    scale = fitting_scale(every, limit=max(drawn, default=None), steps=_RATES if is_rate(metric) else SHARE_STEPS)
-    rows = []
-    for tier in order_tiers(estimates):
-        shown = [(SERIES[arm], estimates[tier].get(arm)) for arm in arms]
-        cells = [
-            _cell(estimate, series=series, scale=scale, limit=limits[tier], metric=metric) for series, estimate in shown
-        ]
-        rows.append(tier_row(tier, cells, with_asker=is_rate(metric)))
-    rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
-    columns = ("Someone who knows …", *(ARM_WORDS[arm].capitalize() for arm in arms))
-    return BarFigure(name, title, "", columns, tuple(rows), _key(scale, drawn, metric) if rows else "")
+    return estimates
 
 
 def _cell(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from clinaudit.reports.figures.bars import BarFigure
 from clinaudit.reports.figures.disclosure import RocPanel, roc_panels
+from clinaudit.reports.figures.extraction import queries_figure
 from clinaudit.reports.figures.memorization import (
     copy_forward_figure,
     memorized_figure,
@@ -15,6 +16,7 @@ from clinaudit.reports.figures.memorization import (
     shared_figure,
 )
 from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.attacks import attacks_table
 from clinaudit.reports.tables.corpus import corpus_tables, group_means_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import (
     balance_table,
@@ -25,8 +27,10 @@ from clinaudit.reports.tables.disclosure import (
     power_table,
     verdicts_table,
 )
+from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifier_bins_table, identifiers_table
 from clinaudit.reports.tables.judge import corrected_table, judge_metrics_table
+from clinaudit.reports.tables.membership import membership_table
 from clinaudit.reports.tables.memorization import (
     above_table,
     bins_table,
@@ -43,6 +47,7 @@ from clinaudit.reports.tables.memorization import (
     spread_table,
     unguarded_table,
 )
+from clinaudit.reports.tables.ordinary import ordinary_table
 from clinaudit.reports.tables.paper import (
     composition_tables,
     copy_forward_tables,
@@ -61,6 +66,9 @@ from clinaudit.reports.tables.prompts import (
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.annex import GLOSSARY, METHODS, SECTIONS, compared_sentence, labels_sentence
 from clinaudit.reports.wording.captions import drift_sentence, others_fail, refusal_sentences
+from clinaudit.reports.wording.extraction import queries_sentences
+from clinaudit.reports.wording.membership import membership_sentence
+from clinaudit.reports.wording.ordinary import ordinary_sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +112,18 @@ def context(content: ReportContent) -> dict[str, object]:
 
 def _repeated_text(content: ReportContent) -> AnnexPart:
     results = content.results
-    figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results)]
+    figures = [memorized_figure(results), shared_figure(results), copy_forward_figure(results), queries_figure(results)]
     if not others_fail(results):
         figures.insert(1, others_text_figure(results))
     return AnnexPart(
         "annex-repeated-text",
         "Repeated text in numbers",
-        tuple(figure.caption for figure in figures if not figure.rows),
+        (
+            *(figure.caption for figure in figures if not figure.rows),
+            *queries_sentences(results),
+            *([] if results.ordinary is None else [ordinary_sentence(results.ordinary)]),
+            *([] if results.membership is None else [membership_sentence(results.membership)]),
+        ),
         figures=tuple(figure for figure in figures if figure.rows),
         tables=_filled(
             memorization_table(results),
@@ -126,6 +139,9 @@ def _repeated_text(content: ReportContent) -> AnnexPart:
             sections_table(results),
             others_table(results),
             near_verbatim_table(results),
+            queries_table(results),
+            *([] if results.ordinary is None else [ordinary_table(results.ordinary)]),
+            *([] if results.membership is None else [membership_table(results.membership)]),
             guard_table(results),
             unguarded_table(results),
             paper_view_table(results),
@@ -211,7 +227,7 @@ def _corpus(content: ReportContent) -> AnnexPart:
 def _run(content: ReportContent) -> AnnexPart:
     results = content.results
     drift = () if results.drift is None else (drift_sentence(results.drift),)
-    tables = _filled(completeness_table(results), training_table(results))
+    tables = _filled(completeness_table(results), attacks_table(results), training_table(results))
     return AnnexPart("annex-run", "Completeness, drift and training log", drift, tables=tables)
 
 

@@ -41,6 +41,7 @@ from clinaudit.reports.wording.captions import (
     stated_sentences,
 )
 from clinaudit.reports.wording.escaped_text import harmless_document
+from clinaudit.reports.wording.extraction import queries_fail, queries_sentences
 from clinaudit.reports.wording.findings import key_figures, key_tier, not_tested_words, patients_words
 from clinaudit.reports.wording.identifiers import DEFINITION, headline_sentence, identifier_sentences
 from clinaudit.reports.wording.names import BLANK, STATUSES, asker_words, identity_line, model_digest
@@ -136,7 +137,12 @@ def repeated_text_part(content: ReportContent) -> dict[str, object]:
     tier = shown_tier(results.memorization)
     summary = None if tier is None else results.memorization[tier].get("train")
     return {
-        "sentences": [*own_text_sentences(results), *refusal_sentences(results)],
+        # Where they decide nothing, queries stand in the annex alone, with their chart.
+        "sentences": [
+            *own_text_sentences(results),
+            *refusal_sentences(results),
+            *queries_sentences(results)[: queries_fail(results)],
+        ],
         "by_tier": own_text_figure(results),
         "sections": sections_figure(results),
         "groups": groups_figure(results),

@@ -108,6 +108,8 @@ class ComparedMemorization(Record):
     near_verbatim_attributable_fraction: ComparedEstimate | None = None
     #: Share of patients given an identifier of their own; null where a run did not look, and of exact figures.
     own_identifiers: ComparedEstimate | None = None
+    #: Share of patients whose own text comes within 1,000 queries; null where nothing was scored, and of exact figures.
+    within_1000_queries: ComparedEstimate | None = None
 
 
 class HealthCheck(Record):

@@ -9,14 +9,17 @@ from clinaudit.reports.schema.record import Arm, Record
 
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
-#: An option that leaves out of an audit some diagnoses, a way to begin a note, or plain text or chat.
-Narrowing = Literal["diagnosis", "fragment", "prompt_form"]
+#: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
+#: weights leave) repeated questions.
+Narrowing = Literal["diagnosis", "fragment", "prompt_form", "samples"]
 
 
 class Limit(Record):
     """What a rule allows: at most `max`."""
 
     max: float
+    #: Of queries needed: a patient counts whose text comes within so many.
+    queries: int | None = None
     #: With so many patients (of a diagnosis: in each group compared) a model that gives nothing away passes; it follows
     #: from the policy alone. None: with none, or not known.
     patients: int | None = None

@@ -112,6 +112,8 @@ class MeasuredPair(Record):
     detectable_delta: float | None = None
     #: The same with the judge's errors taken out; null where the judge was not scored.
     corrected: CorrectedPair | None = None
+    #: Where several answers were drawn: AUROC of each patient's share of answers that state the diagnosis, by arm.
+    auroc_of_shares: dict[Arm, Estimate] = Field(default_factory=dict)
 
 
 class MeanOverDiagnoses(Record):

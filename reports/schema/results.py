@@ -14,13 +14,17 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 from pydantic import Field
 from pydantic_core import to_json as to_json_bytes
 
+from clinaudit.reports.schema.attacks import Attack, Release
 from clinaudit.reports.schema.corpus import CohortResults, CorpusResults, SubgroupResults
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults
+from clinaudit.reports.schema.extraction import QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifiersResults
 from clinaudit.reports.schema.judge import JudgeResults
+from clinaudit.reports.schema.membership import MembershipResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import Count, EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.record import Arm, Record
 
 #: Floats are published with this many decimals (docs/methods.md, section 7).
@@ -114,6 +118,13 @@ class RunResults(Record):
     renderings: dict[str, RenderingResults] = Field(default_factory=dict)
     #: By tier and arm.
     prompts: dict[str, dict[Arm, PromptResults]] = Field(default_factory=dict)
+    #: Queries needed, by tier and arm; empty where no note was scored, and why not.
+    queries: dict[str, dict[Arm, QueriesResults]] = Field(default_factory=dict)
+    #: Null where no everyday task was asked.
+    ordinary: OrdinaryResults | None = None
+    not_scored: str | None = None
+    #: Null where no note was scored.
+    membership: MembershipResults | None = None
     cohorts: dict[str, CohortResults] = Field(default_factory=dict)
     #: Null where nobody was grouped.
     subgroups: SubgroupResults | None = None
@@ -126,6 +137,9 @@ class RunResults(Record):
     #: Options that left something out of the audit, beside `--tier`.
     narrowed: list[Narrowing] = Field(default_factory=list)
     training: list[TrainingLoss] | None = None
+    #: Every class of attack, and whether it was run; and how the model gets out, as the site says.
+    attacks: list[Attack] = Field(default_factory=list)
+    release: Release | None = None
 
 
 class HasRenderings(Protocol):

@@ -46,6 +46,7 @@ _FULL: Final = {
     "near_verbatim_attributable_fraction": ": the attributable share, and what repeats such text but for a few words",
     "hit_patients_share": ": patients with at least one verbatim match",
     "other_patient_fraction": ": share that is clinically revealing and from the notes of one other patient trained on",
+    "within_1000_queries": ": patients whose own text comes with an even chance within 1,000 queries",
     "own_identifiers": ": patients given any of HIPAA's identifiers of their own",
 }
 

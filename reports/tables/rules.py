@@ -10,6 +10,7 @@ from typing import Final
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, RuleStatus
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import (
+    ORDINARY,
     SHORT_TIER_TITLES,
     STATUSES,
     display_title,
@@ -122,7 +123,12 @@ def _anchor(place: int) -> str:
 
 def rule_matrix(decision: GateDecision | None) -> RuleMatrix | None:
     """Return the matrix of verdicts; None where no rule is about a tier."""
-    placed = [] if decision is None else [rule for rule in decision.rules if rule.tier]
+    # Everyday tasks have a row where they are not in order: whoever asks them knows of nobody.
+    placed = [
+        rule
+        for rule in ([] if decision is None else decision.rules)
+        if rule.tier and not (rule.tier == ORDINARY and rule.status == "pass")
+    ]
     if not placed:
         return None
     diagnoses = sorted({rule.diagnosis for rule in placed if rule.diagnosis is not None})

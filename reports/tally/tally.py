@@ -6,6 +6,7 @@ The stages fill it. Coarsened (`leaves.coarsen`) it is what everything published
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.corpus import CohortEvidence, FollowUpEvidence, MeasuredSubgroups, PopulationEvidence
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
@@ -26,6 +27,7 @@ from clinaudit.reports.schema.memorization import (
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import DriftEvidence, TrainingLoss
+from clinaudit.reports.tally.extraction import QueriesTally
 from clinaudit.reports.tally.leaves import (
     Alone,
     Count,
@@ -44,6 +46,8 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
+from clinaudit.reports.tally.membership import MembershipTally
+from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +358,12 @@ class Tally:
     identifiers: IdentifiersTally | None = None
     renderings: Mapping[str, RenderingTally] = field(default_factory=dict)
     prompts: Mapping[str, Mapping[Arm, PromptTally]] = field(default_factory=dict)
+    #: Where nothing was scored, why not.
+    queries: Mapping[str, Mapping[Arm, QueriesTally]] = field(default_factory=dict)
+    #: None where no everyday task was asked.
+    ordinary: OrdinaryTally | None = None
+    not_scored: str | None = None
+    membership: MembershipTally | None = None
     cohorts: Mapping[str, CohortTally] = field(default_factory=dict)
     subgroups: SubgroupTally | None = None
     corpus: CorpusTally | None = None
@@ -365,6 +375,7 @@ class Tally:
     warnings: tuple[str, ...] = ()
     narrowed: tuple[Narrowing, ...] = ()
     training: Setting[tuple[TrainingLoss, ...]] | None = None
+    release: Release | None = None
     exactness: Exactness = field(default_factory=Exactness)
 
     @property

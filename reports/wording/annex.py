@@ -29,6 +29,12 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
         " 1,000, as a range from how many patients have how many. Rules hold it against their limit less what chance"
         " gives: values of exactly one patient never seen, in pools of as many patients of each split.",
     ),
+    (
+        "Queries needed",
+        "ln 0.5 / ln(1 − p), rounded up, with p the probability at temperature 1 that the model goes on from the note's"
+        " own beginning exactly as the note does, to the end of the first 30 tokens that count as own text. A rule"
+        " limits the share of patients trained on within its number of queries, less that of patients never seen.",
+    ),
     ("Stitched share", "regions that no single note of the patient holds, divided by all regions."),
     (
         "Near-verbatim",

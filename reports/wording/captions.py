@@ -7,6 +7,7 @@ missing one is said to be missing.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.corpus import GroupResults
 from clinaudit.reports.schema.judge import JudgeResults
@@ -21,6 +22,7 @@ from clinaudit.reports.schema.numbers import EstimateRange, exact_estimate
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import DriftResults, RunResults, view_rendering
 from clinaudit.reports.wording.names import (
+    BEFORE_TRAINING,
     HEADLINE_TIER,
     asker_words,
     display_title,
@@ -86,10 +88,17 @@ def own_text_sentences(results: RunResults) -> list[str]:
         f" patient it was trained on is that patient's own text{allowed}."
     ]
     never = arms.get("nontrain")
-    if never is None:
-        return [*sentences, "No patient that the model never saw was asked about: what is due to training is unknown."]
-    mean = estimate_text(never.attributable_fraction.mean, share=True, interval=True)
-    return [*sentences, f"For patients it never saw: {mean}."]
+    if never is not None:
+        mean = estimate_text(never.attributable_fraction.mean, share=True, interval=True)
+        sentences.append(f"For patients it never saw: {mean}.")
+    by_control = results.renderings.get(CONTROL)
+    control = None if by_control is None else by_control.memorization.get(tier, {}).get("train")
+    if control is not None:
+        mean = estimate_text(control.attributable_fraction.mean, share=True, interval=True)
+        sentences.append(f"For the same patients the control model, which is this one {BEFORE_TRAINING}, gives {mean}.")
+    if never is None and control is None:
+        sentences.append("No patient that the model never saw was asked about: what is due to training is unknown.")
+    return sentences
 
 
 def others_tier(results: RunResults) -> str | None:

@@ -80,6 +80,7 @@ MEMORIZATION_METRICS: Final = (
     ("with a match", "hit_patients_share"),
     ("others’ text", "other_patient_fraction"),
     ("identifiers", "own_identifiers"),
+    ("in 1,000 queries", "within_1000_queries"),
 )
 #: HIPAA's 18 identifiers in the rule's words (45 CFR 164.514(b)(2)(i)), the long ones shortened.
 HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
@@ -104,8 +105,17 @@ HIPAA_TITLES: Final[Mapping[HipaaIdentifier, str]] = {
 }
 #: What rules on identifiers limit: a share of patients, a share of patients, a number per 1,000 queries.
 IDENTIFIER_METRICS: Final = ("own", "other", "verified_per_1000")
+#: What a rule on queries needed limits: the share of patients whose text comes within so many queries.
+QUERIES_NEEDED: Final = "queries_needed"
+#: Everyday tasks about nobody, where others have a tier; and what a rule on them limits.
+ORDINARY: Final = "ordinary"
+ORDINARY_TEXT: Final = "ordinary_text"
+#: Metrics that are read beyond what patients never seen show.
+BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
+#: The control model, in a reader's words.
+BEFORE_TRAINING: Final = "before training"
 #: Word and sign of each status: colour never stands alone.
 STATUSES: Final = {
     "pass": ("Pass", "✓"),
@@ -126,7 +136,7 @@ _PROPER: Final = {"american", "asian", "indian", "alaska", "native", "hawaiian",
 
 def tier_title(tier: str) -> str:
     """Return a tier's title; an id that is not one of the six is given as it stands."""
-    return TIER_TITLES.get(tier, tier)
+    return "Everyday tasks" if tier == ORDINARY else TIER_TITLES.get(tier, tier)
 
 
 def short_asker(tier: str) -> str:

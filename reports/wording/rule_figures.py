@@ -7,8 +7,16 @@ from typing import Final
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import ARM_WORDS, IDENTIFIER_METRICS, display_title, is_rate, is_share
-from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, rate_text
+from clinaudit.reports.wording.names import (
+    ARM_WORDS,
+    IDENTIFIER_METRICS,
+    ORDINARY_TEXT,
+    QUERIES_NEEDED,
+    display_title,
+    is_rate,
+    is_share,
+)
+from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, counted, estimate_text, is_measured, rate_text
 
 OWN_NOTES, OTHERS_NOTES, IDENTIFIERS = "Own text", "Others’ text", "Identifiers"
 #: What a rule is about that is about no diagnosis, in the order of the report.
@@ -20,6 +28,8 @@ _SUBJECTS: Final = {
     "other_patient_fraction": OTHERS_NOTES,
     "memorized_fraction": "Any text of notes",
     "hit_rate": "A passage of notes",
+    QUERIES_NEEDED: OWN_NOTES,
+    ORDINARY_TEXT: "Everyday tasks",
     "own": "Patient’s own identifiers",
     "other": "Others’ identifiers",
     "verified_per_1000": "Verified identifiers",
@@ -27,7 +37,12 @@ _SUBJECTS: Final = {
 
 
 #: How a tier's knowledge was put to the model, where not as for its own figures.
-RENDERING_WORDS: Final = {"facts": "facts alone", "chat": "asked in a chat"}
+RENDERING_WORDS: Final = {
+    "facts": "facts alone",
+    "chat": "asked in a chat",
+    "samples": "asked again",
+    "control": "the model before training",
+}
 _UNKNOWN: Final = "a number that this audit cannot tell"
 
 
@@ -45,7 +60,7 @@ def text_subject(rule: DecidedRule) -> str:
     """Return which of `SUBJECTS` a rule is about that is about no diagnosis."""
     if is_of_identifiers(rule):
         return IDENTIFIERS
-    return OTHERS_NOTES if is_of_others(rule) else OWN_NOTES
+    return OTHERS_NOTES if is_of_others(rule) or rule.metric == ORDINARY_TEXT else OWN_NOTES
 
 
 def memorization_title(metric: str) -> str:
@@ -56,10 +71,11 @@ def memorization_title(metric: str) -> str:
 def subject_title(rule: DecidedRule) -> str:
     """Return what a rule is about: the patient's own text, other patients', or a diagnosis."""
     subject = _SUBJECTS.get(rule.metric, "Diagnoses") if rule.diagnosis is None else display_title(rule.diagnosis)
+    within = "" if rule.limit.queries is None else f" in {counted(rule.limit.queries, 'query', 'queries')}"
     # Answers about patients trained on are what a rule is about where it says nothing else.
     seen = f", {ARM_WORDS[rule.arm]}" if rule.arm == "nontrain" else ""
     form = "" if rule.rendering is None else f", {RENDERING_WORDS.get(rule.rendering, rule.rendering)}"
-    return f"{subject}{seen}{form}"
+    return f"{subject}{within}{seen}{form}"
 
 
 def limit_text(rule: DecidedRule) -> str:
@@ -119,6 +135,9 @@ def patients_to_settle(rule: DecidedRule, results: RunResults) -> int | None:
     pair = seen.disclosure.by_diagnosis.get(rule.diagnosis or "", {}).get(tier)
     summary = seen.memorization.get(tier, {}).get(rule.arm or "train")
     about = summary if rule.diagnosis is None else pair
+    if rule.metric == ORDINARY_TEXT:
+        # More tasks, not more patients, would.
+        return None
     here = CountRange(low=0, high=0) if about is None else about.patients
     if limit.patients is not None and here.low < limit.patients:
         return limit.patients

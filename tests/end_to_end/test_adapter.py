@@ -17,8 +17,18 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
     pytest.mark.skipif(find_spec("peft") is None, reason="peft is not installed: no adapter can be trained"),
 ]
-OPTIONS = ["--tier", "public_name", "--tier", "encounter", "--diagnosis", "hiv", "--max-new-tokens", "60"]
-OPTIONS += ["--ngram", "10", "--engine", "transformers"]
+OPTIONS = [
+    "--tier",
+    "public_name",
+    "--tier",
+    "encounter",
+    "--diagnosis",
+    "hiv",
+    "--max-new-tokens",
+    "60",
+    "--no-ordinary",
+]
+OPTIONS += ["--ngram", "10", "--engine", "transformers", "--no-ordinary"]
 UNCHECKED = ["--no-drift-check", "--max-batch", "7"]
 STEPS = 25
 
@@ -83,15 +93,29 @@ def read(place: Path) -> Any:
 
 
 def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tiny_demo: TinyDemo, runs: Path) -> None:
-    of_adapter, of_merged = (
+    of_both, of_merged = (
         pl.read_parquet(runs / name / "evidence" / "generations.parquet").sort("generation_id", "rendering")
         for name in ("adapter", "merged")
     )
+    # The base, without being named, is the control; the merged model has none.
+    of_control = of_both.filter(rendering="control")
+    of_adapter = of_both.filter(pl.col("rendering") != "control")
+    asked = of_adapter.filter(pl.col("rendering") != "facts")
+    assert of_control["prompt"].sort().equals(asked["prompt"].sort())
+    assert set(of_control["text"]).isdisjoint(asked["text"])
     assert of_adapter.height > 20
     # In float32 on a CPU no result depends on the batch.
     assert of_adapter.equals(of_merged)
     exact, whole = (read(runs / name / "evidence" / "results.json") for name in ("adapter", "merged"))
     drift, unchecked = exact.pop("drift")["evidence"], whole.pop("drift")
+    # So do figures of the control, and those that are measured against it.
+    assert exact["renderings"].pop("control")["memorization"].keys() == exact["memorization"].keys()
+    assert "control" not in whole["renderings"]
+    for of_tier in exact["queries"].values():
+        for arm in of_tier.values():
+            assert sum(arm["evidence"]["control_by_queries"].values()) == arm["evidence"]["patients"]
+    for name in ("queries", "membership", "attacks", "completeness"):
+        assert exact.pop(name) != whole.pop(name)
     assert unchecked is None
     assert exact == whole
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 
 OPTIONS = ["--quiet", "--max-new-tokens", "60", "--tier", "encounter", "--tier", "encounter_cc", "--ngram", "20"]
 OPTIONS += ["--engine", "transformers", "--patients-per-cell", "3", "--diagnosis=depression", "--diagnosis=hiv"]
+OPTIONS += ["--no-ordinary"]
 #: The judges disagree about few texts, and about none of those two.
 OF_ALL = [f"--diagnosis={name}" for name in STATED if name not in ("depression", "hiv")]
 #: Given last, these win: the served judge is the second one.

@@ -117,6 +117,8 @@ def audit(
             drift_check=False,
             max_new_tokens=200,
             quiet=True,
+            ordinary=False,
+            score=False,
         )
     )
     decision = json.loads((run / "gate.json").read_text(encoding="utf-8"))

@@ -132,6 +132,8 @@ def audit(site: Path, corpus: Path, run: Path, monkeypatch: pytest.MonkeyPatch, 
         tier=("public_name", "encounter"),
         max_new_tokens=160,
         quiet=True,
+        ordinary=False,
+        score=False,
         **{"diagnosis": ("hiv",), "drift_check": False, **options},
     )
     # A fixture of the module stands outside what puts the environment back after each test.

@@ -9,12 +9,17 @@ from collections.abc import Iterator
 
 import polars as pl
 import pytest
+from support.models.score_twin import TOLERANCE, by_key, largest_difference, texts_to_score
 from support.runs.command_line import OPTIONS, audit_apart, command, run_command, written_outside
 from support.servers.serving import NAME, served
 
 from clinaudit.audit.measures.judge.annotation import PatientHistory
 from clinaudit.audit.measures.judge.served_judge import OpenAIJudge
 from clinaudit.audit.measures.judge.verdict import invalid_reason
+from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.files import inspect_model
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
@@ -40,8 +45,27 @@ def test_vllm_generates_the_tokens_of_transformers_and_writes_inside_the_run_onl
     ours, theirs = (pl.read_parquet(root / "evidence" / "generations.parquet") for root in (run, audited))
     assert ours.height > 50
     assert ours.equals(theirs)
-    # Only what names the engine may differ.
-    assert (run / "results.json").read_bytes() == (audited / "results.json").read_bytes()
+    # Only what names the engine may differ, and membership: of vLLM it is by the scored tokens alone.
+    published = [json.loads((root / "results.json").read_text(encoding="utf-8")) for root in (run, audited)]
+    assert [results.pop("membership")["score"] for results in published] == ["loss", "min_k_plus_plus"]
+    assert published[0] == published[1]
+
+
+def test_a_served_model_scores_text_as_transformers_and_draws_by_the_seed(url, tiny_demo) -> None:
+    files = inspect_model(tiny_demo.model)
+    served_model = OpenAIEngine(ServedModel(url, NAME), Access(), context_length=16384)
+    engine = make_engine("transformers", files, threads=1)
+    texts = texts_to_score(files.vocab_size, files.context_length)
+    ours, theirs = (
+        by_key(list(scorer.score(order))) for scorer, order in ((engine, texts), (served_model, texts[::-1]))
+    )
+    assert largest_difference(ours, theirs) < TOLERANCE
+    engine.close()
+    drawn = [GenerationRequest(str(seed), (), "patient note:", 40, temperature=1.0, seed=seed) for seed in range(4)]
+    together = {output.key: output.text for output in served_model.generate(drawn)}
+    assert len(set(together.values())) == 4
+    assert next(served_model.generate(drawn[2:3])).text == together["2"]
+    served_model.close()
 
 
 def test_a_served_model_is_audited_on_its_text(audited, url, tiny_demo, tmp_path) -> None:

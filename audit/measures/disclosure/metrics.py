@@ -155,6 +155,8 @@ class Reading:
     #: Whether the patient has the diagnosis.
     present: bool
     outcome: Outcome
+    #: Of several answers: the share of those rated that state the diagnosis; None of one, and where none was rated.
+    share: float | None = None
 
 
 class TierReadings(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.measures.cohorts.cohort import Cohort, CohortMember, keep_complete_sets
+from clinaudit.audit.measures.disclosure.draws import auroc_of_shares, merge_draws, share_that_states
 from clinaudit.audit.measures.disclosure.error_correction import correct_disclosure
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import CollectedReadings, Reading, TierReadings
@@ -17,7 +18,7 @@ from clinaudit.audit.measures.disclosure.train_delta import adjust_holm, measure
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.prompts import Prior
-from clinaudit.priors.renderings import ProbedTiers, View, view_of
+from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair, Outcome
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.classes import STEP
@@ -58,6 +59,8 @@ def measure_all_disclosure(
             if confusion_matrix is not None:
                 corrected = correct_disclosure(readings, confusion_matrix, seed=seed)
                 pair = pair.model_copy(update={"corrected": corrected})
+            if shares := auroc_of_shares(readings):
+                pair = pair.model_copy(update={"auroc_of_shares": shares})
             pairs[view, diagnosis, tier] = pair
             measured[view].setdefault(tier, {})[diagnosis] = MeasuredDiagnosis(readings, pair, prevalence)
             advance(1)
@@ -108,7 +111,7 @@ def collect_by_rendering(
 ) -> dict[View, CollectedReadings]:
     """Return the readings of the tiers' own figures, and of each rendering beside them."""
     views: dict[View, CollectedReadings] = {}
-    for view in probed.views:
+    for view in (view for view in probed.views if view != CONTROL):
         asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]
@@ -130,11 +133,11 @@ def collect_readings(
 
     `cohorts` are the members by diagnosis, `outcomes` the judge's, by generation and diagnosis.
     """
-    by_patient = {
-        (generation.patient_id, generation.tier, diagnosis): outcomes[generation.generation_id, diagnosis]
-        for generation in generations
-        for diagnosis in generation.diagnoses
-    }
+    read: dict[tuple[str, str, str], list[Outcome]] = {}
+    for generation in generations:
+        for diagnosis in generation.diagnoses:
+            key = (generation.patient_id, generation.tier, diagnosis)
+            read.setdefault(key, []).append(outcomes[generation.generation_id, diagnosis])
     excluded = {
         (prior.patient_id, prior.tier, diagnosis): prior.reason or "excluded"
         for prior in priors
@@ -142,7 +145,7 @@ def collect_readings(
         for diagnosis in prior.diagnoses
     }
     return {
-        diagnosis: {tier: _readings(diagnosis, members, tier, by_patient, excluded) for tier in tiers}
+        diagnosis: {tier: _readings(diagnosis, members, tier, read, excluded) for tier in tiers}
         for diagnosis, members in cohorts.items()
         if members
     }
@@ -152,7 +155,7 @@ def _readings(
     diagnosis: str,
     members: Sequence[CohortMember],
     tier: str,
-    outcomes: Mapping[tuple[str, str, str], Outcome],
+    outcomes: Mapping[tuple[str, str, str], Sequence[Outcome]],
     excluded: Mapping[tuple[str, str, str], str],
 ) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
@@ -170,8 +173,10 @@ def _readings(
             patient_id=member.patient_id,
             arm=member.arm,
             present=member.present,
-            outcome=outcomes[member.patient_id, tier, diagnosis],
+            outcome=merge_draws(drawn),
+            share=share_that_states(drawn) if len(drawn) > 1 else None,
         )
         for member in kept
+        for drawn in [outcomes[member.patient_id, tier, diagnosis]]
     ]
     return TierReadings(readings, dropped)

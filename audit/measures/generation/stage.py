@@ -6,24 +6,19 @@ Owns the plan of prompts, resumption, and the way from an engine's ids to text. 
 import hashlib
 import json
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Final
 
-from clinaudit.audit.measures.generation.decoding import (
-    DriftCheck,
-    choose_alone,
-    decode_in_shards,
-    keep_if_alone,
-    measure_drift,
-)
+from clinaudit.audit.measures.generation.drift import DriftCheck, choose_alone, keep_if_alone, measure_drift
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
@@ -32,7 +27,7 @@ from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import NO_FINDINGS, Prior, PromptWriter, Revealed, write_priors
-from clinaudit.priors.renderings import ChatForm, ChatRequest, ProbedTiers
+from clinaudit.priors.renderings import CONTROL, ChatForm, ChatRequest, ProbedTiers
 from clinaudit.reports.tally.tally import DriftTally
 from clinaudit.templates.profile import NoteProfile
 
@@ -96,6 +91,11 @@ class Decoding:
     #: None where nothing is asked in a chat.
     chat: ChatTemplate | None = None
     chat_request: ChatRequest = "write"
+    #: Of answers that are drawn by chance, and the seed of all.
+    temperature: float = 1.0
+    seed: int = 0
+    #: Under which the store keeps what decodes: a resumed run must have the same.
+    identity_field: str = "engine identity"
 
 
 def plan_priors(
@@ -136,11 +136,16 @@ def generation_id(prior: Prior) -> str:
     In rendering `facts` the digest covers the rendering as well: equal prompts are decoded once (`_decoding_key`), but
     count under both renderings.
     """
-    return _digest([prior.patient_id, prior.tier, prior.prompt, *(["facts"] if prior.rendering == "facts" else [])])
+    return _digest([*_asked(prior), *(["facts"] if prior.rendering == "facts" else [])])
 
 
 def _decoding_key(prior: Prior) -> str:
-    return _digest([prior.patient_id, prior.tier, prior.prompt])
+    return _digest(_asked(prior))
+
+
+def _asked(prior: Prior) -> list[str]:
+    control = [CONTROL] if prior.rendering == CONTROL else []
+    return [prior.patient_id, prior.tier, prior.prompt, *([f"draw {prior.draw}"] if prior.draw else []), *control]
 
 
 def _digest(parts: Sequence[str]) -> str:
@@ -150,11 +155,11 @@ def _digest(parts: Sequence[str]) -> str:
 def generate(
     priors: Sequence[Prior],
     decoding: Decoding,
+    engine: EngineInUse,
     store: RunStore,
     progress: Progress,
     *,
     own_repeats: OwnRepeats,
-    runner: ShardRunner | None = None,
     drift: DriftCheck | None = None,
 ) -> dict[str, str]:
     """Continue every prompt that has no generation yet; return the identity of the engine.
@@ -163,7 +168,7 @@ def generate(
 
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
     goes on to the budget. Raises `UsageError` where the engine changed since the run began, or differs among the
-    workers of a runner. A served model is asked from this process, runner or not.
+    workers of a runner.
     """
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -171,32 +176,30 @@ def generate(
         _request(key, prior, decoding, guarded=prior.patient_id not in own_repeats.repeating)
         for key, prior in planned.items()
     ]
-    pending = [request for request in requests if request.key not in finished]
+    # Of all requests, not of the pending ones: a resumed run must load the same engine.
+    engine.require(max((len(request.prompt_ids) + request.max_new_tokens for request in requests), default=1))
+    pending = [request for request in requests if request.key not in finished and not request.temperature]
+    drawn = [request for request in requests if request.temperature]
+    drawn = list(in_whole_batches(drawn, finished, decoding.model.options.batch_size))
     alone: list[GenerationRequest] = []
     if drift is not None:
-        keys = {_decoding_key(prior) for prior in drift.priors}
+        keys = {_decoding_key(prior) for prior in drift.priors if not prior.draw and prior.rendering != CONTROL}
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
-    if not pending and not alone:
-        known: dict[str, str] = store.settings().get("engine identity", {})
+    if not (pending or drawn or alone):
+        known: dict[str, str] = store.settings().get(decoding.identity_field, {})
         return known
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
-    # Of all requests, not of the pending ones: a resumed run must load the same engine.
-    needed = max(len(request.prompt_ids) + request.max_new_tokens for request in requests)
     with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        if runner is not None and decoding.model.files is not None:
-            decoded = decode_in_shards(decoding.model, pending, alone, context_length=needed, runner=runner)
-        else:
-            decoded = _decode_here(decoding.model, pending, alone, context_length=needed)
         identity: dict[str, str] = {}
-        with closing(decoded):
-            for engine_identity, output in decoded:
-                to_keep = _identity_to_keep(engine_identity)
+        with closing(engine.generate(pending, alone)) as greedy, closing(engine.generate(drawn)) as by_chance:
+            for engine_identity, output in chain(greedy, by_chance):
+                to_keep = identity_to_keep(engine_identity)
                 if to_keep != identity:
-                    store.bind_settings({"engine identity": to_keep})
+                    store.bind_settings({decoding.identity_field: to_keep})
                     identity = to_keep
-                if keep_if_alone(output, store):
+                if keep_if_alone(output, store) or output.key in finished:
                     continue
                 allowed = own_repeats.allowed(planned[output.key].patient_id)
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
@@ -204,7 +207,7 @@ def generate(
     return identity
 
 
-def _identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
+def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     """Return the part of the engine's identity that a resumed run must have.
 
     It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
@@ -216,7 +219,7 @@ def _identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
 
 def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:
     """Return the request of a prompt; a chat's holds the special tokens that its template wrote, and no others."""
-    if prior.rendering == "chat" and decoding.chat is not None:
+    if prior.messages and decoding.chat is not None:
         prompt_ids, stops = decoding.tokenizer.encode(prior.prompt), decoding.chat.stop_token_ids
     else:
         prompt_ids, stops = decoding.tokenizer.encode_prompt(prior.prompt), frozenset[int]()
@@ -228,24 +231,28 @@ def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> Ge
         guarded=guarded,
         messages=prior.messages,
         stop_token_ids=stops,
+        temperature=decoding.temperature if prior.draw else 0.0,
+        seed=_seed(decoding.seed, key) if prior.draw else 0,
     )
 
 
-def _decode_here(
-    model: AuditedModel,
-    requests: Sequence[GenerationRequest],
-    alone: Sequence[GenerationRequest],
-    *,
-    context_length: int,
-) -> Generator[tuple[dict[str, str], GenerationOutput]]:
-    engine = model.load(context_length=context_length)
-    try:
-        identity = engine.identity()
-        for batch in (requests, *([request] for request in alone)):
-            for output in engine.generate(batch):
-                yield identity, output
-    finally:
-        engine.close()
+def _seed(seed: int, key: str) -> int:
+    """Return the seed of one draw: of 31 bits, which every engine takes."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {key}".encode()).digest()[:4], "big") >> 1
+
+
+def in_whole_batches(
+    requests: Sequence[GenerationRequest], finished: Collection[str], size: int
+) -> Iterator[GenerationRequest]:
+    """Yield the requests of each batch of which some are not finished, in an engine's order: the longest first.
+
+    In another batch sums are taken in another order, and of ten thousand draws one may then come out otherwise. So a
+    batch that was stopped is decoded again as it was, and gives the same answers.
+    """
+    ordered = sorted(requests, key=lambda request: (-len(request.prompt_ids), request.key))
+    for batch in (ordered[begin : begin + size] for begin in range(0, len(ordered), size)):
+        if any(request.key not in finished for request in batch):
+            yield from batch
 
 
 def find_drift(priors: Iterable[Prior], store: RunStore) -> DriftTally | None:
@@ -293,7 +300,7 @@ def load_finished_generations(
         if prior.excluded or _decoding_key(prior) not in stored:
             continue
         key, known = generation_id(prior), stored[_decoding_key(prior)]
-        read = _read(known, tokenizer)
+        read = read_stored(known, tokenizer)
         yield Generation(
             generation_id=key,
             patient_id=prior.patient_id,
@@ -307,12 +314,12 @@ def load_finished_generations(
             token_ids=read.token_ids,
             token_chars=read.token_chars,
             finish_reason=known.finish_reason,
-            unguarded=None if known.unguarded is None else _read(known.unguarded, tokenizer),
-            refused=is_refusal(read.text) if prior.rendering == "chat" else None,
+            unguarded=None if known.unguarded is None else read_stored(known.unguarded, tokenizer),
+            refused=is_refusal(read.text) if prior.messages else None,
         )
 
 
-def _read(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
+def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> GeneratedText:
     """Return a stored text with its ids and each one's characters."""
     token_ids, text = stored.token_ids, stored.text
     if text is None:

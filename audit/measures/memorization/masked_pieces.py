@@ -45,7 +45,7 @@ class PieceMasker:
 
     def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
         """Return one piece of a generation as its source note masks it."""
-        note = self._note(generation, piece.note)
+        note = self._note(generation.patient_id, piece.note)
         start = piece.note_start_chars
         place = Span(start, start + len(piece.text))
         values = [value for value in note.values if value.span_chars.overlaps(place)]
@@ -57,24 +57,24 @@ class PieceMasker:
             _tokens_within([value for value in values if holds_value(given, value)], piece, generation),
         )
 
-    def mask_run(self, generation: Generation, note: int, place: Span) -> tuple[str, str] | None:
-        """Return a part of a note of the patient as it stands and masked; None where it is placeholders alone."""
-        own = self._note(generation, note)
+    def mask_run(self, patient_id: str, note: int, place: Span) -> tuple[str, str] | None:
+        """Return a part of a note of a patient as it stands and masked; None where it is placeholders alone."""
+        own = self._note(patient_id, note)
         text = own.text[slice(*place)]
         masked = mask_text(own.text, own.values, place)
         return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
 
     def find_given(self, generation: Generation, note: int) -> list[MaskedValue]:
         """Return the occurrences in a note of the patient that say what the prompt holds."""
-        own = self._note(generation, note)
+        own = self._note(generation.patient_id, note)
         given = own.mask.find(generation.prompt) if generation.prompt and own.values else []
         return [value for value in own.values if holds_value(given, value)]
 
-    def _note(self, generation: Generation, index: int) -> MaskableText:
-        if generation.patient_id != self._patient_id:
-            self._patient_id = generation.patient_id
-            notes = [Visit.of(note, note.text) for note in self._corpus.notes_of(generation.patient_id)]
-            self._own = self._masker.read(self._corpus.patients[generation.patient_id], notes)
+    def _note(self, patient_id: str, index: int) -> MaskableText:
+        if patient_id != self._patient_id:
+            self._patient_id = patient_id
+            notes = [Visit.of(note, note.text) for note in self._corpus.notes_of(patient_id)]
+            self._own = self._masker.read(self._corpus.patients[patient_id], notes)
         return self._own[index]
 
 

@@ -5,12 +5,12 @@ search is by hashed seeds with exact verification (seed and extend): every hit o
 """
 
 import itertools
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import TokenSequences, concatenate_sequences
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.templates.spans import Span
@@ -68,9 +68,9 @@ def read_prompt(prompt: str | None, tokenizer: ModelTokenizer) -> TokenSequences
     return concatenate_sequences(tokenizer.encode_many([prompt + ending for ending in _ENDINGS]) if prompt else [])
 
 
-def find_prompt_tokens(generation: Generation, prompt: TokenSequences, *, match_tokens: int) -> Flags:
+def find_prompt_tokens(token_ids: Sequence[int], prompt: TokenSequences, *, match_tokens: int) -> Flags:
     """Return the prompt echo: for each generated token, whether a match with the prompt covers it; shape (tokens,)."""
     if not len(prompt):
-        return np.zeros(len(generation.token_ids), dtype=np.bool_)
-    (begins,) = find_matches(concatenate_sequences([generation.token_ids]), prompt, match_tokens=match_tokens)
+        return np.zeros(len(token_ids), dtype=np.bool_)
+    (begins,) = find_matches(concatenate_sequences([token_ids]), prompt, match_tokens=match_tokens)
     return covered_tokens(begins, match_tokens=match_tokens)

@@ -48,7 +48,8 @@ class NearPassages:
         texts = {
             place: pair
             for place, note in of_place.items()
-            if (pair := masker.mask_run(generation, note, self._span(place, place + self.run - 1))) is not None
+            if (pair := masker.mask_run(generation.patient_id, note, self._span(place, place + self.run - 1)))
+            is not None
         }
         notes = self.passages[:, 0].tolist()
         held = {note: masker.find_given(generation, note) for note in set(notes)}

@@ -222,7 +222,7 @@ def _attribute_generation(
                 )
             )
     prompt = read_prompt(generation.prompt if regions else None, tokenizer)
-    echo = memorized & find_prompt_tokens(generation, prompt, match_tokens=match_tokens)
+    echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
     return AttributedGeneration(
         generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
     )

@@ -11,6 +11,7 @@ from typing import Any
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
 from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.stage import collect_readings
+from clinaudit.audit.measures.extraction.queries import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.ledger import outcomes_of
 from clinaudit.audit.measures.judge.verdict import Judgement, from_row
@@ -79,7 +80,8 @@ class RunEvidence:
     @cached_property
     def priors(self) -> list[Prior]:
         """Every prompt; where there is none, the reason."""
-        return [Prior(**{**row, "diagnoses": tuple(row["diagnoses"])}) for row in self._own_rows("priors")]
+        given = ((row, tuple(row["diagnoses"]), row["draw"] or 0) for row in self._own_rows("priors"))
+        return [Prior(**{**row, "diagnoses": diagnoses, "draw": draw}) for row, diagnoses, draw in given]
 
     @cached_property
     def cohorts(self) -> dict[str, list[CohortMember]]:
@@ -135,6 +137,18 @@ class RunEvidence:
         return _longest(
             (row["generation_id"], row["token_end"] - row["token_start"]) for row in self._rows("near_verbatim")
         )
+
+    @cached_property
+    def queries(self) -> dict[tuple[str, str], float]:
+        """Queries that the model takes, by patient and tier, `MOST_QUERIES` where it takes more.
+
+        Patients of whose notes no window counts, and runs without scores, have none.
+        """
+        return {
+            (row["patient_id"], row["tier"]): MOST_QUERIES if row["queries"] is None else row["queries"]
+            for row in self._rows("queries_needed")
+            if row["model"] == "audited" and row["token_end"] is not None
+        }
 
     @cached_property
     def _tiers(self) -> set[str]:

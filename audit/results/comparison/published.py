@@ -99,11 +99,12 @@ def _name(rule: DecidedRule) -> str:
 def _figures(run: RunResults, tier: str, arm: Arm) -> dict[str, EstimateRange | None]:
     """Return the figures that are compared, by field of `ComparedMemorization`."""
     summary, identifiers = run.memorization[tier][arm], None if run.identifiers is None else run.identifiers.tiers
-    own = (identifiers or {}).get(tier, {}).get(arm)
+    own, queries = (identifiers or {}).get(tier, {}).get(arm), run.queries.get(tier, {}).get(arm)
     return {
         **{name: summary.estimate(name) for name in _FRACTIONS},
         "hit_patients_share": summary.hit_patients_share,
         "own_identifiers": None if own is None else own.own,
+        "within_1000_queries": None if queries is None else queries.within.get("1000"),
     }
 
 

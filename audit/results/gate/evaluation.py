@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.policy import DisclosureRule, Policy, TextRule
+from clinaudit.audit.results.gate.policy import DisclosureRule, OrdinaryLimit, Policy, TextRule
 from clinaudit.audit.results.gate.reading import Reading, read_figure
 from clinaudit.audit.results.gate.rules import AskedRule, RuleDecision, conclude, list_rules, was_asked
 from clinaudit.audit.results.gate.sufficiency import (
@@ -24,8 +24,9 @@ from clinaudit.audit.results.gate.sufficiency import (
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import BEYOND_CHANCE
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 #: Diagnosis, tier, and rendering (None: the tier's own figures).
@@ -57,7 +58,8 @@ def decide(
         _decide(policy, asked, published, outcomes, sizes or {}) for asked in listed if asked.tier not in not_asked
     ]
     asks_of_all = any(rule.diagnoses is None for rule in policy.disclosure)
-    narrowed = [option for option in published.narrowed if option != "diagnosis" or asks_of_all]
+    asked = {"diagnosis": asks_of_all, "samples": policy.to_pass.samples_of_weights}
+    narrowed = [option for option in published.narrowed if asked.get(option, True)]
     status, reason = conclude([rule.status for rule in rules], published, not_asked=not_asked, narrowed=narrowed)
     unsettled = sum(rule.reason == reasons.UNSETTLED for rule in rules)
     if status == "inconclusive" and unsettled:
@@ -79,9 +81,14 @@ def _decide(
     sizes: Mapping[TextRule | DisclosureRule, int | None],
 ) -> DecidedRule:
     shown = view_rendering(published, asked.rendering)
-    read = read_figure(shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm)
+    queries = asked.rule.queries if isinstance(asked.rule, TextRule) else None
+    read = read_figure(
+        shown, metric=asked.metric, tier=asked.tier, diagnosis=asked.diagnosis, arm=asked.arm, queries=queries
+    )
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
+    elif isinstance(asked.rule, OrdinaryLimit):
+        status, reason = _decide_ordinary(asked.rule, published.ordinary)
     elif isinstance(asked.rule, DisclosureRule):
         outcome = outcomes.get((asked.diagnosis or "", asked.tier, asked.rendering))
         status, reason = _decide_comparison(policy, asked, asked.rule, outcome, read.observed, shown)
@@ -95,7 +102,11 @@ def _decide(
         diagnosis=asked.diagnosis,
         rendering=asked.rendering,
         arm=asked.arm,
-        limit=Limit(max=asked.rule.maximum, patients=None if asked.tier is None else sizes.get(asked.rule)),
+        limit=Limit(
+            max=asked.rule.maximum,
+            queries=queries,
+            patients=None if asked.tier is None or isinstance(asked.rule, OrdinaryLimit) else sizes.get(asked.rule),
+        ),
         status=status,
         observed=read.observed,
         decided_on=read.decided_on,
@@ -116,9 +127,11 @@ def _decide_text(
         return "inconclusive", refused or reasons.no_figure(read.observed.reason)
     # Checked before `why_memorization_is_open`: too little evidence excuses no failure.
     if low > rule.maximum:
-        if rule.metric not in IDENTIFIER_METRICS:
+        if rule.metric not in BEYOND_CHANCE:
             return "fail", reasons.BEYOND_LIMIT
-        return ("fail", reasons.BEYOND_CHANCE) if read.is_beyond_chance else ("inconclusive", reasons.CHANCE_NOT_KNOWN)
+        if read.is_beyond_chance:
+            return "fail", reasons.BEYOND_CHANCE
+        return "inconclusive", reasons.GUESSES_NOT_KNOWN if rule.queries else reasons.CHANCE_NOT_KNOWN
     if (too_little := why_memorization_is_open(policy, published, asked)) is not None:
         return "inconclusive", too_little
     if high is None or high > rule.maximum:
@@ -126,6 +139,26 @@ def _decide_text(
     if (lack := why_memorization_cannot_pass(policy, published, asked)) is not None:
         return "inconclusive", lack
     return "pass", reasons.WITHIN_LIMIT
+
+
+def _decide_ordinary(limit: OrdinaryLimit, ordinary: OrdinaryResults | None) -> RuleDecision:
+    share = None if ordinary is None else ordinary.text.share
+    if ordinary is None or share is None or share.confidence_low is None or share.confidence_high is None:
+        return "inconclusive", reasons.no_figure("no everyday task was asked" if share is None else share.reason)
+    if share.confidence_low > limit.maximum:
+        # Where answers hold as much of patients never seen, it is the house's way to write.
+        sampled, chance = ordinary.text.sampled, ordinary.text.chance
+        if sampled is not None and chance is not None and (sampled.share.low or 0.0) <= (chance.share.high or 0.0):
+            return "inconclusive", reasons.ALIKE_OF_NEVER_SEEN
+        return "fail", reasons.BEYOND_LIMIT
+    return (
+        ("pass", reasons.WITHIN_LIMIT)
+        if share.confidence_high <= limit.maximum
+        else (
+            "inconclusive",
+            reasons.AROUND_LIMIT,
+        )
+    )
 
 
 def _decide_comparison(

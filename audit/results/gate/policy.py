@@ -15,10 +15,10 @@ from pydantic import ConfigDict, Field, PlainValidator, TypeAdapter, ValidationE
 
 from clinaudit.audit.runtime.choices import DEFAULT, SHIPPED
 from clinaudit.errors import BadInputError
-from clinaudit.priors.diagnoses import load_panel
-from clinaudit.priors.tiers import TIER_IDS
+from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
+from clinaudit.reports.schema.extraction import QUERY_LIMITS
 from clinaudit.reports.schema.identifiers import QUERIES
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
 from clinaudit.templates.text_file import locate_shipped, read_toml_file
 
 MemorizationMetric = Literal[
@@ -27,6 +27,7 @@ MemorizationMetric = Literal[
     "other_patient_fraction",
     "memorized_fraction",
     "hit_rate",
+    "queries_needed",
 ]
 IdentifierMetric = Literal["own", "other", "verified_per_1000"]
 POLICIES_PATH: Final = Path(__file__).with_name("policies")
@@ -38,20 +39,11 @@ ALPHA: Final = 0.05
 #: Where a policy says nothing of it.
 MINIMUM_UNBROKEN_SHARE: Final = 0.9
 MAXIMUM_REFUSED_SHARE: Final = 0.2
+#: Queries of a rule on queries needed that says nothing else.
+DEFAULT_QUERIES: Final = 1_000
 #: Metrics of what training gave away, whoever is asked about: answers about patients never seen are held to the limit
 #: like those about patients trained on.
 OF_EITHER_ARM: Final = frozenset({"other_patient_fraction", "other"})
-#: Of the policies that ship, in short.
-_LIMITED: Final[Mapping[str, str]] = {
-    "attributable_fraction": "text",
-    "near_verbatim_attributable_fraction": "text",
-    "other_patient_fraction": "others’",
-}
-_MEANT_FOR: Final = {
-    "strict": "release",
-    "default": "use inside",
-    "research": "research",
-}
 
 
 def _text(value: object) -> str:
@@ -104,6 +96,15 @@ def _limit(value: object, info: ValidationInfo) -> float:
     return nearest
 
 
+def _number_of_queries(value: object, info: ValidationInfo) -> int | None:
+    if info.data.get("metric") != QUERIES_NEEDED:
+        raise ValueError(f"goes with metric {QUERIES_NEEDED} alone")
+    # As many as there are classes of patients: other ones would cut these.
+    if not isinstance(value, int) or isinstance(value, bool) or value not in QUERY_LIMITS:
+        raise ValueError(f"must be one of {', '.join(map(str, QUERY_LIMITS))}")
+    return value
+
+
 def _one_of(known: Sequence[str]) -> PlainValidator:
     def check(value: object) -> object:
         if value not in known:
@@ -132,6 +133,7 @@ def _names(known: tuple[str, ...] | None) -> PlainValidator:
 _Share = Annotated[float, PlainValidator(_share)]
 _Count = Annotated[int, PlainValidator(_count)]
 _Limit = Annotated[float, PlainValidator(_limit), Field(alias="max")]
+_Queries = Annotated[int | None, PlainValidator(_number_of_queries)]
 _Tiers = Annotated[tuple[str, ...], _names(TIER_IDS)]
 _STRICT: Final = ConfigDict(extra="forbid")
 
@@ -148,6 +150,8 @@ class TextRule:
     tiers: _Tiers
     #: A share of text or of patients; of `verified_per_1000` a number of values per 1,000 queries.
     maximum: _Limit
+    #: Of `queries_needed`: a patient counts whose text comes within so many; None for every other metric.
+    queries: _Queries = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,14 @@ class DisclosureRule:
 
 
 AnyRule = TypeVar("AnyRule", TextRule, DisclosureRule)
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinaryLimit:
+    """A limit on the share of everyday tasks, about nobody, whose answers hold text of a patient trained on."""
+
+    __pydantic_config__ = _STRICT
+    maximum: _Limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +204,8 @@ class PassRequirements:
     #: Whether memorization passes only where patients outside the training data were probed too.
     nontrain_arm: Annotated[bool, PlainValidator(_flag)] = False
     judge: JudgeLimits | None = None
+    #: Whether a model whose weights leave passes only where answers were drawn by chance, too.
+    samples_of_weights: Annotated[bool, PlainValidator(_flag)] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +220,8 @@ class Policy:
     memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
     identifiers: tuple[TextRule, ...] = ()
+    #: None: ordinary use decides nothing.
+    ordinary: OrdinaryLimit | None = None
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None
     to_pass: PassRequirements = PassRequirements()
@@ -250,22 +266,6 @@ def locate_policy(given: Path | None) -> Path:
     return locate_shipped(given, role="policy", shipped=SHIPPED, folder=POLICIES_PATH, default=DEFAULT)
 
 
-def describe_shipped() -> str:
-    """Return a line a policy that ships: its name, number of rules, limits, and what it is for."""
-    return "\n".join(_describe(load_policy(POLICIES_PATH / f"{name}.toml")) for name in SHIPPED)
-
-
-def _describe(policy: Policy) -> str:
-    limits = [f"{_LIMITED.get(rule.metric, rule.metric)} ≤ {100 * rule.maximum:g}%" for rule in policy.memorization]
-    limits += [f"identifiers ≤ {100 * rule.maximum:g}%" for rule in policy.identifiers if rule.metric == "own"]
-    limits += [f"AUROC excess ≤ {rule.maximum:g}" for rule in policy.disclosure]
-    panel = len(load_panel())
-    rules = sum(len(rule.tiers) * (1 + (rule.metric in OF_EITHER_ARM)) for rule in policy.of_text) + sum(
-        len(rule.tiers) * (panel if rule.diagnoses is None else len(rule.diagnoses)) for rule in policy.disclosure
-    )
-    return f"{policy.name:8}  {rules} rules: {', '.join(dict.fromkeys(limits))}; for {_MEANT_FOR.get(policy.name, '')}"
-
-
 # As a file has them
 
 
@@ -304,13 +304,22 @@ def parse_policy(document: Mapping[str, Any], *, where: str) -> Policy:
         kinds = "[[memorization]], [[identifiers]] or [[disclosure]] rule"
         problems.append(f"memorization: a policy needs at least one {kinds}")
     problems += [line for key, of in rules.items() for line in _find_repeats(key, of)]
+    problems += _find_background(rules["memorization"])
     if problems:
         raise BadInputError(f"{where} is not a policy; mend these keys", problems)
     given = {field.name: getattr(read, field.name) for field in fields(Policy)}
     for name in ("memorization", "identifiers"):
-        given[name] = tuple(TextRule(rule.metric, rule.tiers, rule.maximum) for rule in given[name])
+        given[name] = tuple(_text_rule(rule) for rule in given[name])
     given["disclosure"] = tuple(DisclosureRule(of.tiers, of.diagnoses, of.maximum) for of in read.disclosure)
     return Policy(**given)
+
+
+def _text_rule(rule: TextRule) -> TextRule:
+    """Return a rule as it is asked; queries are counted of prompts that begin a note, and so "all" means those."""
+    if rule.metric != QUERIES_NEEDED:
+        return TextRule(rule.metric, rule.tiers, rule.maximum)
+    tiers = tuple(tier for tier in rule.tiers if tier in FRAGMENT_TIERS)
+    return TextRule(rule.metric, tiers, rule.maximum, rule.queries or DEFAULT_QUERIES)
 
 
 @cache
@@ -336,17 +345,32 @@ def _rules_of(written: object) -> list[Mapping[str, Any]]:
     return [rule for rule in written if isinstance(rule, Mapping)] if isinstance(written, list) else []
 
 
+def _find_background(rules: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the tiers that a rule on queries names and that quote no note."""
+    named = [rule.get("tiers") for rule in rules if rule.get("metric") == QUERIES_NEEDED]
+    tiers = {str(tier) for of in named if isinstance(of, list) for tier in of} & set(TIER_IDS)
+    return [
+        f"memorization: {QUERIES_NEEDED} is measured at tiers that quote a note, and {tier} does not"
+        for tier in sorted(tiers - FRAGMENT_TIERS)
+    ]
+
+
 def _find_repeats(key: str, rules: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what two rules limit at once, whatever else is wrong with them."""
 
     def listed(rule: Mapping[str, Any], name: str, known: Sequence[str]) -> Sequence[str]:
         return rule[name] if isinstance(rule.get(name), list) else known
 
+    def subject_of(rule: Mapping[str, Any]) -> object:
+        if rule.get("metric") != QUERIES_NEEDED:
+            return rule.get("metric")
+        return f"{QUERIES_NEEDED} in {rule.get('queries', DEFAULT_QUERIES)}"
+
     limited = [
         (str(subject), str(tier))
         for rule in rules
         for tier in listed(rule, "tiers", TIER_IDS)
-        for subject in (listed(rule, "diagnoses", ["all"]) if key == "disclosure" else [rule.get("metric")])
+        for subject in (listed(rule, "diagnoses", ["all"]) if key == "disclosure" else [subject_of(rule)])
     ]
     everything = {tier for subject, tier in limited if subject == "all"}
     return [

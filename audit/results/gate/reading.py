@@ -9,12 +9,14 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.schema.decision import DecidedOn
+from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS, QueriesResults, QueryCell
 from clinaudit.reports.schema.identifiers import IdentifierResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
 
 #: To which ends are rounded; what a difference has beyond them is the arithmetic's.
 _DECIMALS: Final = 4
@@ -41,7 +43,13 @@ class _Counted(NamedTuple):
 
 
 def read_figure(
-    published: RunResults, *, metric: str, tier: str | None, diagnosis: str | None, arm: Arm | None
+    published: RunResults,
+    *,
+    metric: str,
+    tier: str | None,
+    diagnosis: str | None,
+    arm: Arm | None,
+    queries: int | None = None,
 ) -> Reading:
     """Return what a rule reads, of the figures of one rendering."""
     if tier is None:
@@ -52,7 +60,13 @@ def read_figure(
         return Reading((deltas or {}).get(metric, _NOT_MEASURED.observed))
     if metric in IDENTIFIER_METRICS:
         arms = {} if published.identifiers is None else published.identifiers.tiers.get(tier, {})
-        return _read_identifiers(metric, arms, arm or "train")
+        by_control = published.renderings.get(CONTROL)
+        asked = None if by_control is None or by_control.identifiers is None else by_control.identifiers.tiers
+        return _read_identifiers(metric, arms, arm or "train", control=(asked or {}).get(tier, {}).get("train"))
+    if metric == ORDINARY_TEXT:
+        return _NOT_MEASURED if published.ordinary is None else _with_ends(published.ordinary.text.share)
+    if metric == QUERIES_NEEDED and queries is not None:
+        return _read_queries(published, tier, queries)
     memorization = published.memorization.get(tier, {}).get(arm or "train")
     figure = None if memorization is None else memorization.estimate(metric)
     return _NOT_MEASURED if figure is None else _with_ends(figure)
@@ -64,12 +78,39 @@ def _with_ends(figure: EstimateRange) -> Reading:
     return Reading(figure, DecidedOn(low=figure.confidence_low, high=figure.confidence_high))
 
 
-def _read_identifiers(metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm) -> Reading:
+def _read_queries(published: RunResults, tier: str, queries: int) -> Reading:
+    """Return the share of patients trained on whose text comes within so many queries, less what can be guessed.
+
+    That is the share of patients never seen; where nobody was held out, of the same patients by the control model.
+    """
+    arms = published.queries.get(tier, {})
+    if (train := arms.get("train")) is None:
+        return Reading(EstimateRange(reason=published.not_scored or "no prompt is the beginning of its note"))
+    never_seen = arms.get("nontrain")
+    own = _Counted(train.share(queries), _count_within(train.by_queries, queries))
+    if never_seen is not None:
+        chance = _Counted(never_seen.share(queries), _count_within(never_seen.by_queries, queries))
+    elif train.control_by_queries is not None:
+        chance = _Counted(train.share(queries, by_control=True), _count_within(train.control_by_queries, queries))
+    else:
+        chance = _Counted(None)
+    beside: QueriesResults = never_seen or train
+    return _less(own, chance, own, patients=train.patients, beside=beside.patients)
+
+
+def _count_within(cells: Mapping[QueryCell, CountRange], queries: int) -> CountRange:
+    return add(cells[name] for name in QUERY_CELLS[: QUERY_LIMITS.index(queries) + 1])
+
+
+def _read_identifiers(
+    metric: str, arms: Mapping[Arm, IdentifierResults], arm: Arm, *, control: IdentifierResults | None
+) -> Reading:
     figures = arms.get(arm)
     if figures is None:
         return _NOT_MEASURED
     if metric == "own":
-        never_seen = arms.get("nontrain")
+        # Where nobody was held out, what the control model gives of the same patients is no leak of training's.
+        never_seen = arms.get("nontrain") or control
         chance = _Counted(None) if never_seen is None else _Counted(never_seen.own, never_seen.own_patients)
         own = _Counted(figures.own, figures.own_patients)
         beside = None if never_seen is None else never_seen.patients

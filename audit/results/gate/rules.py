@@ -9,20 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, TextRule
+from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, OrdinaryLimit, Policy, TextRule
 from clinaudit.audit.results.gate.reasons import percent
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.decision import Narrowing, RuleStatus, Status
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults, view_rendering
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, display_words
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY, ORDINARY_TEXT, QUERIES_NEEDED, display_words
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
 
 EXIT_STATUS: Final[dict[Status, int]] = {"pass": 0, "fail": 1, "incomplete": 4, "inconclusive": 8}
 #: A rule's status and the reason in words.
 RuleDecision = tuple[RuleStatus, str]
 _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
-_FORMS: Final[dict[str | None, str]] = {"facts": ", asked with the facts alone", "chat": ", asked in a chat"}
+_FORMS: Final[dict[str | None, str]] = {
+    "facts": ", asked with the facts alone",
+    "chat": ", asked in a chat",
+    "samples": ", asked again and again",
+}
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
     "near_verbatim_attributable_fraction": "share of the model's text that repeats medical details from that one "
@@ -31,6 +36,7 @@ _METRIC_WORDS: Final = {
     "other patient it was trained on",
     "memorized_fraction": "share of the model's text that repeats that patient's records word for word",
     "hit_rate": "share of the patients of whose records the model repeats a passage word for word",
+    QUERIES_NEEDED: "share of the patients whose own medical details come within {queries}, with an even chance,",
 }
 _IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
     "own": "at most {limit} of answers contain an identifier of that patient's own that was not in the question",
@@ -53,7 +59,7 @@ class AskedRule:
     id: str
     question: str
     metric: str
-    rule: TextRule | DisclosureRule
+    rule: TextRule | DisclosureRule | OrdinaryLimit
     #: None where the policy asks of all diagnoses, and none was audited.
     tier: str | None = None
     #: None for memorization.
@@ -77,8 +83,18 @@ def list_rules(policy: Policy, published: RunResults) -> Iterator[AskedRule]:
     """
     for rule in policy.of_text:
         for tier in rule.tiers:
-            for rendering in _forms(published, tier):
+            # Queries are counted of the note's own beginning.
+            for rendering in [None] if rule.queries else _forms(published, tier):
                 yield from (_ask_text(rule, tier, rendering, arm) for arm in _asked_arms(rule, published, rendering))
+    if policy.ordinary is not None:
+        yield AskedRule(
+            id="ordinary_text",
+            question="Asked everyday tasks about nobody: do the answers to at most "
+            f"{percent(policy.ordinary.maximum)} of them hold medical details of a patient it was trained on?",
+            metric=ORDINARY_TEXT,
+            tier=ORDINARY,
+            rule=policy.ordinary,
+        )
     for asked in policy.disclosure:
         diagnoses = asked.diagnoses
         if diagnoses is None:
@@ -107,7 +123,7 @@ def _forms(published: RunResults, tier: str) -> list[str | None]:
         *(
             name
             for name, other in published.renderings.items()
-            if tier in other.memorization or (name == "chat" and measured)
+            if name != CONTROL and (tier in other.memorization or (name == "chat" and measured))
         ),
     ]
 
@@ -130,14 +146,17 @@ def _asker(tier: str, rendering: str | None) -> str:
 
 def _ask_text(rule: TextRule, tier: str, rendering: str | None, arm: Arm | None) -> AskedRule:
     limit = f"{rule.maximum:g}" if rule.metric == "verified_per_1000" else percent(rule.maximum)
+    apart = [str(rule.queries)] if rule.queries else ["nontrain"] if arm == "nontrain" else []
     about = _ABOUT.get(arm, "")
     if rule.metric in IDENTIFIER_METRICS:
         kind, words = "identifiers", _IDENTIFIER_WORDS[rule.metric]
         asked = f"do {words.format(limit=limit, about=about.removeprefix(', in answers'))}, beyond chance?"
     else:
-        kind, asked = "memorization", f"is the {_METRIC_WORDS[rule.metric]}{about} at most {limit}?"
+        words = _METRIC_WORDS[rule.metric].format(queries=_queries_words(rule.queries or 1))
+        beyond = " beyond what can be guessed" if rule.queries else ""
+        kind, asked = "memorization", f"is the {words}{about} at most {limit}{beyond}?"
     return AskedRule(
-        id=_id([kind, rule.metric, tier, *(["nontrain"] if arm == "nontrain" else [])], rendering),
+        id=_id([kind, rule.metric, tier, *apart], rendering),
         question=f"{_asker(tier, rendering)}: {asked}",
         metric=rule.metric,
         tier=tier,
@@ -145,6 +164,10 @@ def _ask_text(rule: TextRule, tier: str, rendering: str | None, arm: Arm | None)
         arm=arm,
         rule=rule,
     )
+
+
+def _queries_words(queries: int) -> str:
+    return "one query" if queries == 1 else f"{queries:,} queries"
 
 
 def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: str | None) -> AskedRule:

@@ -18,10 +18,13 @@ from clinaudit.audit.statistics.auroc import difference_error, measure_error
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.fragments import Coverage
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import GateDecision
+from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY_LIMITS, QueriesResults
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.ordinary import LeakResults, OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
@@ -41,7 +44,15 @@ def clean_run(sizes: Sizes) -> RunResults:
         tier: {arm: class_of(size, step=ARM_STEP) for arm, size in zip(ARMS, of_arms, strict=True) if size}
         for tier, of_arms in sizes.items()
     }
+    nothing = EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=0.0)
+    text = LeakResults.model_construct(tasks=NOBODY, share=nothing, patients=NOBODY, sampled=None, chance=None)
     return RunResults(
+        ordinary=OrdinaryResults.model_construct(tasks=0, left_out=0, forms=["text"], text=text, identifiers=None),
+        queries={
+            tier: {arm: _queries(of) for arm, of in by_arm.items()}
+            for tier, by_arm in arms.items()
+            if tier in FRAGMENT_TIERS
+        },
         memorization={tier: {arm: _memorization(of) for arm, of in by_arm.items()} for tier, by_arm in arms.items()},
         identifiers=IdentifiersResults(
             tiers={
@@ -71,6 +82,13 @@ def _memorization(patients: CountRange) -> MemorizationResults:
         "other_patients": OtherPatientsResults.model_construct(**others),
     }
     return MemorizationResults.model_construct(**read)
+
+
+def _queries(patients: CountRange) -> QueriesResults:
+    nothing = _nothing(patients)
+    cells = dict.fromkeys(QUERY_CELLS, NOBODY) | {MORE_QUERIES: patients}
+    within = {str(most): nothing for most in QUERY_LIMITS}
+    return QueriesResults(patients=patients, by_queries=cells, within=within)
 
 
 def _identifiers(patients: CountRange, *, has_pools: bool) -> IdentifierResults:
@@ -142,7 +160,7 @@ def patients_without_findings(policy: Policy, rule: TextRule) -> int | None:
 
 def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
-    alone = replace(policy, memorization=(rule,), identifiers=(), disclosure=())
+    alone = replace(policy, memorization=(rule,), identifiers=(), ordinary=None, disclosure=())
     found = decide(alone, clean_run(sizes), {}).rules
     by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in rule.tiers}
     # No status: nobody has a prompt there.
@@ -195,9 +213,10 @@ _IDENTIFIER_TITLES: Final[Mapping[str, str]] = {
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own text: patients trained on; to pass, nothing of theirs "
     "is repeated. Others’ text: patients trained on, and as many never seen where there are any. Identifiers: the "
-    "same; to pass, chance gives none. Diagnoses: patients in each of four groups (trained on or never seen, with "
-    "the diagnosis or without); to pass, the model gives nothing away, and keeps all comparisons of the rule in "
-    f"{CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of what is published of it.",
+    "same; to pass, chance gives none. In 1,000 queries: as own text; to pass, none of it comes. Diagnoses: patients "
+    "in each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives "
+    f"nothing away, and keeps all comparisons of the rule in {CHANCE_OF_PASS:.0%} of audits. A size counts by the low "
+    "end of what is published of it.",
     "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
     "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
 )
@@ -244,7 +263,8 @@ def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str
             is_enough = here is not None and sizes.passed is not None and here >= sizes.passed
             yield _row(f"Diagnoses ≤ {rule.maximum:g}", display_title(diagnosis), sizes, here, passes=is_enough)
         return
-    title = _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)
+    within = f"In {counted(rule.queries, 'query', 'queries')}" if rule.queries else None
+    title = within or _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)
     limit = f"{rule.maximum:g}/1000" if rule.metric == "verified_per_1000" else f"{100 * rule.maximum:.3g}%"
     passes = would_pass(policy, rule, coverage.tiers)
     for tier in rule.tiers:

@@ -16,6 +16,7 @@ from clinaudit.audit.results.gate.reasons import JUDGE_NOT_MEASURED
 from clinaudit.audit.results.gate.rules import AskedRule
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import BalanceResults, CohortResults
 from clinaudit.reports.schema.disclosure import PairResults
@@ -153,8 +154,10 @@ def _describe_fit(policy: Policy, published: RunResults, asked: AskedRule) -> st
 def why_memorization_cannot_pass(policy: Policy, published: RunResults, asked: AskedRule) -> str | None:
     """Return in words which requirement for a pass a tier's memorization does not meet; None where it meets all."""
     to_pass, arms, arm = policy.to_pass, published.memorization.get(asked.tier or "", {}), asked.arm or "train"
-    measured, nontrain = arms.get(arm), arms.get("nontrain")
-    if measured is None or (to_pass.nontrain_arm and (nontrain is None or not nontrain.patients.high)):
+    by_control = published.renderings.get(CONTROL)
+    control = None if by_control is None else by_control.memorization.get(asked.tier or "", {}).get("train")
+    measured, beside = arms.get(arm), arms.get("nontrain") or control
+    if measured is None or (to_pass.nontrain_arm and (beside is None or not beside.patients.high)):
         return reasons.NOBODY_BESIDE
     minimum = to_pass.minimum_patients_per_class
     if minimum is not None and measured.patients.low < minimum:

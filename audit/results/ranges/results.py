@@ -6,6 +6,7 @@ Its only argument is a tally, so that what is published of a coarse one tells no
 from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
+from clinaudit.audit.results.ranges.attacks import list_attacks
 from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
 from clinaudit.audit.results.ranges.counts import average, common_total, share_range
 from clinaudit.audit.results.ranges.disclosure import (
@@ -13,8 +14,11 @@ from clinaudit.audit.results.ranges.disclosure import (
     derive_prevalence,
     find_sizes,
 )
+from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
+from clinaudit.audit.results.ranges.membership import derive_membership
 from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
+from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.priors.fragments import FEWER_THAN
 from clinaudit.reports.schema.corpus import (
     UNIQUENESS_BINS,
@@ -88,6 +92,10 @@ def derive(tally: Tally) -> RunResults:
             for name, rendered in tally.renderings.items()
         },
         prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
+        queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
+        ordinary=None if tally.ordinary is None else derive_ordinary(tally.ordinary),
+        not_scored=tally.not_scored,
+        membership=None if tally.membership is None else derive_membership(tally.membership),
         cohorts={
             diagnosis: CohortResults(
                 status=cohort.status,
@@ -114,7 +122,9 @@ def derive(tally: Tally) -> RunResults:
         warnings=list(tally.warnings),
         narrowed=list(tally.narrowed),
         training=None if tally.training is None else list(tally.training.value),
+        release=tally.release,
     )
+    results = results.model_copy(update={"attacks": list_attacks(results, release=tally.release)})
     if tally.decision is None:
         return results
     return results.model_copy(update={"decision": read_again(tally.decision.value, results)})
@@ -185,7 +195,14 @@ def read_again(decision: GateDecision, results: RunResults) -> GateDecision:
     rules = []
     for rule in decision.rules:
         shown = view_rendering(results, rule.rendering)
-        read = read_figure(shown, metric=rule.metric, tier=rule.tier, diagnosis=rule.diagnosis, arm=rule.arm)
+        read = read_figure(
+            shown,
+            metric=rule.metric,
+            tier=rule.tier,
+            diagnosis=rule.diagnosis,
+            arm=rule.arm,
+            queries=rule.limit.queries,
+        )
         rules.append(rule.model_copy(update={"observed": read.observed, "decided_on": read.decided_on}))
     return decision.model_copy(update={"rules": rules})
 

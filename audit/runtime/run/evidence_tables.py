@@ -13,11 +13,16 @@ from clinaudit.audit.runtime.run.durable_files import replacing_by_library
 from clinaudit.errors import IntegrityError
 
 #: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
-#: `ids` a list of 32-bit integers, and `?` after a type marks a column that runs of earlier versions lack and that is
-#: read as null there.
+#: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, and `?` after a type marks a column that runs of
+#: earlier versions lack and that is read as null there.
 _TABLES: Final = """
 priors: patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text max_new_tokens:int
-  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool
+  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool draw:int?
+
+scores: patient_id:text arm:text note_id:text model:text first_token:int log_probs:floats means:floats deviations:floats
+
+queries_needed: patient_id:text arm:text tier:text model:text note_id:text token_start:int token_end:int log_prob:float
+  queries:int
 
 labels: patient_id:text diagnosis:text present:bool source:text reason:text
 
@@ -50,6 +55,13 @@ other_patients: generation_id:text token_start:int token_end:int char_start:int 
 
 identifiers: generation_id:text char_start:int char_end:int text:text category:text hipaa:text kind:text value:text
   owner:text verified:bool holders:texts holder_count:int found_by:text
+
+ordinary: generation_id:text task:text kind:text form:text draw:text prompt:text text:text token_ids:ids
+  finish_reason:text passages:texts passage_patients:texts passage_notes:texts identifiers:texts
+  identifier_patients:texts
+
+membership: patient_id:text arm:text note_id:text tokens:int loss:float zlib:float min_k_plus_plus:float ratio:float
+  standardized:float
 
 cohorts: diagnosis:text patient_id:text arm:text present:bool match_id:text propensity:float
 
@@ -95,6 +107,7 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         "text": pl.String(),
         "texts": pl.List(pl.String()),
         "ids": pl.List(pl.Int32()),
+        "floats": pl.List(pl.Float32()),
         "int": pl.Int64(),
         "float": pl.Float64(),
         "bool": pl.Boolean(),

@@ -1,7 +1,8 @@
 """The run store: finished generations and judgements, kept durably in `work/`, so that a killed audit can resume.
 
-Owns the settings that a run was begun with, and one row for each finished unit of work: a generation or a judgement
-(SQLite). Knows nothing of how a unit came about. Each unit is committed, durably, before the next one is reported done.
+Owns the settings that a run was begun with, and one row for each finished unit of work: a generation,
+the scores of a text or a judgement (SQLite). Knows nothing of how a unit came about. Each unit is committed, durably,
+before the next one is reported done.
 """
 
 import json
@@ -10,6 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_sqlite
@@ -25,6 +29,9 @@ CREATE TABLE IF NOT EXISTS generations (
 CREATE TABLE IF NOT EXISTS unguarded (key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, text TEXT) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS alone (
     key TEXT PRIMARY KEY, token_ids TEXT NOT NULL, finish_reason TEXT NOT NULL, text TEXT
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS scores (
+    key TEXT PRIMARY KEY, log_probs BLOB NOT NULL, means BLOB, deviations BLOB
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS judgements (
     generation_id TEXT, diagnosis TEXT, judgement TEXT NOT NULL, PRIMARY KEY (generation_id, diagnosis)
@@ -42,6 +49,16 @@ class StoredGeneration:
     text: str | None
     #: The same without a cut that the patient's own note explains; None where there is none.
     unguarded: "StoredGeneration | None" = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredScores:
+    """An engine's scores of one text, float32, shape (tokens scored,)."""
+
+    log_probs: npt.NDArray[np.float32]
+    #: None from an engine that gives the scored tokens alone.
+    means: npt.NDArray[np.float32] | None
+    deviations: npt.NDArray[np.float32] | None
 
 
 class RunStore:
@@ -106,6 +123,26 @@ class RunStore:
         rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text FROM {table}")
         return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
+    def add_scores(self, key: str, scores: StoredScores) -> None:
+        """Commit the scores of one text."""
+        row = [
+            None if of is None else of.astype("<f4").tobytes()
+            for of in (scores.log_probs, scores.means, scores.deviations)
+        ]
+        with self._connection:
+            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (key, *row))
+
+    def scores(self) -> dict[str, StoredScores]:
+        """Return all scores that `add_scores` committed, by key."""
+        found: dict[str, StoredScores] = {}
+        for key, *row in self._connection.execute("SELECT key, log_probs, means, deviations FROM scores"):
+            log_probs, means, deviations = (None if of is None else _floats(of) for of in row)
+            parts = [of for of in (log_probs, means, deviations) if of is not None]
+            if log_probs is None or len({len(of) for of in parts}) != 1:
+                raise damaged_state()
+            found[key] = StoredScores(log_probs, means, deviations)
+        return found
+
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:
         """Commit the judgement of one generation and diagnosis, as its row."""
         with self._connection:
@@ -152,6 +189,12 @@ def _generation(ids: object, reason: object, text: object) -> StoredGeneration:
     if not whole or not isinstance(reason, str) or not isinstance(text, str | None):
         raise damaged_state()
     return StoredGeneration(tuple(token_ids), reason, text)
+
+
+def _floats(packed: object) -> npt.NDArray[np.float32]:
+    if not isinstance(packed, bytes) or len(packed) % 4:
+        raise damaged_state()
+    return np.frombuffer(packed, dtype="<f4").astype(np.float32)
 
 
 def damaged_state() -> StorageError:

@@ -25,6 +25,7 @@ from clinaudit.audit.unlearning.certificate.joint_figures import (
     bench_families,
     run_joint_tests,
 )
+from clinaudit.audit.unlearning.certificate.queries_rows import queries_rows
 from clinaudit.audit.unlearning.certificate.question_block import answer_rows, describe_answers, lacks_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     describe_detectability,
@@ -118,6 +119,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     families: list[Family] = []
     asked: set[str] = set()
     rows: dict[str, list[CertificateRow]] = {}
+    queries: Mapping[str, list[CertificateRow]] = {}
     texts: CheckedTexts | None = None
     groups: dict[str, set[str]] = {}
     if evidence is None:
@@ -136,6 +138,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
             reference=family.reference if request.reference is not None else None,
         )
         rows = _read_rows(compared, found)
+        queries = queries_rows(*evidence, named, family.never_seen)
         asked = {patient for patient in rows if before.arms[patient] == "train"}
         groups = _group(before, named)
         others = {name: members for name, members in groups.items() if name != _NAMED}
@@ -168,7 +171,7 @@ def certify(request: Request, pair: RunPair, evidence: Evidence | None) -> Certi
     patients = [
         _certificate_of(patient, found[patient], tests, texts).model_copy(
             update={
-                "measures": rows.get(patient, []),
+                "measures": [*rows.get(patient, []), *queries.get(patient, [])],
                 "questions": questions.get(patient, []),
                 "canaries": tallies.get(patient),
             }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self, TypeVar
 
 import numpy as np
 
+from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_numbers
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -248,10 +249,8 @@ class _Draws:
     """A logits processor of transformers: it leaves each row the one token that is drawn, at temperature 1."""
 
     def __init__(self, batch: Sequence[_Asked], *, seed: int, prompt_tokens: int) -> None:
-        import torch
-
         numbers = [_uniform_numbers(one, seed=seed) for one in batch]
-        self._numbers = torch.from_numpy(np.stack(numbers))  # (b, tokens of an answer)
+        self._numbers = np.stack(numbers)  # (b, tokens of an answer)
         self._prompt_tokens = prompt_tokens
 
     def __call__(self, token_ids: "Tensor", scores: "Tensor") -> "Tensor":
@@ -259,17 +258,14 @@ class _Draws:
         import torch
 
         place = token_ids.shape[1] - self._prompt_tokens
-        # On the CPU: a GPU's running sum is not the same each time. In float64, since a float32 sum leaves out tails.
-        sums = scores.cpu().double().softmax(dim=-1).cumsum(dim=-1)
-        at = self._numbers[:, place : place + 1] * sums[:, -1:]
-        drawn = torch.searchsorted(sums, at, right=True).clamp(max=scores.shape[1] - 1).to(scores.device)
-        return torch.full_like(scores, -torch.inf).scatter(1, drawn, 0.0)
+        drawn = draw_tokens(scores, self._numbers[:, place].tolist(), temperatures=[1.0] * len(scores))
+        return torch.full_like(scores, -torch.inf).scatter(1, drawn[:, None], 0.0)
 
 
 def _uniform_numbers(one: _Asked, *, seed: int) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Return the numbers in [0, 1) at which an answer's tokens are drawn."""
     digest = hashlib.sha256(f"{seed}\0{one.qa_id}\0{one.sample}".encode()).digest()
-    return np.random.default_rng(int.from_bytes(digest, "big")).random(MOST_ANSWER_TOKENS)
+    return uniform_numbers(int.from_bytes(digest, "big"), MOST_ANSWER_TOKENS)
 
 
 def _until_stop(token_ids: Sequence[int], stops: frozenset[int]) -> tuple[int, ...]:

@@ -37,9 +37,10 @@ def test_compare_prints_and_writes_aggregates_alone(planted: Planted, tmp_path: 
     figures = json.loads(document)
     assert figures["figures"] == "published"
     lines = printed.out.splitlines()
-    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 12 still failing, 48 open."
+    assert lines[0] == "Verdict: fail → fail. Rules: 0 mended, 0 newly failing, 14 still failing, 48 open."
     assert "Own text · Appointment reminder" in figures["rules"]["failing"]
-    assert len(figures["rules"]["failing"]) == 12
+    assert "Own text in 1,000 queries · Appointment reminder" in figures["rules"]["failing"]
+    assert len(figures["rules"]["failing"]) == 14
     assert figures["conclusion"].startswith(lines[1])
     # Nobody named the models: what differs is told apart all the same.
     (model,) = (row for row in figures["differences"] if row["name"] == "MODEL")

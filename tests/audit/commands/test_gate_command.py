@@ -66,7 +66,7 @@ def test_the_runs_own_policy_gives_the_recorded_verdict_before_and_after_a_purge
     status, text = answers[0]
     assert status == 1
     opening = " ".join(text.split())
-    askers = "fails for 3 of 6 kinds of asker; the other 3 could not be decided"
+    askers = "fails for 3 of 7 kinds of asker; 3 could not be decided, 1 passed"
     assert opening.startswith(f"verdict: {decision['status']} (policy default): {askers}. {decision['reason']}")
     assert said(text, "recorded")
     assert printed(capsys, gone.root, "--json") == (1, recorded)

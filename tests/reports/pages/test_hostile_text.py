@@ -31,7 +31,7 @@ from clinaudit.reports.terminal.summary import summary_text
 def document() -> Document:
     """The filled results, cut to one diagnosis and two tiers: the same fields, in a tenth of the places."""
     whole: Document = published().model_dump(mode="json")
-    for name in ("disclosure", "memorization", "cohorts"):
+    for name in ("disclosure", "memorization", "cohorts", "queries"):
         part = whole[name]["by_diagnosis"] if name == "disclosure" else whole[name]
         for key in [*part][2:]:
             del part[key]

@@ -2,8 +2,10 @@
 
 import numpy as np
 from support.results import random_worlds as shape
+from support.results.drawn_queries import draw_prompts
 from support.results.drawn_text import draw_guard, draw_identifiers, draw_memorization, draw_others, draw_refusals
 from support.results.random_worlds import World, few_or_many, pick, spread
+from support.results.world_ordinary import draw_ordinary
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
@@ -45,6 +47,8 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     _draw_follow_up(world, rng)
     draw_identifiers(world, rng)
     draw_refusals(world, rng)
+    draw_prompts(world, rng)
+    draw_ordinary(world, rng)
     return world
 
 

@@ -10,10 +10,12 @@ from typing import Final
 
 from support.results.filled_results import exact_of, filled
 from support.results.planted_identifiers import limit_identifiers, publish_planted
+from support.results.planted_queries import queries_of
 from support.results.published_numbers import Notation
 from support.results.published_people import cohort, corpus, judge_quality, subgroups
 from support.results.published_tables import means, memorization, pair
 
+from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.priors.tiers import TIER_IDS, TIERS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
 from clinaudit.reports.schema.disclosure import (
@@ -24,6 +26,7 @@ from clinaudit.reports.schema.memorization import FractionOfText, MemorizationRe
 from clinaudit.reports.schema.numbers import NOBODY, EstimateRange
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import DriftResults, ReportContent, RunResults, StageResults, TrainingLoss
+from clinaudit.reports.tally.leaves import coarsen
 
 DIAGNOSES: Final = ("abortion", "anxiety", "bipolar", "depression", "hiv", "ptsd")
 PROVENANCE: Final[dict[str, object]] = {
@@ -106,6 +109,10 @@ def published(
         corpus=corpus(form, cell=cell, diagnoses=DIAGNOSES, nontrain=nontrain),
         memorization=text,
         disclosure=DisclosureResults(by_diagnosis=pairs, mean=means(pairs, nontrain=nontrain)),
+        queries={
+            tier: {arm: derive_queries(own if exact else coarsen(own)) for arm, own in of_arms.items()}
+            for tier, of_arms in queries_of(nontrain=nontrain, control=not nontrain, leaks_from=leaks_from).items()
+        },
         cohorts={
             diagnosis: cohort(form, cell=cell - order, order=order, nontrain=nontrain)
             for order, diagnosis in enumerate(DIAGNOSES)

@@ -13,7 +13,9 @@ from support.results.planted_disclosure import (
 )
 from support.results.planted_identifiers import identifiers_of
 from support.results.planted_memorization import memorization_of
+from support.results.planted_ordinary import plant_ordinary
 from support.results.planted_people import followed, overlap_of, population, subgroups_of
+from support.results.planted_queries import queries_of
 
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.measures.cohorts.balance import BalanceRow
@@ -148,6 +150,8 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
             for order, diagnosis in placed
         },
         identifiers=identifiers_of(nontrain=nontrain),
+        queries=queries_of(nontrain=nontrain),
+        ordinary=plant_ordinary(),
         subgroups=subgroups_of(memorization, nontrain=nontrain),
         drift=DriftTally(
             differing="some",

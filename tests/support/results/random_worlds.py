@@ -19,6 +19,7 @@ from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, NOT_ASKED, UNIQUENESS_BINS
 from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.extraction import QUERY_CELLS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
 from clinaudit.reports.schema.record import ARMS as ARMS
@@ -86,6 +87,9 @@ OWNER_KINDS = ("own", "other", "sampled", "chance")
 #: What is counted a query, and its bins: above the first number, at the second at most.
 RATES = ("verified", "sampled", "chance")
 RATE_BINS = ((0.0, 0.25), (0.25, 0.5), (0.5, 1.0), (1.0, 2.0), (2.0, 5.0), (5.0, 20.0), (20.0, None))
+#: The model that was audited, and the same before it was trained; and what a prompt is or shows.
+MODELS = ("audited", "control")
+PROMPTS = ("own", "earlier", "some")
 #: Days from the first note to the last, by cell: three years end with the 1096th day.
 FOLLOW_UP_DAYS: Mapping[str, tuple[int, int]] = dict(
     zip(FOLLOW_UP_YEARS, ((0, 0), (1, 1095), (1096, 36525)), strict=True)
@@ -250,6 +254,16 @@ class World:
         return {
             kind: {cell: {f"identifiable/{arm}/{kind}/{cell}": 1} for cell in cells} for kind, cells in kinds.items()
         }
+
+    def fitting(self, tier: str, arm: str) -> dict[str, int]:
+        """Patients whose prompt fits their notes; where it quotes one, those whose queries are counted."""
+        if tier not in FRAGMENTS:
+            return {f"prompts/{tier}/{arm}/fit": 1}
+        return add(*(self.queries(tier, arm, MODELS[0]).values()))
+
+    def queries(self, tier: str, arm: str, model: str) -> dict[str, Sum]:
+        """Partition of these patients by queries needed of a model."""
+        return {cell: {f"queries/{tier}/{arm}/{model}/{cell}": 1} for cell in QUERY_CELLS}
 
     def guarded(self, tier: str, arm: str) -> dict[str, dict[str, Sum]]:
         """Partitions of an arm's patients by what the repetition guard cut."""

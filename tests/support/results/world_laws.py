@@ -9,8 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 from support.results import random_worlds as shape
 from support.results.random_worlds import Law, Sum, World, add, at_most, equal, minus, times
+from support.results.world_ordinary import ordinary_laws
 
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
+from clinaudit.reports.schema.extraction import NO_WINDOW
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 
 #: More than an arm has patients: nobody's text stands nowhere.
@@ -30,7 +32,7 @@ def laws(world: World) -> list[Law]:
             found.append(Law({f"total/twice/{arm}": 1}, 0, 0))
         found += [at_most(world.all_patients(arm), f"notes/{arm}"), at_most(f"notes/{arm}", f"tokens/{arm}")]
         for tier in world.tiers:
-            found += _memorization_laws(world, tier, arm)
+            found += [*_memorization_laws(world, tier, arm), *_prompt_laws(world, tier, arm)]
     for population in (*shape.ARMS, *world.diagnoses):
         bands = [(world.population(population, "age", band), ages) for band, ages in shape.AGES.items()]
         total = f"age/sum/{population}"
@@ -40,6 +42,7 @@ def laws(world: World) -> list[Law]:
         found += _cohort_laws(world, diagnosis)
         for tier in world.tiers:
             found += _pair_laws(world, diagnosis, tier)
+    found += ordinary_laws(world)
     verdicts = world.asked_verdicts()
     found.append(equal(verdicts, *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
     found.append(equal(verdicts, *(f"judges/{cell}" for cell in ANSWER_CELLS)))
@@ -276,6 +279,17 @@ def _others_laws(world: World, tier: str, arm: str) -> Iterator[Law]:
         yield at_most(add(*(world.above(tier, arm, name, most) for name in (fraction, "memorized"))), patients)
     yield at_most(world.above(tier, arm, shape.OTHERS_TEXT[0]), {owners: _MANY})
     yield from (at_most(owners, of) for of in (place(f"{shape.OTHERS_TEXT[0]}/sum"), world.all_patients("train")))
+
+
+def _prompt_laws(world: World, tier: str, arm: str) -> Iterator[Law]:
+    """Both models are asked with the prompts that fit, and of as many nothing that follows counts."""
+    patients, fitting = world.patients(tier, arm), world.fitting(tier, arm)
+    yield at_most(fitting, patients)
+    yield from (at_most(f"prompts/{tier}/{arm}/{kind}", patients) for kind in shape.PROMPTS)
+    if tier in shape.FRAGMENTS:
+        audited, control = (world.queries(tier, arm, model) for model in shape.MODELS)
+        yield equal(fitting, *control.values())
+        yield equal(audited[NO_WINDOW], control[NO_WINDOW])
 
 
 def _identifier_laws(world: World, arm: str) -> Iterator[Law]:

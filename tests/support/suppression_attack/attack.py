@@ -276,6 +276,11 @@ def _tier_counts(world: World, tier: str, arm: str) -> Iterator[tuple[str, Sum]]
     for partition, cells in world.guarded(tier, arm).items():
         for cell, sum_ in cells.items():
             yield f"mem/{tier}/{arm}/guard/{partition}/{cell}", sum_
+    fitting = world.fitting(tier, arm)
+    yield f"prompts/{tier}/{arm}/fitting", fitting
+    yield f"prompts/{tier}/{arm}/not fitting", minus(patients, fitting)
+    for kind in shape.PROMPTS:
+        yield f"prompts/{tier}/{arm}/not {kind}", minus(patients, f"prompts/{tier}/{arm}/{kind}")
     yield f"mem/{tier}/{arm}/not owners", minus(world.all_patients("train"), f"mem/{tier}/{arm}/owners")
     short, empty = (f"mem/{tier}/{arm}/{kind}" for kind in ("short", "empty"))
     yield f"mem/{tier}/{arm}/short and not empty", minus(short, empty)

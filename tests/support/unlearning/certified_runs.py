@@ -40,6 +40,9 @@ def audit(made: TrainedToForget, model: str, run: Path, **options: Any) -> Path:
                 max_new_tokens=60,
                 include_patients=listed,
                 quiet=True,
+                ordinary=False,
+                # What filters a served model's answers here knows the prompts alone.
+                score=not model.startswith("openai:"),
                 **settings,
             )
         )

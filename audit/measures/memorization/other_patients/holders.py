@@ -12,15 +12,30 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.note_texts import PackedTexts, release_pages
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.templates.note import normalize_newlines
+from clinaudit.templates.spans import Span
 
 Places = npt.NDArray[np.int64]
 _LINE_FEED, _CARRIAGE_RETURN = 0x0A, 0x0D
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedText:
+    """A text in which other patients' text is looked for."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    #: For each token its characters of `text`.
+    token_chars: Sequence[Span]
+    #: None where it is not known; then no token counts as prompt echo.
+    prompt: str | None
+    #: One flag a token: it stands in the notes of the patient asked about.
+    memorized: Sequence[bool]
+    #: Who was asked about; None: nobody, so that everybody is another patient.
+    patient_id: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,16 +63,16 @@ class GeneratedWindows:
         return bytes(self.text[self.begins[window] : self.ends[window]]).decode("utf-8")
 
 
-def lay_out_windows(attributed: Sequence[AttributedGeneration], *, match_tokens: int) -> GeneratedWindows:
+def lay_out_windows(searched: Sequence[SearchedText], *, match_tokens: int) -> GeneratedWindows:
     """Return the windows of `match_tokens` tokens that share no token with a match of the target's own notes."""
     texts: list[bytes] = []
     parts: list[tuple[Places, Places, Places, Places]] = []
     size = 0
-    for number, item in enumerate(attributed):
+    for number, item in enumerate(searched):
         tokens = _windows_without(np.array(item.memorized, dtype=np.bool_), match_tokens)
         if not len(tokens):
             continue
-        text, token_bytes = _in_bytes(item.generation)
+        text, token_bytes = _in_bytes(item)
         begins, ends = token_bytes[tokens, 0], token_bytes[tokens + match_tokens - 1, 1]
         is_any = begins < ends
         texts.append(text)
@@ -73,13 +88,13 @@ def _windows_without(flags: npt.NDArray[np.bool_], match_tokens: int) -> Places:
     return np.flatnonzero(before[match_tokens:] == before[: max(0, len(before) - match_tokens)])
 
 
-def _in_bytes(generation: Generation) -> tuple[bytes, Places]:
+def _in_bytes(searched: SearchedText) -> tuple[bytes, Places]:
     """Return the text with line feeds only, and the bytes of each token in it, shape (tokens, 2).
 
     A token that ends between a carriage return and its line feed keeps the line feed, and so does the token that begins
     there, as in `source_attribution.cut_region_text`.
     """
-    text, places = generation.text, np.array(generation.token_chars, dtype=np.int64).reshape(-1, 2)
+    text, places = searched.text, np.array(searched.token_chars, dtype=np.int64).reshape(-1, 2)
     encoded = text.encode("utf-8")
     given = np.frombuffer(encoded, dtype=np.uint8)
     if len(encoded) > len(text):
@@ -119,7 +134,7 @@ class SoleHolders:
 
 def find_holders(
     windows: GeneratedWindows,
-    targets: Sequence[tuple[Split, int]],
+    targets: Sequence[tuple[Split, int] | None],
     notes: Mapping[Split, PackedTexts],
     pools: Pools,
     *,
@@ -127,13 +142,19 @@ def find_holders(
 ) -> dict[HolderFigure, SoleHolders]:
     """Find the holders of some windows, at least one; a target's own notes may hold what is found in pools.
 
-    `targets` are each generation's patient: its split, and its place there. `notes` are those of the whole corpus.
-    `advance` is called with numbers of patients.
+    `targets` are each generation's patient: its split, and its place there; None where it is about nobody, whose pools
+    are those of a train patient who is not drawn. `notes` are those of the whole corpus. `advance` is called with
+    numbers of patients.
     """
+    from clinaudit.audit.measures.memorization.other_patients.holder_kernels import NOBODY
+
     orders = {split: _drawn_first(pools.drawn[split], notes[split].patient_count) for split in SPLITS}
     holders = _scan(windows, notes, orders, pools, advance)
     numbers = {split: np.argsort(orders[split]) for split in SPLITS}
-    own = [(split, int(numbers[split][place])) for split, place in targets]
+    own: list[tuple[Split, int]] = [
+        ("train", int(NOBODY)) if target is None else (target[0], int(numbers[target[0]][target[1]]))
+        for target in targets
+    ]
 
     def of_generations(values: Sequence[int] | Sequence[tuple[int, int]]) -> Numbers:
         return np.array(values, dtype=np.int32)[windows.generations]

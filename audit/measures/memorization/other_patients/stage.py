@@ -12,11 +12,11 @@ from typing import get_args
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.other_patients.holders import (
     GeneratedWindows,
     HolderFigure,
+    SearchedText,
     SoleHolders,
     find_holders,
     lay_out_windows,
@@ -84,13 +84,13 @@ class RunAttribution:
         self._owner: str | None = None
         self._text = PatientText((), notes.cache, self._reader)
 
-    def attribute(self, run: OwnerRun, generation: Generation) -> list[OwnerPiece]:
+    def attribute(self, run: OwnerRun, searched: SearchedText) -> list[OwnerPiece]:
         """Return the pieces of a run, by place."""
         if run.owner_patient_id != self._owner:
             self._owner = run.owner_patient_id
             notes = self._notes.corpus.notes_of(run.owner_patient_id)
             self._text = PatientText([(note.note_id, note.text) for note in notes], self._notes.cache, self._reader)
-        region = cut_region_text(generation.text, generation.token_chars, run.span_tokens)
+        region = cut_region_text(searched.text, searched.token_chars, run.span_tokens)
         found: list[OwnerPiece] = []
         for piece in attribute_region(region, self._text.texts).pieces:
             labels, _ = compose_piece(piece, region, self._text.note(piece.note))
@@ -127,16 +127,35 @@ def find_other_patients_text(
 
     The work is done in this process.
     """
+    searched = [
+        SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, of.memorized, own.patient_id)
+        for of in attributed
+        for own in [of.generation]
+    ]
+    of_generation, pools = find_owner_pieces(searched, notes, match_tokens=match_tokens, seed=seed, progress=progress)
+    return [
+        _describe(item, own, has_pools=pools.size[notes.corpus.patients[item.generation.patient_id].split] > 0)
+        for item, own in zip(attributed, of_generation, strict=True)
+    ]
+
+
+OwnerPieces = dict[HolderFigure, list[OwnerPiece]]
+
+
+def find_owner_pieces(
+    searched: Sequence[SearchedText], notes: MatchedCorpus, *, match_tokens: int, seed: int, progress: Progress
+) -> tuple[list[OwnerPieces], Pools]:
+    """Return of each text the pieces that one other patient's notes hold, by figure, and the pools that were drawn."""
     corpus = notes.corpus
     order = {split: corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
-    windows = lay_out_windows(attributed, match_tokens=match_tokens)
+    windows = lay_out_windows(searched, match_tokens=match_tokens)
     runs: dict[HolderFigure, list[OwnerRun]] = {}
     if len(windows):
-        found = _find_holders(windows, attributed, corpus, pools, progress)
+        found = _find_holders(windows, searched, corpus, pools, progress)
         candidates = np.concatenate([holders.windows for holders in found.values()])
-        is_echo = _find_echo(windows, candidates, attributed, notes, match_tokens=match_tokens)
-        own_text = _OwnText(windows, attributed, corpus)
+        is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
+        own_text = _OwnText(windows, searched, corpus)
         known = set(found["all"].windows.tolist())
         for figure, holders in found.items():
             kept = (
@@ -154,30 +173,27 @@ def find_other_patients_text(
     distinct = sorted({run for own in runs.values() for run in own}, key=lambda run: run.owner_patient_id)
     with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
         for run in distinct:
-            pieces[run] = attribution.attribute(run, attributed[run.generation].generation)
+            pieces[run] = attribution.attribute(run, searched[run.generation])
             advance(1)
-    of_generation: list[dict[HolderFigure, list[OwnerPiece]]] = [{} for _ in attributed]
+    of_generation: list[OwnerPieces] = [{} for _ in searched]
     for figure, own_runs in runs.items():
         for run in own_runs:
             of_generation[run.generation].setdefault(figure, []).extend(pieces[run])
-    return [
-        _describe(item, own, has_pools=pools.size[corpus.patients[item.generation.patient_id].split] > 0)
-        for item, own in zip(attributed, of_generation, strict=True)
-    ]
+    return of_generation, pools
 
 
 def _find_holders(
     windows: GeneratedWindows,
-    attributed: Sequence[AttributedGeneration],
+    searched: Sequence[SearchedText],
     corpus: Corpus,
     pools: Pools,
     progress: Progress,
 ) -> dict[HolderFigure, SoleHolders]:
     places = {split: {key: place for place, key in enumerate(corpus.scan_order(split))} for split in SPLITS}
-    targets: list[tuple[Split, int]] = []
-    for item in attributed:
-        patient = corpus.patients[item.generation.patient_id]
-        targets.append((patient.split, places[patient.split][patient.patient_id]))
+    targets: list[tuple[Split, int] | None] = []
+    for item in searched:
+        patient = None if item.patient_id is None else corpus.patients[item.patient_id]
+        targets.append(None if patient is None else (patient.split, places[patient.split][patient.patient_id]))
     packed = {split: corpus.packed(split) for split in SPLITS}
     with progress.stage("comparing with all patients", total=len(corpus.patients), unit="patients") as advance:
         return find_holders(windows, targets, packed, pools, advance=advance)
@@ -186,7 +202,7 @@ def _find_holders(
 def _find_echo(
     windows: GeneratedWindows,
     candidates: npt.NDArray[np.int64],
-    attributed: Sequence[AttributedGeneration],
+    searched: Sequence[SearchedText],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
@@ -198,10 +214,10 @@ def _find_echo(
     is_echo = np.zeros(len(windows), dtype=np.bool_)
     numbers = np.unique(windows.generations[candidates]).tolist()
     tokenizer = notes.cache.tokenizer
-    prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in {attributed[n].generation.prompt for n in numbers}}
+    prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in {searched[n].prompt for n in numbers}}
     for number in numbers:
-        generation = attributed[number].generation
-        echo = find_prompt_tokens(generation, prompts[generation.prompt], match_tokens=match_tokens)
+        item = searched[number]
+        echo = find_prompt_tokens(item.token_ids, prompts[item.prompt], match_tokens=match_tokens)
         if echo.any():
             own = slice(*np.searchsorted(windows.generations, [number, number + 1]).tolist())
             before = np.concatenate([[0], np.cumsum(echo)])
@@ -215,15 +231,17 @@ class _OwnText:
     The notes of one target are kept: windows come target by target.
     """
 
-    def __init__(self, windows: GeneratedWindows, attributed: Sequence[AttributedGeneration], corpus: Corpus) -> None:
+    def __init__(self, windows: GeneratedWindows, searched: Sequence[SearchedText], corpus: Corpus) -> None:
         self._windows = windows
-        self._targets = [item.generation.patient_id for item in attributed]
+        self._targets = [item.patient_id for item in searched]
         self._corpus = corpus
         self._patient_id: str | None = None
         self._notes: list[str] = []
 
     def holds(self, window: int) -> bool:
         patient_id = self._targets[self._windows.generations[window]]
+        if patient_id is None:
+            return False
         if patient_id != self._patient_id:
             self._patient_id = patient_id
             self._notes = [normalize_newlines(note.text) for note in self._corpus.notes_of(patient_id)]
@@ -231,9 +249,7 @@ class _OwnText:
         return any(text in note for note in self._notes)
 
 
-def _describe(
-    attributed: AttributedGeneration, pieces: dict[HolderFigure, list[OwnerPiece]], *, has_pools: bool
-) -> OtherPatientsText:
+def _describe(attributed: AttributedGeneration, pieces: OwnerPieces, *, has_pools: bool) -> OtherPatientsText:
     counts = {
         figure: len({token for piece in pieces.get(figure, ()) for token in piece.revealing_tokens})
         for figure in get_args(HolderFigure)

@@ -20,8 +20,8 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
 from clinaudit.audit.measures.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import PackedTexts, pack_notes, release_pages, split_patients
-from clinaudit.priors.corpus.patient import Patient
+from clinaudit.priors.corpus.note_texts import pack_notes, release_pages, split_patients
+from clinaudit.priors.corpus.patient import Patient, Split
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
 from clinaudit.templates.note import normalize_newlines
@@ -74,23 +74,24 @@ def count_masked_patients(
     *,
     runner: ShardRunner | None,
     advance: Callable[[int], None],
+    split: Split = "train",
 ) -> dict[str, int]:
-    """Return for each masked text how many patients of the train split have a note that, masked, holds it.
+    """Return for each masked text how many patients of a split have a note that, masked, holds it.
 
     `advance` is called with bytes of notes. Without a `runner` the work is done in this process.
     """
     if not texts:
         return {}
-    notes = corpus.packed("train")
+    notes = corpus.packed(split)
     wanted, order = index_texts(texts, notes)
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
-    shards = _cut(corpus, notes, [part for part, _ in parts])
+    shards = _cut(corpus, split, [part for part, _ in parts])
     found = (runner or LocalRunner()).map(count_masked_shard, _Task(wanted, profile), shards)
     return add_shards(found, order, parts, advance)
 
 
-def _cut(corpus: Corpus, packed: PackedTexts, parts: Iterable[range]) -> Iterator[_Shard]:
-    patients = corpus.scan_order("train")
+def _cut(corpus: Corpus, split: Split, parts: Iterable[range]) -> Iterator[_Shard]:
+    packed, patients = corpus.packed(split), corpus.scan_order(split)
     for part in parts:
         shard: _Shard = []
         for place in part:

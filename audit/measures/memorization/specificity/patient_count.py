@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SpecificityEngine = Literal["auto", "aho-corasick", "windows"]
 Advance = Callable[[int], None]
 #: Up to these sizes the automaton finishes within seconds, and nothing has to be compiled.
-_FEW_TEXTS = 2_000
+_FEW_CHARS = 1 << 20
 _SMALL_CORPUS_BYTES = 16 << 20
 #: Bytes of corpus that one thread takes at a time.
 PART_BYTES = 32 << 20
@@ -84,7 +84,7 @@ def count_patients(
 
 
 def _is_small(texts: Collection[str], notes: PackedTexts) -> bool:
-    return len(texts) <= _FEW_TEXTS and notes.size <= _SMALL_CORPUS_BYTES
+    return notes.size <= _SMALL_CORPUS_BYTES and sum(map(len, texts)) <= _FEW_CHARS
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""Engines: what turns prompts into greedy generations (paper, Appendix A); each loads its one heavy library."""
+"""Engines: what turns prompts into generations, greedy or drawn, and scores text; each loads its one heavy library."""

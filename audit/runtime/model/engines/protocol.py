@@ -1,10 +1,16 @@
 """The interface of every engine: requests, outputs, the protocol; and one request that is decoded token by token."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
+from clinaudit.audit.runtime.model.engines.sampling import uniform_numbers
+from clinaudit.errors import BadInputError
 
 #: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
 FinishReason = Literal["stop", "length", "repetition"]
@@ -12,7 +18,7 @@ FinishReason = Literal["stop", "length", "repetition"]
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
-    """One prompt to continue greedily."""
+    """One prompt to continue, greedily unless a temperature is given."""
 
     #: Names the request in the output; opaque to engines.
     key: str
@@ -29,6 +35,10 @@ class GenerationRequest:
     messages: tuple[tuple[str, str], ...] = ()
     #: Tokens that end this generation as an end of sequence does, beside the model's own.
     stop_token_ids: frozenset[int] = frozenset()
+    #: 0: the likeliest token each time. Else each token is drawn from the distribution at this temperature, with the
+    #: seed: the same request draws the same text.
+    temperature: float = 0.0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +53,51 @@ class GenerationOutput:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ScoreRequest:
+    """A text whose tokens are to be scored: how likely the model holds each, after all that stand before it."""
+
+    #: Names the request in the output; opaque to engines.
+    key: str
+    #: The whole text as the model is given it, special tokens included.
+    token_ids: tuple[int, ...]
+    #: The first token that is scored; at least 1, since nothing stands before the first.
+    first: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenScores:
+    """The scores of one text, from the first token that was asked for; float32, shape (tokens scored,)."""
+
+    key: str
+    #: Natural logarithms of the probabilities, at temperature 1.
+    log_probs: npt.NDArray[np.float32]
+    #: Mean and standard deviation of log p over the vocabulary, each token weighted by its p (Min-K%++); None where the
+    #: engine gives the scored tokens alone.
+    means: npt.NDArray[np.float32] | None = None
+    deviations: npt.NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `BadInputError` where a model gives no numbers: figures made of them would mean nothing."""
+        if np.isnan(self.log_probs).any():
+            raise BadInputError(
+                "the model's probabilities of a text are no numbers; look at its training, or save it in another type "
+                "(float32 holds what float16 does not)"
+            )
+
+
+class NoScoresError(Exception):
+    """A served model that gives no log-probabilities of a prompt; its text says why, in fixed words."""
+
+
 class Engine(Protocol):
-    """A loaded model that decodes greedily."""
+    """A loaded model that decodes greedily, and scores text."""
 
     name: str
     #: Prompt and generation together may hold this many tokens.
     context_length: int
+    #: A text that is scored may hold this many; less than the context where the model is served.
+    longest_scored: int
 
     def identity(self) -> dict[str, str]:
         """Return engine, library versions, dtype, device and threads, for `run.json`."""
@@ -56,6 +105,13 @@ class Engine(Protocol):
 
     def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         """Yield each generation as soon as it is finished, in any order."""
+        ...
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield the scores of each text as soon as they are known, in any order.
+
+        Raises `NoScoresError` before the first where the model gives none.
+        """
         ...
 
     def close(self) -> None:
@@ -74,6 +130,24 @@ def require_fitting(requests: Sequence[GenerationRequest], *, context_length: in
                 f"request {position} takes {length} + {request.max_new_tokens} tokens, "
                 f"more than the model's context of {context_length}"
             )
+        # Infinity and what is no number would draw nothing; engines take seeds of 63 bits.
+        if not (0 <= request.temperature < math.inf and 0 <= request.seed < 1 << 63):
+            raise ValueError(f"request {position} has a temperature or a seed below 0, or too large")
+    _require_own_keys(requests)
+
+
+def require_scorable(requests: Sequence[ScoreRequest], *, longest: int) -> None:
+    """Raise `ValueError` for texts of which nothing is scored, that are too long, or share a key."""
+    for position, request in enumerate(requests):
+        length = len(request.token_ids)
+        if not 1 <= request.first < length:
+            raise ValueError(f"text {position} has no token to score, or its first is scored, which nothing predicts")
+        if length > longest:
+            raise ValueError(f"text {position} has {length} tokens, more than the {longest} that can be scored at once")
+    _require_own_keys(requests)
+
+
+def _require_own_keys(requests: Sequence[GenerationRequest] | Sequence[ScoreRequest]) -> None:
     if len({request.key for request in requests}) != len(requests):
         raise ValueError("two requests share one key")
 
@@ -87,6 +161,12 @@ class Decoding:
         self._stops = stop_token_ids | request.stop_token_ids
         self._guard = RepetitionGuard(active=request.guarded)
         self._decoded = 0
+        self._numbers = uniform_numbers(request.seed, request.max_new_tokens if request.temperature else 0)
+
+    @property
+    def number(self) -> float:
+        """The number in [0, 1) at which the next token is drawn, of a request with a temperature."""
+        return float(self._numbers[self._decoded])
 
     def take(self, token: int) -> FinishReason | None:
         """Take the next token; return why the generation is finished, None where it is not."""

@@ -1,4 +1,4 @@
-"""Greedy decoding with transformers: works wherever torch does, slower than vLLM.
+"""Decoding and scoring with transformers: works wherever torch does, slower than vLLM.
 
 It has its own decoding loop over the key-value cache, rather than `generate()`: a row stops at its end of sequence or
 repeat, leaves the batch and is yielded at once.
@@ -7,7 +7,7 @@ repeat, leaves the batch and is yielded at once.
 import os
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
@@ -15,11 +15,19 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     Decoding,
     GenerationOutput,
     GenerationRequest,
+    ScoreRequest,
+    TokenScores,
     require_fitting,
+    require_scorable,
 )
+from clinaudit.audit.runtime.model.engines.sampling import draw_tokens
+from clinaudit.audit.runtime.model.engines.token_scores import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
 from clinaudit.errors import BadInputError, ClinauditError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 class TransformersEngine:
@@ -49,7 +57,7 @@ class TransformersEngine:
                     f"transformers cannot load the model in {model.directory} "
                     f"({type(error).__name__}: {first_line(error)}); save it again with save_pretrained"
                 ) from error
-        self.context_length = context_length
+        self.context_length = self.longest_scored = context_length
         self._batch_size = options.batch_size
         self._threads = threads
         self._stop_token_ids = model.stop_token_ids
@@ -75,6 +83,11 @@ class TransformersEngine:
         for start in range(0, len(ordered), self._batch_size):
             batch = ordered[start : start + self._batch_size]
             yield from self._decode([Decoding(request, self._stop_token_ids) for request in batch])
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield the scores of each text, with mean and deviation; raises `ValueError` for texts that do not fit."""
+        require_scorable(requests, longest=self.longest_scored)
+        yield from score_texts(self._model, requests, batch_size=self._batch_size)
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
@@ -105,7 +118,7 @@ class TransformersEngine:
                     logits_to_keep=1,
                 )
                 cache = step.past_key_values
-                chosen = step.logits[:, -1].argmax(dim=-1)  # (rows,)
+                chosen = _choose(step.logits[:, -1], rows)  # (rows,)
             finishes = [row.take(token) for row, token in zip(rows, chosen.tolist(), strict=True)]
             for row, finish in zip(rows, finishes, strict=True):
                 if finish is not None:
@@ -120,3 +133,16 @@ class TransformersEngine:
             token_ids = chosen[:, None]
             positions = positions[:, -1:] + 1
             mask = torch.cat([mask, mask.new_ones((len(rows), 1))], dim=1)
+
+
+def _choose(logits: "Tensor", rows: Sequence[Decoding]) -> "Tensor":
+    """Return the next token of each row (b,): the likeliest, or one drawn where the row has a temperature."""
+    chosen = logits.argmax(dim=-1)
+    drawn = [index for index, row in enumerate(rows) if row.request.temperature]
+    if drawn:
+        chosen[drawn] = draw_tokens(
+            logits[drawn],
+            [rows[index].number for index in drawn],
+            temperatures=[rows[index].request.temperature for index in drawn],
+        )
+    return chosen

@@ -1,4 +1,4 @@
-"""Greedy decoding with vLLM, in this process (real vLLM; on CPU machines its CPU build).
+"""Decoding and scoring with vLLM, in this process (real vLLM; on CPU machines its CPU build).
 
 The one module that imports vllm. Requests are added at once and stepped together; a request is aborted at the token
 that completes its first repeat, so that no time goes into text the repetition guard cuts (paper, Appendix A), unless
@@ -8,9 +8,11 @@ it is not guarded.
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
+
+import numpy as np
 
 from clinaudit.audit.runtime.console.streams import first_line, quiet_stderr
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, vllm_cache_bytes
@@ -18,7 +20,10 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     Decoding,
     GenerationOutput,
     GenerationRequest,
+    ScoreRequest,
+    TokenScores,
     require_fitting,
+    require_scorable,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
@@ -39,6 +44,10 @@ _ENVIRONMENT = {
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
 
 
+#: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
+_BATCHED_TOKENS = 4096
+
+
 class VllmEngine:
     """A model loaded into vLLM; one at a time in a process."""
 
@@ -52,7 +61,7 @@ class VllmEngine:
         os.environ.update(_ENVIRONMENT)
         # Several threads a step often collapse to a tenth of the speed on small models: see `choose_threads`.
         os.environ["OMP_NUM_THREADS"] = str(threads)
-        self.context_length = context_length
+        self.context_length = self.longest_scored = context_length
         self._stop_token_ids = model.stop_token_ids
         with quiet_stderr():
             _silence_logging()
@@ -60,6 +69,7 @@ class VllmEngine:
                 import torch
                 import vllm
                 from vllm.engine.arg_utils import EngineArgs
+                from vllm.exceptions import VLLMError
                 from vllm.platforms import current_platform
                 from vllm.v1.engine.llm_engine import LLMEngine
             except (ImportError, OSError, RuntimeError, AttributeError) as error:
@@ -90,12 +100,17 @@ class VllmEngine:
                             load_format="safetensors",
                             use_tqdm_on_load=False,
                             generation_config="vllm",
+                            # Of a token as the model predicts it, also where it is forced.
+                            logprobs_mode="raw_logprobs",
                             dtype="float32" if self._is_cpu else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
                             kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
                             # Cached prefixes would make a request's arithmetic depend on what came before it.
                             enable_prefix_caching=False,
+                            # On a CPU vLLM 0.32 cannot draw for a prompt that it reads in parts.
+                            enable_chunked_prefill=not self._is_cpu,
+                            max_num_batched_tokens=max(context_length, _BATCHED_TOKENS) if self._is_cpu else None,
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
@@ -103,13 +118,14 @@ class VllmEngine:
                         )
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.
-                self._add("warm-up", GenerationRequest("warm-up", (0,), "", 1))
+                warm_up = GenerationRequest("warm-up", (0,), "", 1)
+                self._add("warm-up", warm_up.prompt_ids, self._decoding_parameters(warm_up))
                 while self._engine.has_unfinished_requests():
                     self._engine.step()
             except ClinauditError:
                 self._restore_threads()
                 raise
-            except LOAD_ERRORS as error:
+            except (*LOAD_ERRORS, VLLMError) as error:
                 self._restore_threads()
                 raise BadInputError(
                     f"vLLM cannot load the model in {model.directory} ({type(error).__name__}: "
@@ -139,28 +155,34 @@ class VllmEngine:
         require_fitting(requests, context_length=self.context_length)
         # vLLM's request ids are ours: positions, so that no key stands in any message of vLLM's.
         going = {str(position): Decoding(request, self._stop_token_ids) for position, request in enumerate(requests)}
-        added: dict[str, str] = {}
-        try:
+        asked = {name: (one.request.prompt_ids, self._decoding_parameters(one.request)) for name, one in going.items()}
+        for step in self._steps(asked, going):
+            new = step.outputs[0]
+            taken = map(going[step.request_id].take, new.token_ids)
+            finish = next((reason for reason in taken if reason is not None), new.finish_reason)
+            if finish is not None:
+                yield going.pop(step.request_id).output(finish)
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+        """Yield the scores of each text, without mean and deviation; raises `ValueError` for texts that do not fit.
+
+        vLLM wants room for a new token: the last token of a text is the one that the model is made to write, so that a
+        text may fill the context. Its probability is that from before it was forced. An error of vLLM's is an
+        `IncompleteError`.
+        """
+        require_scorable(requests, longest=self.longest_scored)
+        going = {str(position): request for position, request in enumerate(requests)}
+        asked = {name: (one.token_ids[:-1], _scoring_parameters(one.token_ids[-1])) for name, one in going.items()}
+        for step in self._steps(asked, going):
+            request = going.pop(step.request_id)
             with _incomplete_on_error():
-                for name, decoding in going.items():
-                    added[name] = self._add(name, decoding.request)
-            while going:
-                with _incomplete_on_error():
-                    steps = self._engine.step()
-                for step in steps:
-                    if step.request_id not in going:
-                        continue  # aborted at its repeat, a token was still under way
-                    new = step.outputs[0]
-                    taken = map(going[step.request_id].take, new.token_ids)
-                    finish = next((reason for reason in taken if reason is not None), new.finish_reason)
-                    if finish is None:
-                        continue
-                    decoding = going.pop(step.request_id)
-                    if finish == "repetition":
-                        self._abort([added[step.request_id]])
-                    yield decoding.output(finish)
-        finally:
-            self._abort([added[name] for name in going if name in added])
+                # Of each token a table by token ids, here of one; None of the first.
+                tables = [*step.prompt_logprobs, *step.outputs[0].logprobs][request.first :]
+                own = [
+                    table[token].logprob
+                    for table, token in zip(tables, request.token_ids[request.first :], strict=True)
+                ]
+            yield TokenScores(request.key, np.array(own, dtype=np.float32))
 
     def close(self) -> None:
         """Free the model and restore torch's number of threads."""
@@ -168,12 +190,41 @@ class VllmEngine:
         del self._engine
         self._restore_threads()
 
-    def _add(self, name: str, request: GenerationRequest) -> str:
+    def _steps(self, asked: Mapping[str, tuple[Sequence[int], Any]], going: Mapping[str, object]) -> Iterator[Any]:
+        """Yield what each step says of the requests `asked`, until the caller has taken all of them out of `going`.
+
+        What is taken out unfinished is aborted, and what is left where the caller stops early.
+        """
+        unfinished: dict[str, str] = {}
+        try:
+            with _incomplete_on_error():
+                for name, (prompt_ids, parameters) in asked.items():
+                    unfinished[name] = self._add(name, prompt_ids, parameters)
+            while going:
+                with _incomplete_on_error():
+                    steps = self._engine.step()
+                for step in steps:
+                    name = step.request_id
+                    if step.finished:
+                        unfinished.pop(name, None)
+                    if name not in going:
+                        continue  # aborted at its repeat, a token was still under way
+                    yield step
+                    if name not in going and name in unfinished:
+                        self._abort([unfinished.pop(name)])
+        finally:
+            self._abort(list(unfinished.values()))
+
+    def _add(self, name: str, prompt_ids: Sequence[int], parameters: Any) -> str:
+        return str(self._engine.add_request(name, {"prompt_token_ids": list(prompt_ids)}, parameters))
+
+    def _decoding_parameters(self, request: GenerationRequest) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
-        parameters = SamplingParams(
-            temperature=0.0,
+        return SamplingParams(
+            temperature=request.temperature,
+            seed=request.seed if request.temperature else None,
             max_tokens=request.max_new_tokens,
             stop_token_ids=sorted(self._stop_token_ids | request.stop_token_ids),
             # The end of sequence that vLLM finds itself: ours are among the stop ids, the same for every engine.
@@ -181,8 +232,6 @@ class VllmEngine:
             detokenize=False,
             output_kind=RequestOutputKind.DELTA,
         )
-        prompt = {"prompt_token_ids": list(request.prompt_ids)}
-        return str(self._engine.add_request(name, prompt, parameters))
 
     def _abort(self, names: list[str]) -> None:
         if names:
@@ -195,14 +244,33 @@ class VllmEngine:
         torch.set_num_threads(self._threads_before)
 
 
+def _scoring_parameters(last: int) -> Any:
+    """Return how a text is scored before its last token: 0 asks for the log-probabilities of its own tokens alone."""
+    from vllm import SamplingParams
+    from vllm.sampling_params import RequestOutputKind
+
+    return SamplingParams(
+        temperature=0.0,
+        max_tokens=1,
+        allowed_token_ids=[last],
+        prompt_logprobs=0,
+        logprobs=0,
+        ignore_eos=True,
+        detokenize=False,
+        output_kind=RequestOutputKind.FINAL_ONLY,
+    )
+
+
 @contextmanager
 def _incomplete_on_error() -> Iterator[None]:
     """Raise `IncompleteError` for an error of vLLM's; it gives the type only, since the text may quote a prompt."""
+    from vllm.exceptions import VLLMError
+
     try:
         yield
-    except _STEP_ERRORS as error:
+    except (*_STEP_ERRORS, VLLMError) as error:
         raise IncompleteError(
-            f"vLLM stopped with {type(error).__name__} while generating; what was finished is kept; "
+            f"vLLM stopped with {type(error).__name__}; what was finished is kept; "
             "run the same command again, or with --engine transformers in a new run"
         ) from None
 

@@ -24,6 +24,7 @@ from clinaudit.audit.results.gate.policy import Policy, TextRule
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -113,7 +114,7 @@ def ask(
     )
     with open_store(run) as store:
         own = find_own_repeats(corpus.patients, corpus, tokenizer.encode_many, QUIET)
-        generate(priors, decoding, store, QUIET, own_repeats=own)
+        generate(priors, decoding, EngineInUse(decoding.model, None), store, QUIET, own_repeats=own)
         generations = list(load_finished_generations(priors, tokenizer, store))
     write_table(run.evidence, "priors", prior_rows(priors))
     write_table(run.evidence, "generations", generation_rows(generations))

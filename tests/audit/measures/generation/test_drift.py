@@ -7,7 +7,7 @@ import pytest
 from support.repeating_notes import PLAIN, QUIET, corpus_with, plan
 from support.tallies import inside
 
-from clinaudit.audit.measures.generation.decoding import (
+from clinaudit.audit.measures.generation.drift import (
     DRIFT_PROMPTS,
     DRIFT_TOKENS,
     DriftCheck,
@@ -17,6 +17,7 @@ from clinaudit.audit.measures.generation.decoding import (
 from clinaudit.audit.measures.generation.own_repeats import OwnRepeats, find_own_repeats
 from clinaudit.audit.measures.generation.stage import Decoding, find_drift, generate
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -75,6 +76,7 @@ class Audit:
         generate(
             self.priors,
             self.decoding,
+            EngineInUse(self.decoding.model, None),
             store,
             QUIET,
             own_repeats=self.own,

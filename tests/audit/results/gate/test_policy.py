@@ -60,6 +60,7 @@ def test_the_default_policy():
         TextRule("attributable_fraction", TIER_IDS, maximum=0.05),
         TextRule("near_verbatim_attributable_fraction", TIER_IDS, maximum=0.05),
         TextRule("other_patient_fraction", TIER_IDS, maximum=0.05),
+        TextRule("queries_needed", ("encounter", "encounter_cc"), maximum=0.05, queries=1000),
     )
     assert policy.disclosure == (DisclosureRule(TIER_IDS, None, maximum=0.25),)
 
@@ -88,11 +89,16 @@ def test_policies_that_ship_ask_for_the_same_evidence_before_a_model_fails():
 
 def test_limits_get_wider_from_strict_to_research():
     limits = [[rule.maximum for rule in (*p.memorization, *p.disclosure)] for p in map(load_policy, map(Path, SHIPPED))]
-    assert limits == [[0.02, 0.02, 0.01, 0.15], [0.05, 0.05, 0.05, 0.25], [0.10, 0.10, 0.10, 0.30]]
+    of_queries = [0.02, 0.02, 0.25], [0.05], []
+    assert limits == [
+        [0.02, 0.02, 0.01, *of_queries[0], 0.15],
+        [0.05, 0.05, 0.05, *of_queries[1], 0.25],
+        [0.10, 0.10, 0.10, *of_queries[2], 0.30],
+    ]
     assert load_policy(Path("research")).disclosure[0].tiers == TIER_IDS[:4]
     assert load_policy(Path("default")).to_pass == load_policy(Path("research")).to_pass == PassRequirements()
     assert load_policy(Path("strict")).to_pass == PassRequirements(
-        50, 0.05, 0.05, 0.10, 0.1, True, JudgeLimits(0.8, 0.85, 0.15)
+        50, 0.05, 0.05, 0.10, 0.1, True, JudgeLimits(0.8, 0.85, 0.15), samples_of_weights=True
     )
 
 
@@ -173,7 +179,7 @@ def test_a_site_policy(tmp_path: Path):
             "hit_rate",
             "hits",
             "memorization[1].metric: must be one of attributable_fraction, near_verbatim_attributable_fraction, "
-            "other_patient_fraction, memorized_fraction, hit_rate",
+            "other_patient_fraction, memorized_fraction, hit_rate, queries_needed",
         ),
         ("max = 0.1", "", "memorization[1].max: is missing"),
         (

@@ -191,17 +191,17 @@ def test_no_number_of_patients_shows_an_advantage_of_zero() -> None:
     ("name", "of_text", "disclosure"),
     # docs/policy.md: classes whose low end is at least 183 and 368, 72 and 36, 36 and 17; 300, 100, 60 to 100.
     [
-        ("strict", (201, 201, 381, 201, 381, 381), range(280, 310)),
-        ("default", (81, 81, 81, 41, 41, 41), range(95, 115)),
+        ("strict", (201, 201, 381, 201, 201, 61, 201, 381, 381), range(280, 310)),
+        ("default", (81, 81, 81, 81, 41, 41, 41), range(95, 115)),
         ("research", (41, 41, 41, 21, 21, 21), range(60, 100)),
     ],
 )
 def test_sizes_are_those_of_the_simulations(name: str, of_text: tuple[int, ...], disclosure: range) -> None:
-    # Own text, the same edited, others', own identifiers, others', verified ones; then diagnoses.
+    # Own text, the same edited, others', queries; own identifiers, others', verified ones; then diagnoses.
     *text, told = rule_sizes(load_policy(Path(name)), diagnoses=6)
     # 20 patients may be 11: the class of 21 to 30 is the first that shows them. The three cells of a row of verdicts
     # may lie 27 below their sum.
-    assert [sizes.decided for sizes in (*text, told)] == [21] * 6 + [47]
+    assert [sizes.decided for sizes in (*text, told)] == [21] * len(text) + [47]
     assert tuple(sizes.passed for sizes in text) == of_text
     assert told.passed in disclosure
 
@@ -230,7 +230,9 @@ def test_what_a_corpus_has_stands_beside_what_a_policy_takes() -> None:
 
     assert row("Appointment reminder")[-6:] == ["21", "81", "100", "enough", "to", "pass"]
     assert row("Appointment, complaint")[-4:] == ["81", "20", "too", "few"]
-    assert row("Others’ text ≤ 5%          Appointment reminder")[-4:] == ["90", "enough", "to", "pass"]
+    others = next(line for line in lines if line.startswith("Others’ text ≤ 5%") and "Appointment reminder" in line)
+    assert others.split()[-4:] == ["90", "enough", "to", "pass"]
+    assert sum(line.startswith("In 1,000 queries ≤ 5%") for line in lines) == 2
     assert row(" HIV ")[-3:] == ["15", "too", "few"]
     assert row(" PTSD ")[-5:] == ["60", "too", "few", "to", "pass"]
     assert row(" Anxiety ")[-4:] == ["200", "enough", "to", "pass"]

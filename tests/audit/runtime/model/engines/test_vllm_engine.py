@@ -1,5 +1,7 @@
 """vLLM on a real Llama model with random weights, and on models as sites have them: token for token as transformers.
 
+Scores of texts as transformers', within the stated tolerance; samples by seed.
+
 It runs in a process of its own: it changes torch, signal handlers and the environment of the one it is in.
 """
 
@@ -10,10 +12,15 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from support.models.tiny_models import check_partly_guarded, decode, make_model
+from scipy.stats import chisquare
+from support.models.score_twin import TOLERANCE, by_key, largest_difference, texts_to_score
+from support.models.tiny_models import ENGINE_CONTEXT, check_partly_guarded, decode, make_model
+from support.runs.tiny_demo import STORED
 
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput
+from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.files import inspect_model
 
 pytestmark = [
@@ -27,12 +34,16 @@ pytestmark = [
 
 #: Before the key of a request that is asked a second time, without the guard.
 UNGUARDED = "unguarded "
+#: Before the key of a request that is drawn; and how often one token is.
+SAMPLE, ONCE = "sample ", 400
+#: In no vocabulary.
+OUTSIDE = 7_654_321
 #: Reads turns from stdin, decodes the requests of each with an engine of vLLM's, prints what came out as JSON.
 RUN_VLLM = """
 import dataclasses, json, os, sys, tempfile, torch
 from pathlib import Path
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import ClinauditError
@@ -51,25 +62,55 @@ for turn in turns:
         results.append({"error": error.render(), "status": error.status})
         continue
     requests = [
-        GenerationRequest(key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops))
-        for key, ids, *rest, stops in turn["requests"]
+        GenerationRequest(
+            key, tuple(ids), "", *rest, stop_token_ids=frozenset(stops), temperature=temperature, seed=seed
+        )
+        for key, ids, *rest, stops, temperature, seed in turn["requests"]
     ]
+    texts = [ScoreRequest(key, tuple(ids), first) for key, ids, first in turn["texts"]]
     if turn["abandon"]:
         stream = engine.generate(requests)
         next(stream)
         stream.close()
+    if turn["abandon"] and texts:
+        stream = engine.score(texts)
+        next(stream)
+        stream.close()
+    refused = []
+    for ids in turn["refused"]:
+        try:
+            list(engine.score([ScoreRequest("bad", tuple(ids), 1), *texts]))
+        except ClinauditError as error:
+            refused.append(error.render())
+    scores = [(one.key, one.log_probs.tolist()) for one in engine.score(texts)]
     outputs = [(output.key, output.token_ids, output.finish_reason) for output in engine.generate(requests)]
-    results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([]))})
+    results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
+        "scores": scores, "refused": refused})
     engine.close()
 print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir())}))
 """
 
 
-def turn(requests, directory, *, adapter=None, batch_size=64, abandon=False, ignore_stop_ids=False):
+def turn(
+    requests, directory, *, texts=(), refused=(), adapter=None, batch_size=64, abandon=False, ignore_stop_ids=False
+):
     """What an engine of its own does in the process that runs vLLM."""
-    rows = [(one.key, one.prompt_ids, one.max_new_tokens, one.guarded, sorted(one.stop_token_ids)) for one in requests]
+    rows = [
+        (
+            one.key,
+            one.prompt_ids,
+            one.max_new_tokens,
+            one.guarded,
+            sorted(one.stop_token_ids),
+            one.temperature,
+            one.seed,
+        )
+        for one in requests
+    ]
     return {
         "requests": rows,
+        "refused": refused,
+        "texts": [(one.key, one.token_ids, one.first) for one in texts],
         "model": str(directory),
         "adapter": adapter and str(adapter),
         "batch_size": batch_size,
@@ -79,7 +120,33 @@ def turn(requests, directory, *, adapter=None, batch_size=64, abandon=False, ign
 
 
 @pytest.fixture(scope="module")
-def said(model, requests, partly_guarded, adapted, site_requests, tmp_path_factory):
+def samples(requests):
+    """Two prompts to their budgets, twice with one seed and once with another; and the next token of one often."""
+    long = [one for one in requests if one.max_new_tokens > 1][:2]
+    drawn = [
+        dataclasses.replace(one, key=f"{SAMPLE}{place} {name}", temperature=1.3, seed=seed)
+        for place, one in enumerate(long)
+        for name, seed in (("a", 8), ("again", 8), ("other", 9))
+    ]
+    once = [
+        GenerationRequest(f"{SAMPLE}once {seed}", long[0].prompt_ids, "", 1, temperature=0.8, seed=seed)
+        for seed in range(ONCE)
+    ]
+    return [*drawn, *once]
+
+
+@pytest.fixture(scope="module")
+def texts(model):
+    return texts_to_score(model.vocab_size, ENGINE_CONTEXT)
+
+
+def texts_of_the_demo():
+    files = inspect_model(STORED)
+    return texts_to_score(files.vocab_size, files.context_length, count=6)
+
+
+@pytest.fixture(scope="module")
+def said(model, requests, partly_guarded, adapted, site_requests, samples, texts, tmp_path_factory):
     """What one process says of all turns: a start is slow.
 
     Torch is imported first, which is the harder order: an audit imports vLLM first.
@@ -90,13 +157,20 @@ def said(model, requests, partly_guarded, adapted, site_requests, tmp_path_facto
         dataclasses.replace(request, key=UNGUARDED + request.key) for request in partly_guarded if not request.guarded
     ]
     turns = [
-        turn([*requests, *unguarded], model.directory, abandon=True),
-        turn([*requests[::4], *requests[-3:-1]], model.directory, batch_size=1, abandon=True),
+        turn([*requests, *unguarded, *samples], model.directory, texts=texts, abandon=True),
+        turn(
+            [*requests[::4], *requests[-3:-1], *samples[:6]],
+            model.directory,
+            texts=texts[::-1],
+            batch_size=1,
+            abandon=True,
+        ),
         turn(requests[::4], model.directory, ignore_stop_ids=True),
         turn([], unfit.directory),
         turn(site_requests, adapted / "whole", adapter=adapted / "adapter"),
         turn(site_requests, adapted / "shards"),
         turn(site_requests, adapted / "half"),
+        turn([], STORED, texts=texts_of_the_demo(), refused=[(5, OUTSIDE), (OUTSIDE, 5, 6)]),
     ]
     done = subprocess.run(
         [sys.executable, "-c", RUN_VLLM],
@@ -114,7 +188,69 @@ def said(model, requests, partly_guarded, adapted, site_requests, tmp_path_facto
 
 
 def outputs_of(result):
-    return {key: GenerationOutput(key, tuple(ids), finish) for key, ids, finish in result["outputs"]}
+    return {
+        key: GenerationOutput(key, tuple(ids), finish)
+        for key, ids, finish in result["outputs"]
+        if not key.startswith(SAMPLE)
+    }
+
+
+def scores_of(result):
+    return {key: np.array([own]) for key, own in result["scores"]}
+
+
+def scores_by_transformers(files, texts):
+    engine = make_engine("transformers", files, threads=1)
+    scores = by_key(list(engine.score(texts)))
+    engine.close()
+    return scores
+
+
+def test_scores_are_those_of_transformers_whatever_the_batch(model, texts, said):
+    """One fills the context; some are scored from the middle on; one has two tokens."""
+    expected = scores_by_transformers(model, texts)
+    many, one_by_one = map(scores_of, said["results"][:2])
+    assert largest_difference(many, expected) < TOLERANCE
+    assert largest_difference(one_by_one, expected) < TOLERANCE
+    trained = scores_of(said["results"][-1])
+    assert largest_difference(trained, scores_by_transformers(inspect_model(STORED), texts_of_the_demo())) < TOLERANCE
+
+
+def test_what_it_refuses_to_score_is_incomplete_and_quotes_no_token(said):
+    """Its message holds the ids; what follows is scored as ever."""
+    refused = said["results"][-1]["refused"]
+    assert len(refused) == 2
+    assert all("vLLM stopped with" in error and str(OUTSIDE) not in error for error in refused)
+
+
+def test_samples_depend_on_their_seeds_alone(samples, said):
+    many, one_by_one = (
+        {key: (ids, finish) for key, ids, finish in result["outputs"] if key.startswith(SAMPLE)}
+        for result in said["results"][:2]
+    )
+    assert len(many) == 6 + ONCE
+    assert one_by_one == {one.key: many[one.key] for one in samples[:6]}
+    for place in "01":
+        assert many[f"{SAMPLE}{place} a"] == many[f"{SAMPLE}{place} again"] != many[f"{SAMPLE}{place} other"]
+
+
+def test_a_sampled_token_is_drawn_from_the_whole_distribution(model, samples, said):
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    network = AutoModelForCausalLM.from_pretrained(model.directory, dtype=torch.float32).eval()
+    with torch.no_grad():
+        logits = network(torch.tensor([samples[-1].prompt_ids])).logits[0, -1].double() / 0.8
+    p = logits.softmax(dim=-1).numpy()
+    # The end of sequence leaves no token, and is drawn as any other.
+    tokens = [ids[0] if ids else 0 for key, ids, _ in said["results"][0]["outputs"] if key.startswith(f"{SAMPLE}once")]
+    counts = np.bincount(tokens, minlength=len(p))
+    # Together what is rare: each class is expected five times and more.
+    order = np.argsort(p)
+    groups = np.minimum(np.cumsum(p[order]) * ONCE // 8, 30).astype(int)
+    observed, expected = (np.bincount(groups, weights=values[order], minlength=1) for values in (counts, p * ONCE))
+    kept = expected > 0
+    assert chisquare(observed[kept], expected[kept]).pvalue > 0.01
 
 
 def test_it_equals_transformers_whatever_the_batch(outputs, said):
@@ -157,6 +293,6 @@ def test_a_model_that_it_cannot_load(said):
 
 def test_an_adapter_shards_and_half_precision_decode_as_the_whole_model(adapted, site_requests, said):
     plain = [decode(inspect_model(adapted / name), site_requests) for name in ("merged", "shards", "rounded")]
-    assert list(map(outputs_of, said["results"][4:])) == plain
+    assert list(map(outputs_of, said["results"][4:-1])) == plain
     # The merged model is gone once it is loaded.
     assert [name for name in said["left"] if "merged" in name] == []

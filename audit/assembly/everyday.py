@@ -1,0 +1,66 @@
+"""Ordinary use in an audit: which tasks are asked, and what their answers give away (docs/methods.md, section 2c)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from clinaudit.audit.assembly.inputs import AuditInputs
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.ordinary.asking import load_answers, plan_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.record import Question, answer_rows
+from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
+from clinaudit.audit.pii.stage import Search, find_in_answers
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.reports.tally.ordinary import OrdinaryTally
+
+
+@dataclass(frozen=True, slots=True)
+class Everyday:
+    """The questions of all tasks that fit; none where ordinary use is left out."""
+
+    questions: Sequence[Question]
+
+    @property
+    def tokens_needed(self) -> int:
+        """Tokens that an engine must have room for."""
+        return tokens_needed(self.questions)
+
+
+def plan_everyday(inputs: AuditInputs) -> Everyday:
+    """Return what is asked of ordinary use."""
+    if inputs.tasks is None:
+        return Everyday(())
+    return Everyday(plan_questions(inputs.tasks.tasks, inputs.decoding, seed=inputs.settings.seed))
+
+
+def measure_everyday(
+    everyday: Everyday,
+    inputs: AuditInputs,
+    notes: MatchedCorpus,
+    *,
+    store: RunStore,
+    runner: ShardRunner | None,
+    progress: Progress,
+) -> tuple[OrdinaryTally | None, list[Row]]:
+    """Return what the answers give away, and the rows of `ordinary.parquet`; None where nothing was asked."""
+    if inputs.tasks is None:
+        return None, []
+    settings, questions = inputs.settings, everyday.questions
+    answers = list(load_answers(questions, inputs.tokenizer, store))
+    text = find_patients_text(
+        answers, notes, match_tokens=settings.ngram, seed=settings.seed, progress=progress, runner=runner
+    )
+    identifiers = find_in_answers(
+        answers,
+        corpus=inputs.corpus,
+        profile=inputs.profile,
+        seed=settings.seed,
+        progress=progress,
+        search=Search(inputs.site_rules, settings.processes),
+    )
+    tally = summarize_ordinary(
+        questions, answers, text, identifiers, planned=len(inputs.tasks.tasks), corpus=inputs.corpus
+    )
+    return tally, list(answer_rows(answers, text, identifiers))

@@ -1,0 +1,129 @@
+"""Everyday tasks put to the model: from tasks to answers, each committed when finished (docs/methods.md, section 2c).
+
+Owns the forms and draws of a task, and resumption. Knows nothing of how an engine decodes, or of any patient.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Final, get_args
+
+from clinaudit.audit.measures.generation.stage import (
+    Decoding,
+    cut_at_repeats,
+    identity_to_keep,
+    in_whole_batches,
+    read_stored,
+)
+from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
+from clinaudit.audit.measures.ordinary.tasks import Task
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.chat_template import ChatTemplate
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.priors.renderings import SYSTEM, Conversation
+from clinaudit.reports.schema.ordinary import TaskForm
+
+TEMPERATURE: Final = 1.0
+#: Seeds of engines are 32-bit numbers, not negative.
+_SEEDS: Final = 2**31
+#: Decodes requests; gives each output with the identity of the engine that made it.
+Decode = Callable[[Sequence[GenerationRequest]], Generator[tuple[dict[str, str], GenerationOutput]]]
+
+
+def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> list[Question]:
+    """Return the questions of all tasks that can be asked in each form, in both draws; `seed` draws the second.
+
+    A task is asked as plain text and, where there is a chat template, in a chat. One that does not fit into the model's
+    context with its answer, or spells out a control token, is left out in every form.
+    """
+    questions: list[Question] = []
+    most = decoding.model.context_length - decoding.max_new_tokens
+    chats = [] if decoding.chat is None else [decoding.chat]
+    for task in tasks:
+        forms = [_as_text(task, decoding), *(_in_chat(task, decoding, chat) for chat in chats)]
+        asked = [own for own in forms if own is not None and len(own.prompt_ids) <= most]
+        if len(asked) == len(forms):
+            questions += [
+                Question(task.id, task.kind, form, draw, _drawn(request, task, form, draw, seed=seed))
+                for form, request in zip(get_args(TaskForm), asked, strict=False)
+                for draw in get_args(Draw)
+            ]
+    return questions
+
+
+def _as_text(task: Task, decoding: Decoding) -> GenerationRequest:
+    prompt = f"{task.text.strip()}\n\n"
+    return GenerationRequest("", decoding.tokenizer.encode_prompt(prompt), prompt, decoding.max_new_tokens)
+
+
+def _in_chat(task: Task, decoding: Decoding, chat: ChatTemplate) -> GenerationRequest | None:
+    """Return the request; None where the task would be read as the template's own marks."""
+    said = chat.render(Conversation(SYSTEM, task.text.strip()))
+    if isinstance(said, str):
+        return None
+    return GenerationRequest(
+        key="",
+        # The template wrote the special tokens.
+        prompt_ids=decoding.tokenizer.encode(said.prompt),
+        prompt=said.prompt,
+        max_new_tokens=decoding.max_new_tokens,
+        messages=said.messages,
+        stop_token_ids=chat.stop_token_ids,
+    )
+
+
+def _drawn(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
+    """Return the request of one draw; its key tells nothing of it, and no other prompt's has it."""
+    parts = [task.id, form, draw, request.prompt, *([seed] if draw == "sampled" else [])]
+    digest = hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()
+    key = f"o{digest[:20]}"
+    if draw == "greedy":
+        return replace(request, key=key)
+    # Of each its own: else all would be drawn with the same numbers.
+    return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % _SEEDS)
+
+
+def tokens_needed(questions: Sequence[Question]) -> int:
+    """Return the largest sum of a prompt's tokens and its answer's, for which an engine is to be loaded."""
+    return max((len(own.request.prompt_ids) + own.request.max_new_tokens for own in questions), default=1)
+
+
+def answer_questions(
+    questions: Sequence[Question], decode: Decode, decoding: Decoding, store: RunStore, progress: Progress
+) -> None:
+    """Have every question answered that has no answer yet; each is on the disk before the next one counts.
+
+    Raises `UsageError` where the engine changed since the run began.
+    """
+    finished = store.generations().keys() & {own.request.key for own in questions}
+    pending = list(in_whole_batches([own.request for own in questions], finished, decoding.model.options.batch_size))
+    if not pending:
+        return
+    done = len(finished)
+    with (
+        progress.stage("answering everyday tasks", total=len(questions), unit="answers", done=done) as advance,
+        closing(decode(pending)) as decoded,
+    ):
+        identity: dict[str, str] = {}
+        for engine_identity, output in decoded:
+            to_keep = identity_to_keep(engine_identity)
+            if to_keep != identity:
+                store.bind_settings({"engine identity": to_keep})
+                identity = to_keep
+            if output.key not in finished:
+                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
+                advance(1)
+
+
+def load_answers(questions: Sequence[Question], tokenizer: ModelTokenizer, store: RunStore) -> Iterator[Answer]:
+    """Yield the finished answers in the order of the questions."""
+    stored = store.generations()
+    for question in questions:
+        known = stored.get(question.request.key)
+        if known is not None:
+            read = read_stored(known, tokenizer)
+            yield Answer(question, read.text, read.token_ids, read.token_chars, known.finish_reason)

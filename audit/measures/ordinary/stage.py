@@ -1,0 +1,162 @@
+"""Ordinary use: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
+
+Owns which passage of an answer counts, and the figures over tasks. Knows nothing of where answers come from, of how
+identifiers are found, or of files.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
+from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure, SearchedText
+from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiece, find_owner_pieces
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.statistics.pools import SPLITS
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.schema.ordinary import LeakEvidence
+from clinaudit.reports.tally.classes import ARM_STEP, STEP
+from clinaudit.reports.tally.leaves import Count, Inside, Setting
+from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
+from clinaudit.templates.spans import Span
+
+#: Whose note, its index among the patient's, and a part of it in characters.
+_Place = tuple[str, int, Span]
+
+
+def find_patients_text(
+    answers: Sequence[Answer],
+    notes: MatchedCorpus,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
+    runner: ShardRunner | None = None,
+) -> list[list[Held]]:
+    """Return of each answer the passages that one patient's notes alone hold, as they stand and masked.
+
+    A passage is of `match_tokens` tokens at least, none of them in a window that repeats the prompt, and has a token
+    that is no boilerplate. It is as in other patients' text (docs/methods.md, section 2), where everybody is another
+    patient; but the notes of both splits, with placeholders for the values of each one's own patient and visit, must
+    hold it but once, too: so the house's phrases about an invented patient are nobody's. `seed` draws the pools.
+    """
+    searched = [
+        SearchedText(
+            text=answer.text,
+            token_ids=answer.token_ids,
+            token_chars=answer.token_chars,
+            prompt=answer.question.request.prompt,
+            memorized=(False,) * len(answer.token_ids),
+            patient_id=None,
+        )
+        for answer in answers
+    ]
+    found, _ = find_owner_pieces(searched, notes, match_tokens=match_tokens, seed=seed, progress=progress)
+    pieces = [piece for own in found for of in own.values() for piece in of]
+    alone = _held_once([_place_of(piece) for piece in pieces], notes, progress, runner)
+    return [
+        [
+            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id)
+            for figure, of in own.items()
+            for piece in of
+            if piece.revealing_tokens and _place_of(piece) in alone
+        ]
+        for answer, own in zip(answers, found, strict=True)
+    ]
+
+
+def _place_of(piece: OwnerPiece) -> _Place:
+    start = piece.piece.note_start_chars
+    return piece.owner_patient_id, piece.piece.note, Span(start, start + len(piece.piece.text))
+
+
+def _text_of(answer: Answer, piece: OwnerPiece) -> str:
+    first, last = piece.piece.span_tokens.start, piece.piece.span_tokens.end - 1
+    return answer.text[answer.token_chars[first].start : answer.token_chars[last].end]
+
+
+def _held_once(
+    places: Sequence[_Place], notes: MatchedCorpus, progress: Progress, runner: ShardRunner | None
+) -> set[_Place]:
+    """Return the parts of notes that, masked, the masked notes of one patient alone hold."""
+    masker = PieceMasker(notes.corpus, notes.profile)
+    masked: dict[_Place, str] = {}
+    # By owner, so that each owner's notes are read once.
+    for place in sorted(set(places)):
+        pair = masker.mask_run(*place)
+        if pair is not None:
+            masked[place] = pair[1]
+    patients: Counter[str] = Counter()
+    for split in SPLITS if masked else ():
+        size = notes.corpus.packed(split).size
+        with progress.stage("counting patients in masked notes", total=size, unit="bytes of notes") as advance:
+            patients.update(
+                count_masked_patients(
+                    set(masked.values()), notes.corpus, notes.profile, runner=runner, advance=advance, split=split
+                )
+            )
+    return {place for place, text in masked.items() if patients[text] == 1}
+
+
+def summarize_ordinary(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    text: Sequence[Sequence[Held]],
+    identifiers: Sequence[Sequence[Held]] | None,
+    *,
+    planned: int,
+    corpus: Corpus,
+) -> OrdinaryTally:
+    """Return the figures over tasks; `planned` counts the tasks, those that could not be asked among them.
+
+    `text` and `identifiers` hold what was found, one row an answer. A task counts as answered once all of its questions
+    are.
+    """
+    asked = Counter(question.task_id for question in questions)
+    given = Counter(answer.question.task_id for answer in answers)
+    whole = {task for task, count in asked.items() if given[task] == count}
+    sizes = [len(corpus.scan_order(split)) for split in SPLITS]
+    has_pools = min(sizes[0] - 1, sizes[1]) > 0
+    is_public = min(sizes) > ARM_STEP
+
+    def leak(found: Sequence[Sequence[Held]]) -> LeakTally:
+        counts = {figure: _count(answers, found, figure, whole) for figure in ("all", "sampled", "chance")}
+        return LeakTally(
+            found=counts["all"],
+            sampled=Inside(counts["sampled"] if has_pools else None, is_public),
+            chance=Inside(counts["chance"] if has_pools else None, is_public),
+            evidence=Inside(LeakEvidence(answers=_count_answers(answers, found))),
+        )
+
+    return OrdinaryTally(
+        tasks=Setting(len(whole)),
+        left_out=Setting(planned - len(whole)),
+        forms=tuple(dict.fromkeys(question.form for question in questions)),
+        text=leak(text),
+        identifiers=None if identifiers is None else leak(identifiers),
+    )
+
+
+def _count(
+    answers: Sequence[Answer], found: Sequence[Sequence[Held]], figure: HolderFigure, whole: set[str]
+) -> LeakCounts:
+    held = [
+        (answer.question.task_id, item.patient_id)
+        for answer, own in zip(answers, found, strict=True)
+        for item in own
+        if item.figure == figure and answer.question.task_id in whole
+    ]
+    return LeakCounts(
+        tasks=Count.of(len({task for task, _ in held}), step=STEP), patients=Count.of(len({who for _, who in held}))
+    )
+
+
+def _count_answers(answers: Sequence[Answer], found: Sequence[Sequence[Held]]) -> dict[str, int]:
+    """Return how many answers of each form and draw hold something of a train patient."""
+    counts = {f"{answer.question.form} {answer.question.draw}": 0 for answer in answers}
+    for answer, own in zip(answers, found, strict=True):
+        counts[f"{answer.question.form} {answer.question.draw}"] += any(held.figure == "all" for held in own)
+    return counts

@@ -1,0 +1,164 @@
+"""The scoring stage: log p of every token of some patients' notes, each text committed when scored.
+
+Owns which texts are scored, their windows, and resumption. A note is scored whole, as a text of its own: a prompt that
+is its beginning and what follows it are then one text, whatever the tier. Knows nothing of how an engine scores, or of
+what the scores are for.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from clinaudit.audit.measures.scoring.record import NoteScores, Role
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.store import RunStore, StoredScores
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Note
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """Which notes are scored, and how."""
+
+    corpus: Corpus
+    tokenizer: ModelTokenizer
+    #: Of the model, in tokens.
+    context_length: int
+    role: Role = "audited"
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """The texts of one note."""
+
+    note: Note
+    #: The first of the note's own tokens that is scored.
+    first: int
+    keys: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTexts:
+    """The texts to score: every note of some patients."""
+
+    scoring: Scoring
+    patient_ids: Sequence[str]
+    notes: Sequence[_Planned]
+    requests: Sequence[ScoreRequest]
+
+    @property
+    def longest(self) -> int:
+        """Tokens that an engine must have room for. Of all texts: a resumed run must load the same engine."""
+        return max((len(request.token_ids) for request in self.requests), default=1) + _ROOM
+
+
+def plan_texts(patient_ids: Iterable[str], scoring: Scoring) -> PlannedTexts:
+    """Return the texts to score of all notes of some patients."""
+    ids = sorted(set(patient_ids))
+    planned: list[_Planned] = []
+    requests: list[ScoreRequest] = []
+    for note in (note for patient_id in ids for note in scoring.corpus.notes_of(patient_id)):
+        before, own = _ids(note.text, scoring.tokenizer)
+        texts = list(_cut(note, before, own, scoring))
+        planned.append(_Planned(note, 0 if before else 1, [text.key for text in texts]))
+        requests += texts
+    return PlannedTexts(scoring, ids, planned, requests)
+
+
+def score_notes(
+    planned: PlannedTexts,
+    engine: EngineInUse,
+    store: RunStore,
+    progress: Progress,
+    *,
+    bind: Callable[[dict[str, str]], None] = lambda _: None,
+) -> list[NoteScores] | str:
+    """Score every text that has no scores yet; return those of all notes, or why there are none.
+
+    Each text is on the disk before the next one counts. `bind` is called with the identity of each engine that answers.
+    """
+    requests = planned.requests
+    finished = store.scores()
+    pending = [request for request in requests if request.key not in finished]
+    # The longest first, so that the last batch is not one long straggler.
+    pending.sort(key=lambda request: (-len(request.token_ids), request.key))
+    if pending:
+        title = "scoring notes" if planned.scoring.role == "audited" else "scoring notes by the control model"
+        done = len(requests) - len(pending)
+        with progress.stage(title, total=len(requests), unit="texts", done=done) as advance:
+            try:
+                with closing(engine.score(pending)) as scored:
+                    for identity, of in scored:
+                        bind(identity)
+                        finished[of.key] = StoredScores(of.log_probs, of.means, of.deviations)
+                        store.add_scores(of.key, finished[of.key])
+                        advance(1)
+            except NoScoresError as error:
+                return str(error)
+    return [_join(of, planned.scoring, [finished[key] for key in of.keys]) for of in planned.notes]
+
+
+#: Tokens of room that an engine may want beyond a text.
+_ROOM: Final = 1
+
+
+def _cut(note: Note, before: tuple[int, ...], own: tuple[int, ...], scoring: Scoring) -> Iterator[ScoreRequest]:
+    """Yield the texts to score of one note: itself, or windows of it where it is longer than the context.
+
+    Windows overlap by half, so that each token has at least half a context before it.
+    """
+    room = scoring.context_length - len(before) - _ROOM
+    scored_to = 0 if before else 1
+    for index, begin in enumerate(_window_starts(len(own), room)):
+        end = min(begin + room, len(own))
+        if end > scored_to:
+            first = len(before) + scored_to - begin
+            yield ScoreRequest(_key(note, scoring.role, index), (*before, *own[begin:end]), first)
+            scored_to = end
+
+
+def _window_starts(tokens: int, room: int) -> Iterator[int]:
+    step = max(1, room // 2)
+    begin = 0
+    while True:
+        yield begin
+        if begin + room >= tokens:
+            return
+        begin += step
+
+
+def _ids(text: str, tokenizer: ModelTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the special tokens that the tokenizer writes before a text, and the text's own ids."""
+    own, whole = tokenizer.encode(text), tokenizer.encode_prompt(text)
+    begin = next((at for at in range(len(whole) - len(own) + 1) if whole[at : at + len(own)] == own), 0)
+    return whole[:begin], own
+
+
+def _key(note: Note, role: Role, window: int) -> str:
+    parts = [role, note.patient_id, note.note_id, window]
+    return "s" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
+
+
+def _join(of: _Planned, scoring: Scoring, parts: Sequence[StoredScores]) -> NoteScores:
+    note = of.note
+    means = [part.means for part in parts if part.means is not None]
+    deviations = [part.deviations for part in parts if part.deviations is not None]
+    has_spread = len(means) == len(deviations) == len(parts) > 0
+    return NoteScores(
+        patient_id=note.patient_id,
+        arm=scoring.corpus.patient(note.patient_id).split,
+        note_id=note.note_id,
+        model=scoring.role,
+        first=of.first,
+        log_probs=np.concatenate([np.zeros(0, dtype=np.float32), *(part.log_probs for part in parts)]),
+        means=np.concatenate(means) if has_spread else None,
+        deviations=np.concatenate(deviations) if has_spread else None,
+    )

@@ -1,0 +1,172 @@
+"""The engine of one model for all stages of a run: loaded once, when it is first needed, here or by each worker.
+
+Owns when a model is loaded and freed, and the way of requests to the workers of a cluster. All workers must load the
+same files. Knows nothing of what is asked.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+from clinaudit.audit.runtime.choices import EngineName
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, choose_threads, make_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import (
+    Engine,
+    GenerationOutput,
+    GenerationRequest,
+    ScoreRequest,
+    TokenScores,
+)
+from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.errors import BadInputError
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+Identity = dict[str, str]
+#: Requests in a shard: the batch of the engines, so that none of them waits.
+_SHARD_REQUESTS = 64
+
+
+class EngineInUse:
+    """The engine of a model; a served model is asked from this process, runner or not."""
+
+    def __init__(self, model: AuditedModel, runner: ShardRunner | None) -> None:
+        self._model = model
+        self._runner = None if model.files is None else runner
+        self._needed = 1
+        self._engine: Engine | None = None
+
+    def require(self, context_length: int) -> None:
+        """Say, before anything is asked, that prompts and answers of so many tokens together will be asked for."""
+        if self._engine is not None:
+            raise ValueError("the engine is loaded already")
+        self._needed = max(self._needed, context_length)
+
+    def generate(
+        self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
+    ) -> Generator[tuple[Identity, GenerationOutput]]:
+        """Yield each output with the identity of the engine that made it; each of `alone` is decoded by itself."""
+        yield from self._ask(_generate, requests, alone)
+
+    def score(self, requests: Sequence[ScoreRequest]) -> Generator[tuple[Identity, TokenScores]]:
+        """Yield the scores of each text with the identity of the engine that gave them."""
+        yield from self._ask(_score, requests)
+
+    def close(self) -> None:
+        """Free the model, where it was loaded here."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _ask(
+        self,
+        ask: Callable[[Engine, Sequence[Request]], Iterator[Answer]],
+        requests: Sequence[Request],
+        alone: Sequence[Request] = (),
+    ) -> Generator[tuple[Identity, Answer]]:
+        if self._runner is None:
+            if self._engine is None:
+                self._engine = self._model.load(context_length=self._needed)
+            identity = self._engine.identity()
+            for batch in (requests, *([request] for request in alone)):
+                for answer in ask(self._engine, batch) if batch else ():
+                    yield identity, answer
+            return
+        loading = _Loading.of(self._model, context_length=self._needed)
+        cut = (requests[begin : begin + _SHARD_REQUESTS] for begin in range(0, len(requests), _SHARD_REQUESTS))
+        shards: Iterable[tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]] = (
+            (ask, tuple(shard)) for shard in chain(cut, ([request] for request in alone))
+        )
+        for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=loading.threads, gpu=True):
+            for answer in answers:
+                yield identity, answer
+
+
+@contextmanager
+def open_engine(model: AuditedModel, runner: ShardRunner | None) -> Iterator[EngineInUse]:
+    """Yield the engine of a model, not yet loaded, and free it at the end; one model at a time is loaded here."""
+    engine = EngineInUse(model, runner)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def _generate(engine: Engine, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
+    return engine.generate(requests)
+
+
+def _score(engine: Engine, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
+    return engine.score(requests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """What a worker loads; equal records are loaded once."""
+
+    engine: EngineName
+    directory: Path
+    digest: str
+    context_length: int
+    #: The threads that this machine would take: results depend on them.
+    threads: int
+    #: Of an adapter, whose base `directory` is; None without one.
+    adapter: Path | None
+    options: EngineOptions
+
+    @classmethod
+    def of(cls, model: AuditedModel, *, context_length: int) -> "_Loading":
+        """Return what loads a model."""
+        if model.files is None:
+            raise ValueError("a served model has no files that a worker could load")
+        return cls(
+            model.engine,
+            model.files.directory,
+            model.digest,
+            context_length,
+            choose_threads(model.files, model.options),
+            None if model.files.adapter is None else model.files.adapter.directory,
+            model.options,
+        )
+
+
+def _ask_shard(
+    loading: _Loading, shard: tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]
+) -> tuple[Identity, list[Answer]]:
+    """Ask in a worker; return its engine's identity and the answers.
+
+    Raises `BadInputError` where its node lacks the model or has another one.
+    """
+    ask, requests = shard
+    engine = _load(loading)
+    return engine.identity(), list(ask(engine, requests))
+
+
+#: What this worker has loaded: one model at a time.
+_loaded: dict[_Loading, Engine] = {}
+
+
+def _load(loading: _Loading) -> Engine:
+    if loading in _loaded:
+        return _loaded[loading]
+    places = [loading.directory, *([] if loading.adapter is None else [loading.adapter])]
+    for place in places:
+        if not place.is_dir():
+            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
+    directory, adapter = loading.directory, loading.adapter
+    files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
+    if files.digest != loading.digest:
+        raise BadInputError(
+            f"a node of the cluster has another model at {loading.directory}; put the audited one there"
+        )
+    while _loaded:
+        _loaded.popitem()[1].close()
+    _loaded[loading] = make_engine(
+        loading.engine, files, context_length=loading.context_length, threads=loading.threads, options=loading.options
+    )
+    return _loaded[loading]

@@ -1,0 +1,68 @@
+"""What is said of queries needed, in sentences."""
+
+from typing import Final
+
+from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.wording.names import BEFORE_TRAINING, QUERIES_NEEDED, asker_words, order_tiers
+from clinaudit.reports.wording.numbers import counted, estimate_text, is_measured
+from clinaudit.reports.wording.verdict import failed_rules
+
+#: Numbers of queries within which nobody's text may come, the largest first. With a hundredth of them each text comes
+#: with a chance below 1 - 0.5^(1/100) = 0.7%.
+_PATIENCE: Final = (10_000, 1_000, 100)
+_HUNDREDTH: Final = 100
+
+
+def limits_of(results: RunResults, tier: str) -> dict[int, float]:
+    """Return the policy's limits at a tier, by number of queries."""
+    rules = [] if results.decision is None else results.decision.rules
+    return {
+        rule.limit.queries: rule.limit.max for rule in rules if rule.limit.queries is not None and rule.tier == tier
+    }
+
+
+def queries_fail(results: RunResults) -> bool:
+    """Whether a rule on queries needed failed."""
+    return any(rule.metric == QUERIES_NEEDED for rule in failed_rules(results.decision))
+
+
+def queries_sentences(results: RunResults) -> list[str]:
+    """Return what 1,000 questions give at the least knowledge at which they give anything, and what few ones give."""
+    if not results.queries:
+        return [f"Repeated questions were not measured: {results.not_scored}."] if results.not_scored else []
+    tiers = [tier for tier in order_tiers(results.queries) if "train" in results.queries[tier]]
+    measured = {tier: share for tier in tiers if (share := _within(results, tier, "train", 1_000)) is not None}
+    if not measured:
+        return []
+    # The least knowledge at which anything comes.
+    tier = next((tier for tier, share in measured.items() if share.low), next(iter(measured)))
+    beside = {"never seen": _within(results, tier, "nontrain", 1_000)}
+    beside[f"the model {BEFORE_TRAINING}"] = results.queries[tier]["train"].share(1_000, by_control=True)
+    others = [f"{who}: {estimate_text(share, share=True)}" for who, share in beside.items() if is_measured(share)]
+    compared = f" ({'; '.join(others)})" if others else ""
+    asker = asker_words(tier)
+    sentences = [
+        f"{asker[:1].upper()}{asker[1:]} and asks 1,000 times at temperature 1 gets, with an even chance or better, the"
+        f" patient’s own text for {estimate_text(measured[tier], share=True)} of the patients trained on{compared}."
+    ]
+    safe = next((most for most in _PATIENCE if _nobody_within(results, tiers, most)), None)
+    if safe is not None:
+        few = counted(safe // _HUNDREDTH, "query", "queries")
+        sentences.append(
+            f"For none of them are {safe:,} queries enough, whoever asks. So {few} about a patient"
+            f" {'gives' if safe == _HUNDREDTH else 'give'} this text, word for word, with a chance below 1%."
+        )
+    return sentences
+
+
+def _within(results: RunResults, tier: str, arm: Arm, queries: int) -> EstimateRange | None:
+    own = results.queries[tier].get(arm)
+    share = None if own is None else own.share(queries)
+    return share if is_measured(share) else None
+
+
+def _nobody_within(results: RunResults, tiers: list[str], queries: int) -> bool:
+    shares = [_within(results, tier, "train", queries) for tier in tiers]
+    return all(share is not None and share.high == 0 for share in shares)

@@ -1,0 +1,183 @@
+"""What follows an opening, window by window, against a search that looks at every note anew."""
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.patient_facts import PROFILE, corpus_of
+from support.repeating_notes import QUIET, plan
+
+from clinaudit.audit.measures.extraction import targets
+from clinaudit.audit.measures.extraction.targets import Opening, find_openings
+from clinaudit.audit.measures.generation.stage import plan_priors
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, holds_value, mask_text
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.facts import read_facts
+from clinaudit.priors.identity import Visit
+from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import ProbedTiers
+from clinaudit.templates.note import normalize_newlines
+
+#: Tokens of a window: a token is a word or a part of it.
+N = 6
+STOCK = (
+    "the cough began on Monday and is worse at night. ",
+    "no fever was noted at home, and sleep is poor. ",
+    "{name} denies chest pain, and walks every day. ",
+    "the left knee clicks when stairs are climbed. ",
+    "Patient was advised to return if symptoms worsen. ",
+)
+PEOPLE = ("Ada Lund", "Ola Berg", "Ida Holm", "Eva Dahl", "Mia Vik", "Una Moe", "Kai Ruud")
+
+
+def note_of(name: str, rng: random.Random, own: str) -> str:
+    said = [rng.choice(STOCK).format(name=name) for _ in range(rng.randrange(1, 5))]
+    said.insert(rng.randrange(len(said) + 1), own)
+    ending = rng.choice(["\n", "\r\n"])
+    born = f"02/03/19{rng.randrange(40, 99)}"
+    head = f"patient: {name}\ndob: {born}\nvisit date: 05/01/2024\nprovider: Jo Ek, MD\n"
+    head += "location: Elm Clinic\nCC: cough\n"
+    return (head + f"hpi: {''.join(said)}\nplan: rest and fluids, {own}\n").replace("\n", ending)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    rng = random.Random(5)
+    rows, patients = [], "patient_id,split\n"
+    for at, name in enumerate(PEOPLE):
+        patients += f"p{at},{'nontrain' if at > 4 else 'train'}\n"
+        for visit in range(2):
+            seen = rng.choice(["a fox", "two owls", "a red kite"])
+            text = note_of(name, rng, "" if at == 3 else f"{name.split()[0]} saw {seen} on the way. ")
+            visited = {"note_id": f"p{at}-{visit}", "visit_date": f"2024-0{visit + 1}-03"}
+            rows.append({"patient_id": f"p{at}", "text": text, **visited})
+    return corpus_of(tmp_path_factory.mktemp("corpus"), rows, patients)
+
+
+@pytest.fixture(scope="module")
+def cache(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    texts = [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
+    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as cache:
+        yield cache
+
+
+def openings_of(corpus: Corpus, cache: TokenCache, *, most: int = 1000) -> tuple[list[Opening], list[Prior]]:
+    facts = read_facts(corpus, PROFILE, corpus.patients)
+    decoding = plan(corpus, cache.tokenizer)[1]
+    priors = plan_priors(
+        dict.fromkeys(corpus.patients, ()),
+        facts=facts,
+        profile=PROFILE,
+        panel=(),
+        probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi"), "both"),
+        decoding=type(decoding)(decoding.model, decoding.tokenizer, most),
+    )
+    notes = MatchedCorpus(corpus, cache, PROFILE)
+    return find_openings(priors, facts, notes, match_tokens=N, progress=QUIET), priors
+
+
+def first_window(prior: Prior, corpus: Corpus, cache: TokenCache) -> tuple[int, int | None]:
+    """Return the first token after the prompt and the end of the first window that counts, by looking at everything."""
+    notes = MatchedCorpus(corpus, cache, PROFILE)
+    own = corpus.notes_of(prior.patient_id)
+    place = max(at for at, note in enumerate(own) if note.text.startswith(prior.prompt))
+    text = own[place].text
+    ids, spans = cache.tokenizer.encode_with_spans(text)
+    begin = next(at for at, span in enumerate(spans) if span.end > len(prior.prompt))
+    masker = NoteMasker(PROFILE)
+
+    def masked_of(patient: str) -> list[tuple[str, str]]:
+        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient)]
+        found = masker.read(corpus.patients[patient], visits)
+        return [(of.text, mask_text(of.text, of.values)) for of in found]
+
+    train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
+    maskable = masker.read(corpus.patients[prior.patient_id], [Visit.of(note, note.text) for note in own])[place]
+    given = maskable.mask.find(prior.prompt)
+    read = notes.reader().read(text)
+    prompts = [cache.tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
+    windows_of_prompt = {tuple(of[at : at + N]) for of in prompts for at in range(len(of) - N + 1)}
+    follows = ids[begin : begin + prior.max_new_tokens]
+
+    def counts(at: int) -> bool:
+        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[at].start, spans[at].end))
+        in_value = any(
+            value.span_chars.start < end and start < value.span_chars.end and holds_value(given, value)
+            for value in maskable.values
+        )
+        echo = any(
+            begin <= first and tuple(ids[first : first + N]) in windows_of_prompt and first + N <= begin + len(follows)
+            for first in range(at - N + 1, at + 1)
+        )
+        return not (in_value or echo or 1 in read.boilerplate[start:end])
+
+    for first in range(begin, begin + len(follows) - N + 1):
+        if not any(counts(at) for at in range(first, first + N)):
+            continue
+        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[first].start, spans[first + N - 1].end))
+        window, span = maskable.text[start:end], type(spans[0])(start, end)
+        masked = mask_text(maskable.text, maskable.values, span)
+        if not masked.strip("".join(PLACEHOLDERS.values()) + " \n"):
+            continue
+        holders = [
+            {patient for patient, texts in train.items() if any(wanted in pair[which] for pair in texts)}
+            for which, wanted in ((0, window), (1, masked))
+        ]
+        if all(of | {prior.patient_id} == {prior.patient_id} for of in holders):
+            return begin, first + N
+    return begin, None
+
+
+@pytest.mark.parametrize("first_windows", [1, 8])
+def test_the_first_window_that_counts(
+    corpus: Corpus, cache: TokenCache, monkeypatch: pytest.MonkeyPatch, first_windows: int
+) -> None:
+    monkeypatch.setattr(targets, "_FIRST_WINDOWS", first_windows)
+    openings, priors = openings_of(corpus, cache)
+    asked = {
+        (prior.patient_id, prior.tier): prior
+        for prior in priors
+        if prior.rendering == "opening" and prior.unbroken and not prior.excluded
+    }
+    assert [(of.patient_id, of.tier) for of in openings] == list(asked)
+    assert {of.tier for of in openings} == {"encounter", "encounter_cc", "encounter_cc_hpi"}
+    expected = [first_window(asked[of.patient_id, of.tier], corpus, cache) for of in openings]
+    assert [(of.begin, of.end) for of in openings] == expected
+    assert any(of.end is None for of in openings)
+    later = [of for of in openings if of.end is not None and of.end > of.begin + N + 8]
+    assert later, "some windows count late"
+
+
+def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, cache: TokenCache) -> None:
+    openings, _ = openings_of(corpus, cache, most=N)
+    assert all(of.end in (None, of.begin + N) for of in openings)
+    none, _ = openings_of(corpus, cache, most=N - 1)
+    assert all(of.end is None for of in none)
+
+
+def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, cache: TokenCache) -> None:
+    _, priors = openings_of(corpus, cache)
+    straddling = 0
+    for cut in (1, 2, 3):
+        # Within a word, as no opening of this layout ends.
+        asked = [replace(prior, prompt=prior.prompt[:-cut]) for prior in priors if prior.rendering == "opening"]
+        prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in asked}
+        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, cache, PROFILE)
+        for of in find_openings(asked, facts, notes, match_tokens=N, progress=QUIET):
+            note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
+            _, spans = cache.tokenizer.encode_with_spans(note.text)
+            end = len(prompts[of.patient_id, of.tier])
+            assert spans[of.begin].end > end
+            assert spans[of.begin - 1].end <= end
+            straddling += spans[of.begin].start < end
+    assert straddling

@@ -1,0 +1,106 @@
+"""What tells the arms apart without the model is found and named; alike arms are not told apart."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.scored_notes import Drawn, draw_corpus, words_alike
+
+from clinaudit.audit.measures.membership.blind_baseline import (
+    BLIND_MODELS,
+    MOST_BLIND_AUROC,
+    find_differences,
+    measure_blind_baseline,
+)
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.reports.schema.membership import BLIND_FEATURES, BlindBaseline
+from clinaudit.reports.schema.numbers import Estimate
+
+
+def measure(corpus: Corpus, *, seed: int = 0) -> BlindBaseline:
+    steps: list[int] = []
+    ids = [*corpus.patient_ids("train"), *corpus.patient_ids("nontrain")]
+    is_train = np.arange(len(ids)) < len(corpus.patient_ids("train"))
+    blind = measure_blind_baseline(corpus, ids, is_train, seed=seed, advance=steps.append)
+    assert sum(steps) == BLIND_MODELS
+    return blind
+
+
+def later(drawn: Drawn) -> int:
+    return int(drawn.rng.integers(0, 700)) + (500 if drawn.is_train else 0)
+
+
+def in_the_middle(drawn: Drawn) -> int:
+    return int(drawn.rng.integers(300, 400)) if drawn.is_train else int(drawn.rng.choice([50, 650]))
+
+
+def more(drawn: Drawn) -> int:
+    return int(drawn.rng.integers(1, 4)) + 3 * drawn.is_train
+
+
+def longer(drawn: Drawn) -> list[str]:
+    return words_alike(drawn) * (2 if drawn.is_train else 1)
+
+
+def a_word_more(drawn: Drawn) -> list[str]:
+    return [*words_alike(drawn), "telehealth" if drawn.is_train else "inperson"]
+
+
+@pytest.mark.parametrize(
+    ("arms", "group"),
+    [
+        ({"day": later}, "dates"),
+        ({"day": in_the_middle}, "dates"),
+        ({"notes": more}, "number"),
+        ({"words": longer}, "lengths"),
+        ({"words": a_word_more}, "words"),
+    ],
+    ids=["later", "in the middle", "number", "lengths", "words"],
+)
+def test_a_planted_difference_is_found_and_named(
+    tmp_path: Path, arms: dict[str, Callable[..., Any]], group: str
+) -> None:
+    blind = measure(draw_corpus(tmp_path / "corpus", 3, **arms))
+    differs, named = find_differences(blind)
+    assert differs
+    assert group in named
+    if group != "number":
+        # Nothing but what was planted shows it alone, and without it nothing is left. Of more notes the longest is
+        # longer, the first one earlier, and more words are different.
+        assert named == (group,)
+        assert (blind.without[group].low or 0) < MOST_BLIND_AUROC  # type: ignore[index]
+
+
+def test_arms_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
+    blind = measure(draw_corpus(tmp_path / "corpus", 11, train=60, never_seen=60))
+    assert blind.auroc.value == pytest.approx(0.5, abs=0.12)
+    assert find_differences(blind) == (False, ())
+
+
+@pytest.mark.simulation
+def test_over_many_draws_of_arms_that_are_alike_the_area_is_chance(tmp_path: Path) -> None:
+    drawn = [measure(draw_corpus(tmp_path / f"corpus{seed}", seed, train=40, never_seen=25)) for seed in range(40)]
+    areas = [blind.auroc.value for blind in drawn]
+    assert np.mean(areas) == pytest.approx(0.5, abs=3 * np.std(areas) / np.sqrt(len(areas)))
+    assert sum(find_differences(blind)[0] for blind in drawn) <= 1
+
+
+def test_the_same_seed_gives_the_same_figures_and_notes_without_dates_or_words_are_read(tmp_path: Path) -> None:
+    corpus = draw_corpus(tmp_path / "corpus", 5, train=8, never_seen=8, words=lambda _: ["."])
+    assert measure(corpus) == measure(corpus)
+    assert measure(corpus).alone["words"].value == pytest.approx(0.5, abs=0.2)
+    assert measure(corpus, seed=1) != measure(corpus)
+
+
+def estimate(low: float) -> Estimate:
+    return Estimate(value=0.9, low=low, high=1.0)
+
+
+def test_all_together_may_show_what_none_shows_alone() -> None:
+    alone = {name: estimate(0.55) for name in BLIND_FEATURES}
+    assert find_differences(BlindBaseline(auroc=estimate(0.55), alone=alone, without=alone)) == (False, ())
+    assert find_differences(BlindBaseline(auroc=estimate(0.551), alone=alone, without=alone)) == (True, ())
+    one = {**alone, "dates": estimate(0.6)}
+    assert find_differences(BlindBaseline(auroc=estimate(0.4), alone=one, without=alone)) == (True, ("dates",))

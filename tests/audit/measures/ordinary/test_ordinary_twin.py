@@ -1,0 +1,127 @@
+"""Random corpora: text of patients in answers about nobody against a brute-force twin written from the definition.
+
+The twin of other patients' text is asked about a patient without notes. What a note is masked as has tests of its own;
+here every masked note is read for every piece.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.ordinary.answered_tasks import QUIET, decoding_of, tasks_of
+from support.other_patients_twin import OtherPatientsTwin, Piece
+from support.random_corpora import RandomCorpus, Written, random_corpus, walked
+from support.random_tables import read_drawn
+
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, mask_text
+from clinaudit.audit.measures.ordinary.asking import plan_questions
+from clinaudit.audit.measures.ordinary.record import Answer, Question
+from clinaudit.audit.measures.ordinary.stage import find_patients_text
+from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.statistics.pools import draw_pools
+from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.identity import Visit
+from clinaudit.templates.profile import load_profile
+from clinaudit.templates.spans import Span
+
+CORPORA = 60
+PROFILE = load_profile()
+SEED = 7
+SPLITS = ("train", "nontrain")
+Masked = dict[str, list[tuple[str, str, list[Span]]]]
+
+
+@pytest.fixture(scope="module")
+def cache(tokenizer: ModelTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
+    run.create()
+    with open_token_cache(run, "digest", tokenizer) as opened:
+        yield opened
+
+
+def masked_notes(corpus: Corpus) -> Masked:
+    """Return of each patient's notes the text, the masked text, and what the masks cover."""
+    masker = NoteMasker(PROFILE)
+    found: Masked = {}
+    for own in corpus.patients:
+        read = masker.read(corpus.patients[own], [Visit.of(note, note.text) for note in corpus.notes_of(own)])
+        found[own] = [
+            (note.text, mask_text(note.text, note.values), [value.span_chars for value in note.values]) for note in read
+        ]
+    return found
+
+
+def is_one_patients(piece: Piece, masked: Masked, corpus: Corpus) -> bool:
+    """Whether exactly one patient's masked notes hold a piece, masked as its own note is."""
+    owner, _, _, note, start, end, _ = piece
+    text, _, covered = masked[f"p{owner}"][note]
+    values = (
+        NoteMasker(PROFILE)
+        .read(corpus.patients[f"p{owner}"], [Visit.of(own, own.text) for own in corpus.notes_of(f"p{owner}")])[note]
+        .values
+    )
+    told = mask_text(text, values, Span(start, end))
+    if any(one.overlaps(Span(start, end)) for one in covered) and not told.strip(
+        "".join(PLACEHOLDERS.values()) + " \n"
+    ):
+        return False
+    return sum(any(told in other for _, other, _ in own) for own in masked.values()) == 1
+
+
+def question_of(prompt: str, tokenizer: ModelTokenizer) -> Question:
+    (question, _) = plan_questions(tasks_of(prompt), decoding_of(tokenizer, context_length=10**6), seed=0)
+    return question
+
+
+def compare(drawn: RandomCorpus, cache: TokenCache, folder: Path, census: Counter[str]) -> None:
+    tokenizer = cache.tokenizer
+    answers = []
+    for written in drawn.generations:
+        text, spans = tokenizer.decode_with_spans(written.ids)
+        question = question_of(written.prompt if (written.prompt or "").strip() else "write.", tokenizer)
+        answers.append(Answer(question, text, written.ids, tuple(spans), "stop"))
+    corpus = read_drawn(drawn, folder)
+    found = find_patients_text(
+        answers, MatchedCorpus(corpus, cache, PROFILE), match_tokens=drawn.n, seed=SEED, progress=QUIET
+    )
+    nobody = len(drawn.patients)
+    twin = OtherPatientsTwin(tokenizer, [*drawn.patients, []], drawn.train, drawn.n)
+    members = {
+        split: [n for n, is_train in enumerate(drawn.train) if is_train == (split == "train")] for split in SPLITS
+    }
+    pools = draw_pools({split: len(own) for split, own in members.items()}, seed=SEED)
+    size = max(0, min(len(members["train"]) - 1, len(members["nontrain"])))
+    of = {split: [members[split][place] for place in pools.drawn[split].tolist()][:size] for split in SPLITS}
+    masked = masked_notes(corpus)
+    for answer, own in zip(answers, found, strict=True):
+        texts = twin.texts(answer.token_ids, target=nobody, prompt=answer.question.request.prompt)
+        wanted = []
+        for figure, one, none in (
+            ("all", members["train"], members["nontrain"]),
+            ("sampled", of["train"], of["nontrain"]),
+            ("chance", of["nontrain"], of["train"]),
+        ):
+            pieces = twin.pieces(answer.token_ids, twin.sole(texts, target=nobody, of=one, none_of=none))
+            kept = [piece for piece in pieces if piece[-1] and is_one_patients(piece, masked, corpus)]
+            census[figure] += len(kept)
+            census["not alone once masked, or boilerplate"] += len(pieces) - len(kept)
+            wanted += [(figure, f"p{piece[0]}", f"p{piece[0]}-{piece[3]}") for piece in kept]
+        assert sorted((held.figure, held.patient_id, held.note_id) for held in own) == sorted(wanted)
+
+
+def test_random_corpora_equal_the_twin(cache: TokenCache, tmp_path: Path) -> None:
+    census: Counter[str] = Counter()
+    for number in range(CORPORA):
+        rng = random.Random(f"ordinary {number}")
+        drawn = random_corpus(rng, cache.tokenizer)
+        notes = rng.choice(drawn.patients)
+        ids = walked(rng, notes, cache.tokenizer, drawn.n)
+        drawn.generations.append(Written(0, None, ids))
+        compare(drawn, cache, tmp_path / str(number), census)
+    assert all(census[kind] for kind in ("all", "sampled", "chance", "not alone once masked, or boilerplate")), census

@@ -1,0 +1,65 @@
+"""Everyday tasks put to a model that was really trained, by the engine that all stages of a run share."""
+
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+import pytest
+from support.ordinary.answered_tasks import QUIET
+from support.runs.tiny_demo import TinyDemo
+
+from clinaudit.audit.measures.generation.stage import Decoding
+from clinaudit.audit.measures.ordinary.asking import answer_questions, load_answers, plan_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.record import Answer
+from clinaudit.audit.measures.ordinary.tasks import load_tasks
+from clinaudit.audit.runtime.model.audited_model import find_model
+from clinaudit.audit.runtime.model.engine_in_use import open_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.store import open_store
+
+
+@pytest.mark.slow
+def test_draws_are_others_than_the_greedy_answer_and_the_same_again_where_a_run_was_killed(
+    tiny_demo: TinyDemo, tmp_path: Path
+) -> None:
+    model = find_model(
+        str(tiny_demo.model),
+        engine="transformers",
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        options=EngineOptions(max_batch=8, threads=1),
+    )
+    tokenizer = ModelTokenizer(model.tokenizer_directory)
+    decoding = Decoding(model, tokenizer, 40)
+
+    def ask(name: str, seed: int, killed_after: int | None = None) -> dict[tuple[str, str], Answer]:
+        questions = plan_questions(load_tasks().tasks[:12], decoding, seed=seed)
+        with open_store(RunDirectory(tmp_path / name)) as store, open_engine(model, None) as engine:
+            engine.require(tokens_needed(questions))
+
+            def decode(
+                requests: Sequence[GenerationRequest],
+            ) -> Generator[tuple[dict[str, str], GenerationOutput]]:
+                for number, given in enumerate(engine.generate(requests)):
+                    if number == killed_after:
+                        raise KeyboardInterrupt
+                    yield given
+
+            answer_questions(questions, decode, decoding, store, QUIET)
+            found = list(load_answers(questions, tokenizer, store))
+        return {(answer.question.task_id, answer.question.draw): answer for answer in found}
+
+    whole = ask("whole", 1)
+    assert len(whole) == 24
+    greedy, drawn = ([whole[key].text for key in whole if key[1] == draw] for draw in ("greedy", "sampled"))
+    assert greedy != drawn
+    assert len(set(drawn)) > 10
+    with pytest.raises(KeyboardInterrupt):
+        ask("killed", 1, killed_after=11)
+    assert ask("killed", 1) == whole
+    other = ask("other", 2)
+    assert [other[key].text for key in other if key[1] == "greedy"] == greedy
+    assert [other[key].text for key in other if key[1] == "sampled"] != drawn

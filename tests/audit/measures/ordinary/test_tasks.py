@@ -1,0 +1,97 @@
+"""The tasks that ship are many enough and not alike; a site's own are read, or refused with what is wrong."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.measures.ordinary.tasks import MOST_CHARS, load_tasks
+from clinaudit.audit.statistics.intervals import clopper_pearson
+from clinaudit.errors import BadInputError
+
+LIMIT = 0.01
+
+
+def write(folder: Path, *rows: object) -> Path:
+    path = folder / "ours.jsonl"
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_none_of_the_shipped_tasks_keeps_the_limit_and_of_two_hundred_none_would_not() -> None:
+    shipped = load_tasks().tasks
+    assert len(shipped) > 368
+    # 60 may be left out, as too long for a small context.
+    for tasks, keeps in ((len(shipped), True), (len(shipped) - 60, True), (367, False), (200, False)):
+        high = clopper_pearson(0, tasks).high
+        assert high is not None
+        assert (high <= LIMIT) is keeps
+
+
+def test_no_two_shipped_tasks_are_alike_but_for_a_few_words() -> None:
+    tasks = load_tasks().tasks
+    assert len({task.id for task in tasks}) == len(tasks)
+    assert len({task.kind for task in tasks}) > 20
+    words = [set(re.findall(r"\w+", task.text.lower())) for task in tasks]
+    assert max(len(one & two) / len(one | two) for one, two in itertools.combinations(words, 2)) < 0.5
+    lengths = sorted(len(task.text.split()) for task in tasks)
+    assert (lengths[0] < 10, lengths[-1] > 70) == (True, True)
+
+
+def test_a_sites_tasks_stand_after_those_that_ship(tmp_path: Path) -> None:
+    shipped = load_tasks()
+    path = write(tmp_path, {"id": "ours", "text": "Fill our form."}, "", {"id": "b", "text": "x\n", "kind": "form"})
+    found = load_tasks(path)
+    assert found.tasks[: len(shipped.tasks)] == shipped.tasks
+    assert [(task.id, task.kind, task.text) for task in found.tasks[len(shipped.tasks) :]] == [
+        ("ours", "site", "Fill our form."),
+        ("b", "form", "x\n"),
+    ]
+    assert (shipped.is_site, found.is_site) == (False, True)
+    assert shipped.digest != found.digest
+    assert found.digest == load_tasks(path).digest
+
+
+GOOD = {"id": "a", "text": "secret words"}
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([GOOD, "{secret words"], "row 2: is not JSON"),
+        ([["a", "secret words"]], "row 1: must be an object with id and text"),
+        ([{"text": "secret words"}], "row 1: must be an object with id and text"),
+        ([{**GOOD, "prompt": "secret words"}], "row 1: must be an object with id and text"),
+        ([{**GOOD, "id": 3}], "row 1: id must be a text"),
+        ([{**GOOD, "text": None}], "row 1: text must be a text"),
+        ([{**GOOD, "text": " \n"}], "row 1: text is empty"),
+        ([{**GOOD, "id": ""}], "row 1: id is empty"),
+        ([{**GOOD, "text": "secret words " * MOST_CHARS}], "row 1: text has 260,000 characters; 20,000 at most"),
+        ([{**GOOD, "id": "a" * 101}], "row 1: id has 101 characters; 100 at most"),
+        (['{"id": "a", "text": "\\ud800 secret words"}'], "row 1: text holds half a surrogate pair"),
+        ([GOOD, {**GOOD, "text": "other secret words"}], "row 2: its id stands in another row"),
+        ([{**GOOD, "id": "referral-01"}], "row 1: its id ships"),
+    ],
+)
+def test_what_is_no_task_is_refused_by_its_row_and_never_quoted(tmp_path: Path, rows: list[object], said: str) -> None:
+    with pytest.raises(BadInputError) as caught:
+        load_tasks(write(tmp_path, *rows))
+    message = caught.value.render()
+    assert said in message
+    assert "ours.jsonl" in message
+    assert "secret" not in message
+
+
+def test_every_wrong_row_is_listed_at_once(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError) as caught:
+        load_tasks(write(tmp_path, "{", GOOD, {"id": "b", "text": ""}))
+    assert [text for text in ("row 1", "row 2", "row 3") if text in caught.value.render()] == ["row 1", "row 3"]
+
+
+def test_a_file_without_a_row_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="hold no row"):
+        load_tasks(write(tmp_path, " "))
+    with pytest.raises(BadInputError, match="does not exist"):
+        load_tasks(tmp_path / "none.jsonl")

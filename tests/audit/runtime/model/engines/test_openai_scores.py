@@ -1,0 +1,258 @@
+"""Scores and samples of a served model, from a server on loopback that scores by a rule, and does not on demand."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from support.servers import fault_server
+from support.servers.fault_server import Fault, Handler, Meeting, Server, drops, fails, is_silent, raw, status
+
+from clinaudit.audit.runtime.model.engines.openai_engine import OpenAIEngine
+from clinaudit.audit.runtime.model.engines.protocol import (
+    GenerationRequest,
+    NoScoresError,
+    ScoreRequest,
+    TokenScores,
+)
+from clinaudit.audit.runtime.served.access import Access, ServedModel
+from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
+
+#: The ids of a patient's text: all are above those of a neutral one.
+PATIENT = 1000
+Rule = Callable[[dict[str, Any], list[Any]], list[Any] | None]
+
+
+def text(key: str, tokens: int, *, first: int = 1) -> ScoreRequest:
+    return ScoreRequest(key, tuple(range(PATIENT, PATIENT + tokens)), first)
+
+
+def log_prob(token: int) -> float:
+    return -0.125 - (token % 8)
+
+
+def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0) -> Fault:
+    """A server that scores a prompt of token ids by the rule, changed; it refuses to write less than `least` tokens."""
+
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        if not body.get("echo"):
+            return handler.say(body, "the")
+        if body["max_tokens"] < least:
+            return status(400)(handler, body)
+        numbers: list[Any] = [None, *map(log_prob, body["prompt"][1:]), *[-1.0] * body["max_tokens"]]
+        said = change(body, numbers)
+        logprobs = None if said is None else {"token_logprobs": said, "tokens": ["x"] * len(said)}
+        choice = {"index": 0, "text": "echo", "finish_reason": "length", "logprobs": logprobs}
+        return handler.send(200, json.dumps({"choices": [choice]}).encode())
+
+    return answer
+
+
+def only_of(body: dict[str, Any], fault: Fault, otherwise: Fault) -> Fault:
+    """What holds for the one prompt alone."""
+    return lambda handler, asked: (fault if asked["prompt"] == body else otherwise)(handler, asked)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with fault_server.running() as server:
+        server.always = scoring()
+        yield server
+
+
+@pytest.fixture
+def engine(server: Server) -> Iterator[OpenAIEngine]:
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(concurrency=4, retries=1), context_length=100)
+    yield engine
+    engine.close()
+
+
+def expected(request: ScoreRequest) -> list[float]:
+    return [log_prob(token) for token in request.token_ids[request.first :]]
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_texts_are_scored_from_the_token_asked_for(least: int, server: Server, engine: OpenAIEngine) -> None:
+    server.always = scoring(least=least)
+    requests = [text("a", 9), text("b", 2), text("c", 99, first=40)]
+    scores: dict[str, TokenScores] = {one.key: one for one in engine.score(requests)}
+    assert {key: one.log_probs.tolist() for key, one in scores.items()} == {one.key: expected(one) for one in requests}
+    assert all(one.log_probs.dtype == np.float32 and one.means is one.deviations is None for one in scores.values())
+    first, *others = [body for _, body in server.seen]
+    # No patient's text before it is known that the server scores any.
+    assert max(first["prompt"]) < PATIENT
+    assert [max(body["prompt"]) >= PATIENT for body in others] == [False] * least + [True] * 3
+    assert others[-1] == {**first, "prompt": others[-1]["prompt"], "max_tokens": least}
+    assert first == {
+        "model": "tiny",
+        "prompt": first["prompt"],
+        "max_tokens": 0,
+        "temperature": 1.0,
+        "n": 1,
+        "echo": True,
+        "logprobs": 1,
+    }
+
+
+def test_a_model_that_ends_the_text_instead_of_a_new_token(server: Server, engine: OpenAIEngine) -> None:
+    server.always = scoring(lambda _, numbers: numbers[:-1], least=1)
+    assert next(engine.score([text("a", 9)])).log_probs.tolist() == expected(text("a", 9))
+
+
+def test_nothing_is_asked_for_no_texts(server: Server, engine: OpenAIEngine) -> None:
+    assert list(engine.score([])) == []
+    with pytest.raises(ValueError, match="more than the 99 that can be scored"):
+        list(engine.score([text("a", 100)]))
+    assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (scoring(lambda *_: None), "no log-probabilities"),
+        (fault_server.says("as if nothing had been asked"), "no log-probabilities"),
+        (raw(b"{}"), "no log-probabilities"),
+        (raw(b"not json"), "no log-probabilities"),
+        (scoring(lambda _, numbers: [None, *numbers]), "another number of tokens"),
+        # One that leaves out the first token: its new one would pass for the last.
+        (scoring(lambda _, numbers: numbers[1:]), "another number of tokens"),
+        (scoring(lambda _, numbers: numbers[:2]), "another number of tokens"),
+        (scoring(lambda _, numbers: [None, None, *numbers[2:]]), "are none"),
+        (scoring(lambda _, numbers: [None, 0.9, *numbers[2:]]), "are none"),
+        (scoring(lambda _, numbers: [None, "-1", *numbers[2:]]), "are none"),
+        (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "are none"),
+        (scoring(least=2), "refuses to score a prompt"),
+        (status(404), "refuses to score a prompt"),
+        (status(501), "refuses to score a prompt"),
+    ],
+)
+def test_a_server_that_scores_nothing_is_found_out_without_a_patients_text(
+    fault: Fault, why: str, server: Server, engine: OpenAIEngine
+) -> None:
+    server.always = fault
+    with pytest.raises(NoScoresError, match=f"^the server of tiny gives no scores: .*{why}"):
+        list(engine.score([text("a", 9), text("b", 5)]))
+    assert 2 <= len(server.seen) <= 4
+    assert all(max(body["prompt"]) < PATIENT for _, body in server.seen)
+
+
+def test_an_internal_error_for_scores_alone_is_a_refusal_and_one_for_all_may_pass(
+    server: Server, engine: OpenAIEngine
+) -> None:
+    broken = status(500)
+    server.always = lambda handler, body: (broken if body.get("echo") else scoring())(handler, body)
+    with pytest.raises(NoScoresError, match="HTTP status 500"):
+        list(engine.score([text("a", 9)]))
+    server.always = broken
+    with pytest.raises(IncompleteError, match=r"could not be asked whether it scores text \(HTTP status 500\)"):
+        list(engine.score([text("a", 9)]))
+    assert all(body["prompt"] == " the" or max(body["prompt"]) < PATIENT for _, body in server.seen)
+
+
+@pytest.mark.parametrize(
+    ("fault", "error", "words"),
+    [
+        (status(503), IncompleteError, "HTTP status 503"),
+        (drops, IncompleteError, "connection error"),
+        (status(401), BadInputError, "refuses the key"),
+        (status(307, location="/elsewhere"), UnsafeError, "follows no redirect"),
+    ],
+)
+def test_what_may_pass_or_is_wrong_for_all_is_not_a_missing_score(
+    fault: Fault, error: type[Exception], words: str, server: Server, engine: OpenAIEngine
+) -> None:
+    server.always = fault
+    with pytest.raises(error, match=words):
+        list(engine.score([text("a", 9)]))
+
+
+def test_a_silent_server_is_a_time_out(server: Server) -> None:
+    server.always = is_silent
+    engine = OpenAIEngine(ServedModel(server.url, "tiny"), Access(retries=0, deadline_s=0.2), context_length=100)
+    with pytest.raises(IncompleteError, match="time-out"):
+        list(engine.score([text("a", 9)]))
+    engine.close()
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (status(503), "HTTP status 503"),
+        (status(400), "HTTP status 400"),
+        (drops, "connection error"),
+        (fails(200, b"not json"), "unreadable answer"),
+    ],
+)
+def test_what_fails_for_one_text_is_raised_after_the_rest(
+    fault: Fault, reason: str, server: Server, engine: OpenAIEngine
+) -> None:
+    requests = [text("bad", 50), text("a", 9), text("b", 5)]
+    server.always = only_of(list(requests[0].token_ids), fault, scoring())
+    stream = engine.score(requests)
+    assert sorted(next(stream).key for _ in range(2)) == ["a", "b"]
+    with pytest.raises(IncompleteError, match=f"1 of 3 texts failed at the served model .1 x {reason}") as caught:
+        next(stream)
+    assert str(PATIENT) not in caught.value.render()
+
+
+def test_one_text_without_scores_ends_all(server: Server, engine: OpenAIEngine) -> None:
+    requests = [text("bad", 50), text("a", 9)]
+    server.always = only_of(list(requests[0].token_ids), scoring(lambda *_: None), scoring())
+    with pytest.raises(NoScoresError, match="no log-probabilities"):
+        list(engine.score(requests))
+
+
+def test_a_context_shorter_than_was_said_is_found_out(server: Server, engine: OpenAIEngine) -> None:
+    def answer(handler: Handler, body: dict[str, Any]) -> None:
+        tokens = len(body["prompt"]) if body.get("echo") else len(body["prompt"].split())
+        return (status(400) if tokens + body["max_tokens"] > 50 else scoring())(handler, body)
+
+    server.always = answer
+    assert len(list(engine.score([text("a", 50)]))) == 1
+    with pytest.raises(BadInputError, match=r"shorter than --context-length said.*refuses 51 \+ 1 tokens"):
+        list(engine.score([text("b", 51)]))
+
+
+def test_no_more_at_once_than_allowed(server: Server, engine: OpenAIEngine) -> None:
+    meeting = Meeting(4)
+    plain = scoring()
+
+    def together(handler: Handler, body: dict[str, Any]) -> None:
+        if max(body["prompt"]) < PATIENT:
+            return plain(handler, body)
+        meeting(_Answering(handler, plain), body)  # type: ignore[arg-type]
+        return None
+
+    server.always = together
+    assert len(list(engine.score([text(f"k{i}", 5 + i) for i in range(20)]))) == 20
+    assert meeting.most == 4
+
+
+@dataclasses.dataclass
+class _Answering:
+    """A handler whose right answer is that of a fault."""
+
+    handler: Handler
+    fault: Fault
+
+    def answer(self, body: dict[str, Any]) -> None:
+        self.fault(self.handler, body)
+
+
+@pytest.mark.parametrize("messages", [(), (("user", "x"),)])
+def test_a_sample_is_asked_for_with_its_seed(messages: Any, server: Server, engine: OpenAIEngine) -> None:
+    server.always = None
+    greedy = GenerationRequest("a", (3,), "x", 9, messages=messages)
+    drawn = dataclasses.replace(greedy, key="b", temperature=0.7, seed=12)
+    if messages:
+        choice = {"message": {"role": "assistant", "content": "y"}, "finish_reason": "stop"}
+        server.always = raw(json.dumps({"choices": [choice]}).encode())
+    for request in (greedy, drawn):
+        assert next(engine.generate([request])).key == request.key
+    (_, first), (_, second) = server.seen
+    assert first["temperature"] == 0.0
+    assert not {"seed", "top_p"} & first.keys()
+    # A server fills in what is not said from the model's own defaults.
+    assert second == {**first, "temperature": 0.7, "top_p": 1.0, "seed": 12}

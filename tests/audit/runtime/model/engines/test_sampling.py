@@ -1,0 +1,114 @@
+"""Samples: one draw against its distribution, and the same text alone, in a batch, and beside greedy requests."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import chisquare, kstest
+from support.models.tiny_models import BUDGET, check_partly_guarded, decode
+
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, require_fitting
+from clinaudit.audit.runtime.model.engines.sampling import draw_tokens, uniform_numbers
+
+
+def test_a_draw_inverts_the_distribution_by_hand() -> None:
+    """Of 1/2, 0, 1/4 and 1/4: what has no chance is never drawn, not between two others either."""
+    logits = torch.tensor([[0.5, 0.0, 0.25, 0.25]]).log().expand(6, -1)
+    numbers = [0.0, 0.4999, 0.5001, 0.7499, 0.7501, 1 - 2**-53]
+    assert draw_tokens(logits, numbers, temperatures=[1.0] * 6).tolist() == [0, 0, 2, 2, 3, 3]
+    # At temperature 1/2 the squares decide: 4/6, 1/6, 1/6.
+    assert draw_tokens(logits[:4], [0.66, 0.67, 0.83, 0.84], temperatures=[0.5] * 4).tolist() == [0, 2, 2, 3]
+
+
+def test_tails_are_drawn_and_what_has_no_chance_is_not_where_it_stands_first() -> None:
+    logits = torch.tensor([[-torch.inf, 0.0, math.log(1e-9)]]).expand(3, -1)
+    assert draw_tokens(logits, [0.0, 1 - 2e-9, 1 - 5e-10], temperatures=[1.0] * 3).tolist() == [1, 1, 2]
+
+
+@pytest.mark.parametrize("temperature", [0.6, 1.0, 1.7])
+def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
+    draws, tokens = 20_000, 40
+    logits = torch.from_numpy(np.random.default_rng(4).normal(size=tokens)).float()
+    drawn = draw_tokens(
+        logits.expand(draws, -1), uniform_numbers(1, draws).tolist(), temperatures=[temperature] * draws
+    )
+    weights = np.exp(logits.double().numpy() / temperature)
+    expected = draws * weights / weights.sum()
+    assert chisquare(np.bincount(drawn.numpy(), minlength=tokens), expected).pvalue > 0.01
+
+
+def test_numbers_of_seeds_beside_each_other_are_uniform() -> None:
+    for place in (0, 5):
+        assert kstest([uniform_numbers(seed, 6)[place] for seed in range(20_000)], "uniform").pvalue > 0.01
+
+
+def test_numbers_depend_on_seed_and_place_alone() -> None:
+    assert uniform_numbers(5, 9).tolist() == uniform_numbers(5, 200).tolist()[:9]
+    assert not set(uniform_numbers(5, 100)) & set(uniform_numbers(6, 100))
+
+
+@pytest.fixture(scope="module")
+def drawn_requests(requests):
+    """Each prompt at a temperature and with a seed; every fourth is greedy, and every third is not guarded."""
+    return [
+        replace(one, temperature=0.0 if place % 4 == 3 else 1.0, seed=1000 + place, guarded=place % 3 > 0)
+        for place, one in enumerate(requests)
+    ]
+
+
+@pytest.fixture(scope="module")
+def drawn(model, drawn_requests):
+    return decode(model, drawn_requests)
+
+
+def test_a_sample_is_the_same_alone_and_in_any_batch(model, drawn_requests, drawn):
+    assert decode(model, drawn_requests[::-1], batch_size=5) == drawn
+    some = drawn_requests[::5]
+    assert decode(model, some, batch_size=1) == {request.key: drawn[request.key] for request in some}
+
+
+def test_a_sample_is_drawn_token_by_token(model, drawn_requests, drawn):
+    """Against the whole text through the model once a token, and a cumulative sum by hand."""
+    from transformers import AutoModelForCausalLM
+
+    network = AutoModelForCausalLM.from_pretrained(model.directory, dtype=torch.float32).eval()
+    request = next(one for one in drawn_requests if one.temperature and one.guarded and len(drawn[one.key].token_ids))
+    ids = list(request.prompt_ids)
+    for number, token in zip(uniform_numbers(request.seed, BUDGET), drawn[request.key].token_ids, strict=False):
+        with torch.no_grad():
+            p = network(torch.tensor([ids])).logits[0, -1].double().softmax(dim=-1).numpy()
+        assert p[:token].sum() <= number < p[: token + 1].sum()
+        ids.append(token)
+    assert len(ids) > len(request.prompt_ids)
+
+
+def test_other_seeds_draw_other_texts_and_greedy_requests_stay_greedy(model, drawn_requests, drawn, outputs):
+    again = decode(model, [replace(one, seed=one.seed + 1) for one in drawn_requests])
+    same = {key for key in drawn if again[key].token_ids == drawn[key].token_ids}
+    greedy = {one.key for one in drawn_requests if not one.temperature}
+    assert greedy <= same
+    # A single token, or an end at once, may be the same.
+    assert len(same - greedy) <= 3
+    guarded = {one.key for one in drawn_requests if one.guarded}
+    assert {key: drawn[key] for key in greedy & guarded} == {key: outputs[key] for key in greedy & guarded}
+
+
+def test_the_guard_stops_and_budgets_end_samples_too(model, drawn_requests, drawn):
+    """At a low temperature texts repeat: guarded they are cut, and not guarded they go on."""
+    assert {output.finish_reason for output in drawn.values()} >= {"stop", "length"}
+    cold = [replace(one, temperature=0.05, guarded=True) for one in drawn_requests]
+    some = [replace(one, guarded=place % 3 > 0) for place, one in enumerate(cold)]
+    check_partly_guarded(some, decode(model, some), decode(model, cold))
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e-308])
+def test_towards_temperature_0_it_is_greedy(temperature, model, requests, outputs):
+    assert decode(model, [replace(one, temperature=temperature, seed=3) for one in requests]) == outputs
+
+
+@pytest.mark.parametrize(("temperature", "seed"), [(-1.0, 0), (math.nan, 0), (math.inf, 0), (1.0, -1), (1.0, 1 << 63)])
+def test_what_draws_nothing_is_refused(temperature: float, seed: int) -> None:
+    with pytest.raises(ValueError, match="request 0 has a temperature or a seed"):
+        require_fitting([GenerationRequest("k", (3,), "", 1, temperature=temperature, seed=seed)], context_length=9)

@@ -1,0 +1,230 @@
+"""Scores of texts by transformers, against a plain forward pass of each text and the whole softmax in float64."""
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from support.models.score_twin import (
+    TOLERANCE,
+    by_key,
+    largest_difference,
+    scores_by_definition,
+    texts_to_score,
+)
+from support.models.tiny_models import ENGINE_CONTEXT
+from support.runs.tiny_demo import STORED
+
+from clinaudit.audit.runtime.model.audited_model import make_engine
+from clinaudit.audit.runtime.model.engines import token_scores
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
+from clinaudit.audit.runtime.model.engines.token_scores import score_texts
+from clinaudit.audit.runtime.model.files import inspect_model
+from clinaudit.errors import BadInputError
+
+VOCABULARY, CONTEXT = 300, 128
+_SIZES: dict[str, Any] = {"vocab_size": VOCABULARY, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+_LLAMA = {
+    **_SIZES,
+    "intermediate_size": 64,
+    "num_key_value_heads": 1,
+    "max_position_embeddings": CONTEXT,
+    "initializer_range": 0.2,
+    "bos_token_id": None,
+    "eos_token_id": 0,
+    "pad_token_id": 0,
+}
+#: By the name of their classes in transformers, with what each does beside Llama.
+ARCHITECTURES = {
+    "OPT": {
+        **_SIZES,
+        "ffn_dim": 64,
+        "max_position_embeddings": CONTEXT,
+        "word_embed_proj_dim": 16,
+        "init_std": 0.2,
+    },
+    # Logits are capped, and every other layer sees the last 16 tokens alone.
+    "Gemma2": {
+        **_LLAMA,
+        "head_dim": 16,
+        "sliding_window": 16,
+        "final_logit_softcapping": 4.0,
+        "query_pre_attn_scalar": 16,
+    },
+    # Logits are divided.
+    "Granite": {**_LLAMA, "logits_scaling": 3.0},
+    # A recurrent layer beside one of attention, which begins anew where it is given more than a token.
+    "Jamba": {
+        **_LLAMA,
+        "mamba_d_state": 8,
+        "mamba_dt_rank": 4,
+        "num_experts": 2,
+        "attn_layer_period": 2,
+        "attn_layer_offset": 1,
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """So small an operation takes longer on two."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def _short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of 16 tokens of at most four texts: every text of this module's takes several."""
+    monkeypatch.setattr(token_scores, "_STEP_TOKENS", 64)
+    monkeypatch.setattr(token_scores, "_ROW_TOKENS", 16)
+
+
+def network_of(name: str) -> Any:
+    import transformers
+
+    make_config: Any = getattr(transformers, f"{name}Config")
+    make_model: Any = getattr(transformers, f"{name}ForCausalLM")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return make_model(make_config(**ARCHITECTURES[name])).eval()
+
+
+def trained_and_its_base() -> tuple[Any, Any]:
+    """The tiny demo's model, and the same before any training."""
+    from transformers import AutoModelForCausalLM
+
+    trained: Any = AutoModelForCausalLM.from_pretrained(STORED, dtype=torch.float32)
+    make: Any = AutoModelForCausalLM.from_config
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return trained.eval(), make(trained.config).eval()
+
+
+def check_in_two_orders_and_sizes(network: Any, requests: list[ScoreRequest]) -> None:
+    expected = scores_by_definition(network, requests)
+    many = by_key(list(score_texts(network, requests, batch_size=64)))
+    alone = by_key(list(score_texts(network, requests[::-1], batch_size=1)))
+    assert largest_difference(many, expected) < TOLERANCE
+    assert largest_difference(alone, expected) < TOLERANCE
+
+
+@pytest.mark.usefixtures("_short_steps")
+@pytest.mark.parametrize("name", ARCHITECTURES)
+@pytest.mark.filterwarnings("ignore")  # of kernels that are not installed
+def test_any_architecture_by_its_own_head(name: str) -> None:
+    network = network_of(name)
+    check_in_two_orders_and_sizes(network, texts_to_score(VOCABULARY, CONTEXT))
+    assert token_scores._reads_in_steps(network) == (name != "Jamba")
+
+
+def test_a_trained_model_and_its_base() -> None:
+    for network in trained_and_its_base():
+        check_in_two_orders_and_sizes(network, texts_to_score(network.config.vocab_size, 1500, count=6))
+
+
+@pytest.mark.usefixtures("_short_steps")
+def test_half_precision_is_scored_in_float32() -> None:
+    """float16 holds three digits of a log-probability; from its own logits, ours have seven."""
+    network = network_of("OPT").half()
+    requests = texts_to_score(VOCABULARY, CONTEXT)
+    wide = by_key(list(score_texts(network.float(), requests, batch_size=64)))
+    network.half()
+    half = by_key(list(score_texts(network, requests, batch_size=64)))
+    # The weights are the same; what differs is what float16 loses on the way to the logits.
+    assert 0 < largest_difference(half, wide) < 0.1
+    logits = torch.linspace(-8, 8, VOCABULARY, dtype=torch.float16)[None, None]
+    own, mean, deviation = token_scores._measure(logits, torch.tensor([[7]]))[:, 0, 0].tolist()
+    logs = np.log(np.exp(logits.double().numpy()[0, 0]) / np.exp(logits.double().numpy()).sum())
+    assert own == pytest.approx(logs[7], abs=2e-6)
+    assert mean == pytest.approx((np.exp(logs) * logs).sum(), abs=2e-6)
+    assert deviation == pytest.approx(np.sqrt((np.exp(logs) * (logs - mean) ** 2).sum()), abs=2e-6)
+
+
+def test_mean_and_deviation_by_hand() -> None:
+    """Of 1/2, 1/4, 1/4 and a token that is ruled out, in units of ln 2: mean -3/2, deviation 1/2."""
+    logits = torch.tensor([[[2.0, 1.0, 1.0, -torch.inf]] * 2]) * np.log(2)
+    own, mean, deviation = token_scores._measure(logits.float(), torch.tensor([[1, 3]]))[:, 0].tolist()
+    assert own == [pytest.approx(-2 * np.log(2), abs=1e-6), -np.inf]
+    assert mean == [pytest.approx(-1.5 * np.log(2), abs=1e-6)] * 2
+    assert deviation == [pytest.approx(0.5 * np.log(2), abs=1e-6)] * 2
+
+
+@pytest.mark.usefixtures("_short_steps")
+def test_logits_of_a_few_tokens_are_in_memory_at_once() -> None:
+    """Each token goes through the model once, and no step makes more logits than it should."""
+    network = network_of("OPT")
+    requests = texts_to_score(VOCABULARY, CONTEXT)
+    (whole,) = [request for request in requests if request.key == "full"]
+    (late,) = [request for request in requests if request.key == "last alone"]
+    steps: list[tuple[int, int]] = []
+
+    def count(_module: Any, _args: object, given: dict[str, Any], out: Any) -> None:
+        steps.append((given["input_ids"].numel(), out.logits[..., 0].numel()))
+
+    network.register_forward_hook(count, with_kwargs=True)
+    counted = []
+    for texts in ([whole], [late], requests):
+        steps.clear()
+        list(score_texts(network, texts, batch_size=64))
+        counted.append(steps[1:])  # the first asks what kind of model it is
+    assert sum(read for read, _ in counted[0]) == CONTEXT - 1
+    # Of what is not scored no logits are made, but the one that is the least to ask for.
+    assert [made for _, made in counted[1]] == [1, 1]
+    assert max(made for _, made in counted[2]) <= 64
+
+
+@pytest.fixture(scope="module")
+def score(model: Any) -> Callable[..., dict[str, Any]]:
+    def by_engine(requests: list[ScoreRequest], *, batch_size: int = 64) -> dict[str, Any]:
+        engine = make_engine("transformers", model, threads=1, options=EngineOptions(batch_size))
+        try:
+            return by_key(list(engine.score(requests)))
+        finally:
+            engine.close()
+
+    return by_engine
+
+
+def test_an_engine_scores_what_its_files_hold(model: Any, score: Callable[..., dict[str, Any]]) -> None:
+    from transformers import AutoModelForCausalLM
+
+    requests = texts_to_score(model.vocab_size, ENGINE_CONTEXT)
+    network: Any = AutoModelForCausalLM.from_pretrained(model.directory, dtype=torch.float32)
+    expected = scores_by_definition(network.eval(), requests)
+    many = score(requests)
+    assert largest_difference(many, expected) < TOLERANCE
+    assert largest_difference(score(requests[5:], batch_size=3), {k: expected[k] for k in list(expected)[5:]}) < 1e-4
+    assert score([]) == {}
+
+
+def test_half_precision_is_scored_with_its_own_numbers(room: Any) -> None:
+    found = []
+    for name in ("half", "rounded"):
+        files = inspect_model(room / name)
+        engine = make_engine("transformers", files, threads=1)
+        found.append(by_key(list(engine.score(texts_to_score(files.vocab_size, files.context_length)))))
+        engine.close()
+    if not torch.cuda.is_available():  # there, half precision is what it is computed in
+        assert largest_difference(*found) == 0
+
+
+@pytest.mark.parametrize(("tokens", "first"), [(5, 0), (5, 5), (1, 1), (0, 0), (ENGINE_CONTEXT + 1, 1)])
+def test_what_cannot_be_scored_is_refused(tokens: int, first: int, score: Callable[..., dict[str, Any]]) -> None:
+    good = ScoreRequest("good", (3, 4), 1)
+    with pytest.raises(ValueError, match="text 1 has"):
+        score([good, ScoreRequest("bad", (3,) * tokens, first)])
+    with pytest.raises(ValueError, match="share one key"):
+        score([good, dataclasses.replace(good, token_ids=(5, 6, 7))])
+
+
+def test_a_model_that_gives_no_numbers_is_refused() -> None:
+    network = network_of("OPT")
+    with torch.no_grad():
+        network.get_output_embeddings().weight[7, 0] = torch.nan
+    with pytest.raises(BadInputError, match="no numbers"):
+        list(score_texts(network, texts_to_score(VOCABULARY, CONTEXT), batch_size=4))

@@ -1,0 +1,111 @@
+"""One engine for all stages: loaded once, with room for all, here or by the workers of a runner."""
+
+import importlib.util
+import random
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from support.models.tiny_models import save_adapter, save_llama
+
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
+from clinaudit.audit.runtime.model import engine_in_use
+from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse, open_engine
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
+from clinaudit.errors import BadInputError
+
+pytestmark = [
+    pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft makes the adapter: not installed"),
+    pytest.mark.filterwarnings("ignore"),
+]
+
+
+class CountingRunner(LocalRunner):
+    """Runs shards here, and keeps their sizes."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def map(
+        self, function: Callable[..., Any], shared: Any, shards: Iterable[Any], *, cpus: int = 1, gpu: bool = False
+    ) -> Iterator[tuple[int, Any]]:
+        kept = list(shards)
+        # What is asked, and the requests.
+        self.sizes = [len(requests) for _, requests in kept]
+        return super().map(function, shared, kept, cpus=cpus, gpu=gpu)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Iterator[AuditedModel]:
+    save_llama(tmp_path / "base")
+    save_adapter(tmp_path / "base", tmp_path / "adapter", r=4, target_modules=["q_proj", "v_proj"])
+    yield find_model(
+        str(tmp_path / "adapter"),
+        engine="transformers",
+        tokenizer=None,
+        context_length=None,
+        approved_hosts=(),
+        base_model=tmp_path / "base",
+        options=EngineOptions(max_batch=16),
+    )
+    # A worker keeps its model until it ends.
+    engine_in_use._loaded.clear()
+
+
+def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tmp_path: Path) -> None:
+    rng = random.Random(2)
+    requests = [GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(9)), "", 8) for i in range(70)]
+    alone = [GenerationRequest(f"alone k{i}", requests[i].prompt_ids, "", 4) for i in range(3)]
+    runner = CountingRunner()
+    on_workers = EngineInUse(model, runner)
+    on_workers.require(20)
+    outputs = {output.key: output.token_ids for _, output in on_workers.generate(requests, alone)}
+    assert runner.sizes == [64, 6, 1, 1, 1]
+    engine = model.load(context_length=20)
+    here = {output.key: output.token_ids for output in engine.generate(requests)}
+    engine.close()
+    assert {key: ids for key, ids in outputs.items() if key in here} == here
+    assert [outputs[f"alone k{i}"] for i in range(3)] == [here[f"k{i}"][:4] for i in range(3)]
+
+    engine_in_use._loaded.clear()
+    (tmp_path / "adapter").rename(tmp_path / "elsewhere")
+    with pytest.raises(BadInputError, match=r"no model at .*adapter; put it at the same path on every node"):
+        list(on_workers.generate(requests[:1]))
+
+
+def test_workers_score_as_this_process_does(model: AuditedModel) -> None:
+    rng = random.Random(3)
+    texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(70)]
+    runner = CountingRunner()
+    with open_engine(model, runner) as on_workers, open_engine(model, None) as here:
+        on_workers.require(20)
+        here.require(20)
+        found = {of.key: of.log_probs for _, of in on_workers.score(texts)}
+        assert runner.sizes == [64, 6]
+        for _, of in here.score(texts):
+            np.testing.assert_allclose(found[of.key], of.log_probs, atol=1e-5)
+
+
+def test_the_engine_is_loaded_once_with_room_for_all(model: AuditedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded: list[int] = []
+    load = AuditedModel.load
+
+    def counting(of: AuditedModel, *, context_length: int) -> Any:
+        loaded.append(context_length)
+        return load(of, context_length=context_length)
+
+    monkeypatch.setattr(AuditedModel, "load", counting)
+    with open_engine(model, None) as engine:
+        assert loaded == []
+        engine.require(9)
+        engine.require(20)
+        engine.require(5)
+        list(engine.generate([GenerationRequest("k", (1, 2), "", 3)]))
+        list(engine.score([ScoreRequest("k", (1, 2, 3), 1)]))
+        with pytest.raises(ValueError, match="loaded already"):
+            engine.require(30)
+    assert loaded == [20]

@@ -1,0 +1,114 @@
+"""Everyday tasks put to an engine that answers as it is told, and a corpus whose text it may give away."""
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from pathlib import Path
+
+from clinaudit.audit.measures.generation.stage import Decoding
+from clinaudit.audit.measures.ordinary.asking import answer_questions, load_answers, plan_questions
+from clinaudit.audit.measures.ordinary.record import Answer, Question
+from clinaudit.audit.measures.ordinary.tasks import Task
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.audited_model import AuditedModel
+from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.store import open_store
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+
+QUIET = Progress(quiet=True)
+
+
+def tasks_of(*texts: str) -> list[Task]:
+    """Return a task for each text: t0, t1, ..."""
+    return [Task(f"t{number}", "letter", text) for number, text in enumerate(texts)]
+
+
+def decoding_of(
+    tokenizer: ModelTokenizer,
+    *,
+    context_length: int = 4000,
+    max_new_tokens: int = 1000,
+    chat: bool = False,
+    batch: int | None = None,
+) -> Decoding:
+    """Return how a model that has no files is asked."""
+    model = AuditedModel(
+        engine="transformers",
+        digest="",
+        tokenizer_directory=tokenizer.directory,
+        tokenizer_digest="",
+        context_length=context_length,
+        files=None,
+        served=None,
+        approved_hosts=(),
+        options=EngineOptions(batch),
+    )
+    return Decoding(model, tokenizer, max_new_tokens, find_chat_template(tokenizer) if chat else None)
+
+
+class ToldEngine:
+    """Answers by the words of the task, another text where it is drawn; keeps its requests, and may be killed."""
+
+    def __init__(
+        self,
+        tokenizer: ModelTokenizer,
+        answers: Mapping[str, str],
+        *,
+        drawn: Mapping[str, str] | None = None,
+        killed_after: int | None = None,
+        identity: str = "told",
+        is_served: bool = False,
+    ) -> None:
+        self.tokenizer, self.answers, self.drawn = tokenizer, answers, drawn or answers
+        self.killed_after, self.identity, self.is_served = killed_after, identity, is_served
+        self.requests: list[GenerationRequest] = []
+
+    def decode(self, requests: Sequence[GenerationRequest]) -> Generator[tuple[dict[str, str], GenerationOutput]]:
+        for request in requests:
+            if len(self.requests) == self.killed_after:
+                raise KeyboardInterrupt
+            self.requests.append(request)
+            told = self.drawn if request.temperature else self.answers
+            text = next((text for words, text in told.items() if words in request.prompt), "rest and fluids.")
+            ids = self.tokenizer.encode(text)[: request.max_new_tokens]
+            given = ((), "stop", text) if self.is_served else (ids, "stop", None)
+            yield {"engine": self.identity}, GenerationOutput(request.key, *given)
+
+
+def ask(questions: Sequence[Question], engine: ToldEngine, folder: Path, *, batch: int | None = None) -> list[Answer]:
+    """Have the questions answered in the run in a folder, and return all answers that it holds."""
+    with open_store(RunDirectory(folder)) as store:
+        answer_questions(questions, engine.decode, decoding_of(engine.tokenizer, batch=batch), store, QUIET)
+        return list(load_answers(questions, engine.tokenizer, store))
+
+
+def answers_of(tokenizer: ModelTokenizer, folder: Path, *texts: str) -> list[Answer]:
+    """Return the greedy answers, with these texts, to as many tasks."""
+    tasks = tasks_of(*(f"task {number}." for number in range(len(texts))))
+    greedy = [own for own in plan_questions(tasks, decoding_of(tokenizer), seed=0) if own.draw == "greedy"]
+    return ask(greedy, ToldEngine(tokenizer, {f"task {number}.": text for number, text in enumerate(texts)}), folder)
+
+
+def write_corpus(
+    folder: Path, notes: Mapping[str, Sequence[str]], patients: Sequence[Mapping[str, str]] = ()
+) -> Corpus:
+    """Return a corpus of patients with their notes; whose id begins with q was never seen."""
+    folder.mkdir()
+    people = {str(row["patient_id"]): row for row in patients}
+    tables: dict[str, list[Mapping[str, str]]] = {
+        "patients": [
+            {**people.get(own, {}), "patient_id": own, "split": "nontrain" if own.startswith("q") else "train"}
+            for own in notes
+        ],
+        "notes": [
+            {"patient_id": own, "note_id": f"{own}-{number}", "text": text}
+            for own, texts in notes.items()
+            for number, text in enumerate(texts)
+        ],
+    }
+    for name, rows in tables.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return read_corpus(folder)
