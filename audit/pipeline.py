@@ -62,7 +62,7 @@ from clinaudit.audit.measures.judge.stage import (
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.ordinary.asking import answer_questions
+from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
 from clinaudit.audit.pii.stage import Search, find_identifiers
@@ -141,7 +141,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         with open_runner(settings.ray_address, run.work) as runner:
             with open_engine(inputs.model, runner) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
-                engine.require(max(everyday.tokens_needed, 1 if texts is None else texts.longest))
+                engine.require(max(tokens_needed(everyday), 1 if texts is None else texts.longest))
                 identity = generate(
                     [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                     inputs.decoding,
@@ -151,7 +151,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
                     own_repeats=own_repeats,
                     drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
                 )
-                answer_questions(everyday.questions, engine.generate, inputs.decoding, store, progress)
+                answer_questions(everyday, engine.generate, inputs.decoding, store, progress)
                 scores = score_by_models(texts, engine, store, progress)
             # One model at a time is loaded.
             scores = ask_control(

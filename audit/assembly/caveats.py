@@ -110,6 +110,12 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
         unknown = "nothing measured here can be attributed to training."
         beside = unknown if inputs.control is None else told
         found.append(f"The corpus has no held-out (nontrain) patients: {beside}")
+    files = inputs.model.files
+    if files is not None and files.adapter is not None and inputs.control is None and inputs.settings.control != "none":
+        found.append(
+            "The adapter's base has another tokenizer than the adapter, so that it was no control: what the model gave "
+            "away before it was trained on these patients was not asked."
+        )
     if labels.source == "openai":
         found.append(
             f"Diagnosis labels were read off the notes by the served language model ({_judge_model(inputs)}) that also "

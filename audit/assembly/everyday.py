@@ -1,11 +1,10 @@
 """Ordinary use in an audit: which tasks are asked, and what their answers give away (docs/methods.md, section 2c)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from clinaudit.audit.assembly.inputs import AuditInputs
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.ordinary.asking import load_answers, plan_questions, tokens_needed
+from clinaudit.audit.measures.ordinary.asking import load_answers, plan_questions
 from clinaudit.audit.measures.ordinary.record import Question, answer_rows
 from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
 from clinaudit.audit.pii.stage import Search, find_in_answers
@@ -16,27 +15,15 @@ from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
-@dataclass(frozen=True, slots=True)
-class Everyday:
-    """The questions of all tasks that fit; none where ordinary use is left out."""
-
-    questions: Sequence[Question]
-
-    @property
-    def tokens_needed(self) -> int:
-        """Tokens that an engine must have room for."""
-        return tokens_needed(self.questions)
-
-
-def plan_everyday(inputs: AuditInputs) -> Everyday:
-    """Return what is asked of ordinary use."""
+def plan_everyday(inputs: AuditInputs) -> list[Question]:
+    """Return the questions of all tasks that fit; none where ordinary use is left out."""
     if inputs.tasks is None:
-        return Everyday(())
-    return Everyday(plan_questions(inputs.tasks.tasks, inputs.decoding, seed=inputs.settings.seed))
+        return []
+    return plan_questions(inputs.tasks.tasks, inputs.decoding, seed=inputs.settings.seed)
 
 
 def measure_everyday(
-    everyday: Everyday,
+    questions: Sequence[Question],
     inputs: AuditInputs,
     notes: MatchedCorpus,
     *,
@@ -47,7 +34,7 @@ def measure_everyday(
     """Return what the answers give away, and the rows of `ordinary.parquet`; None where nothing was asked."""
     if inputs.tasks is None:
         return None, []
-    settings, questions = inputs.settings, everyday.questions
+    settings = inputs.settings
     answers = list(load_answers(questions, inputs.tokenizer, store))
     text = find_patients_text(
         answers, notes, match_tokens=settings.ngram, seed=settings.seed, progress=progress, runner=runner

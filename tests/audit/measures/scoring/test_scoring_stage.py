@@ -105,9 +105,6 @@ class CountingEngine:
     def identity(self) -> dict[str, str]:
         return {"engine": self.name}
 
-    def generate(self, requests: Sequence[object]) -> Iterator[object]:
-        raise NotImplementedError
-
     def score(self, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
         for number, request in enumerate(requests):
             if number == self._fails_after:
