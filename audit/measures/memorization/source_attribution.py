@@ -8,6 +8,9 @@ boundaries. Knows nothing of sections, template rules or other patients.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from clinaudit.audit.runtime.model.tokenizer import TokenSpans
 from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
@@ -20,9 +23,9 @@ class RegionText:
     span_tokens: Span
     text: str
     #: Characters of `text`, one span a token of the region.
-    token_chars: tuple[Span, ...]
+    token_chars: Sequence[Span]
     #: For each character of `text`, and for its end, the character of the generation at which it starts.
-    generation_chars: tuple[int, ...]
+    generation_chars: Sequence[int]
 
     def slice(self, start: int, end: int) -> str:
         """Return the text of tokens `start` to `end` of the region."""
@@ -70,8 +73,9 @@ def cut_region_text(text: str, token_chars: Sequence[Span], span_tokens: Span) -
     raw = text[begin:end]
     inside = token_chars[span_tokens.start : span_tokens.end]
     if "\r" not in raw:
-        shifted = [Span(max(start - begin, 0), max(start - begin, stop - begin, 0)) for start, stop in inside]
-        return RegionText(span_tokens, raw, tuple(shifted), tuple(range(begin, end + 1)))
+        # No token begins before the first one, and none ends before it begins.
+        shifted = np.maximum.accumulate(np.maximum(np.array(inside, dtype=np.int32) - begin, 0), axis=1)
+        return RegionText(span_tokens, raw, TokenSpans(shifted), range(begin, end + 1))
     # For each raw position the normalized positions at which its character starts and ends.
     starts: list[int] = []
     ends: list[int] = []

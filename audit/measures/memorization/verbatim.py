@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
+
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, PieceMasker
 from clinaudit.audit.measures.memorization.matching import (
@@ -72,34 +75,38 @@ def compose_piece(piece: Piece, region: RegionText, note: LaidOutNote) -> tuple[
     with boilerplate.
     """
     first = piece.span_tokens.start - region.span_tokens.start
-    chars = region.token_chars[first : first + piece.span_tokens.end - piece.span_tokens.start]
+    starts, ends = np.array(region.token_chars[first : first + len(range(*piece.span_tokens))], dtype=np.int64).T
+    begin, length = int(starts[0]), len(piece.text)
     #: Added to a position in the region's text, gives the position in the note.
-    shift = piece.note_start_chars - chars[0].start
-    sections = [
-        section
-        for section in note.sections
-        if section.span_chars.overlaps(Span(piece.note_start_chars, piece.note_start_chars + len(piece.text)))
-    ]
-    tokens_of: list[list[int]] = [[] for _ in sections]
-    labels: list[TokenLabel] = []
-    for offset, (start, end) in enumerate(chars):
-        # A token without characters belongs with the one before it, or to the piece's start.
-        place = min(max(start, chars[0].start) + shift, piece.note_start_chars + len(piece.text) - 1)
-        index = next(i for i, section in enumerate(sections) if place < section.span_chars.end)
-        tokens_of[index].append(piece.span_tokens.start + offset)
-        own = slice(start + shift, end + shift)
-        labels.append(_label(sections[index].name, 1 in note.templated[own], 1 in note.boilerplate[own]))
+    shift = piece.note_start_chars - begin
+    last = piece.note_start_chars + length
+    sections = [section for section in note.sections if section.span_chars.overlaps(Span(piece.note_start_chars, last))]
+    # A token without characters belongs with the one before it, or to the piece's start.
+    places = np.minimum(np.maximum(starts, begin) + shift, last - 1)
+    index = np.searchsorted([section.span_chars.end for section in sections], places, side="right")
+    templated, boilerplate = (_holds(mask, starts + shift, ends + shift) for mask in (note.templated, note.boilerplate))
+    kinds = zip(index.tolist(), templated.tolist(), boilerplate.tolist(), strict=True)
+    labels = [_label(sections[of].name, *marks) for of, *marks in kinds]
 
     def in_generation(span: Span) -> Span:
-        start = max(span.start - shift, chars[0].start)
-        end = min(span.end - shift, chars[0].start + len(piece.text))
+        start = max(span.start - shift, begin)
+        end = min(span.end - shift, begin + length)
         return Span(region.generation_chars[start], region.generation_chars[end])
 
-    places = [
-        SegmentPlace(section.name, in_generation(section.span_chars), tuple(tokens))
-        for section, tokens in zip(sections, tokens_of, strict=True)
+    return labels, [
+        SegmentPlace(
+            section.name,
+            in_generation(section.span_chars),
+            tuple((np.flatnonzero(index == of) + piece.span_tokens.start).tolist()),
+        )
+        for of, section in enumerate(sections)
     ]
-    return labels, places
+
+
+def _holds(mask: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Return for each span of characters whether one of them is marked in `mask`, shape (spans,)."""
+    before = np.concatenate([[0], np.cumsum(np.frombuffer(mask, dtype=np.uint8))])
+    return before[np.clip(ends, 0, len(mask))] > before[np.clip(starts, 0, len(mask))]
 
 
 @dataclass(frozen=True, slots=True)

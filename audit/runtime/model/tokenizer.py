@@ -29,7 +29,7 @@ class TokenSpans(Sequence[Span]):
     @classmethod
     def of(cls, spans: Iterable[Span]) -> "TokenSpans":
         """Pack spans."""
-        return cls(np.array(list(spans), dtype=np.int32).reshape(-1, 2))
+        return spans if isinstance(spans, cls) else cls(np.array(list(spans), dtype=np.int32).reshape(-1, 2))
 
     def __len__(self) -> int:
         return len(self._bounds)
@@ -72,36 +72,31 @@ def _byte_level_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(256 + rank): byte for rank, byte in enumerate(others)}
 
 
-def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, list[Span]]:
+def decode_with_spans(pieces: Sequence[bytes]) -> tuple[str, TokenSpans]:
     """Concatenate the tokens' bytes; return the text and each token's span of characters.
 
     Bytes that are no UTF-8 become U+FFFD, one for each maximal ill-formed part, as `bytes.decode(errors="replace")`
     does. A character split over tokens belongs to each of them; a token without bytes has zero width.
     """
     whole = b"".join(pieces)
-    char_of_byte: list[int] = []
-    text: list[str] = []
+    begins = (np.frombuffer(whole, dtype=np.uint8) & 0xC0) != 0x80
     position = 0
     while position < len(whole):
         try:
-            chunk, bad_bytes = whole[position:].decode("utf-8"), 0
+            whole[position:].decode("utf-8")
+            break
         except UnicodeDecodeError as error:
-            chunk, bad_bytes = whole[position : position + error.start].decode("utf-8"), error.end - error.start
-        for char in chunk:
-            char_of_byte.extend([len(text)] * len(char.encode("utf-8")))
-            text.append(char)
-        position += len(chunk.encode("utf-8")) + bad_bytes
-        if bad_bytes:
-            char_of_byte.extend([len(text)] * bad_bytes)
-            text.append("\ufffd")
-    char_of_byte.append(len(text))
-    spans: list[Span] = []
-    offset = end = 0
-    for piece in pieces:
-        begin, end = (char_of_byte[offset], char_of_byte[offset + len(piece) - 1] + 1) if piece else (end, end)
-        spans.append(Span(begin, end))
-        offset += len(piece)
-    return "".join(text), spans
+            begins[position + error.start : position + error.end] = False
+            begins[position + error.start] = True
+            position += error.end
+    lengths = np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces))
+    ends = np.cumsum(lengths)
+    # Characters that have begun before each byte, and before the end.
+    begun = np.concatenate([[0], np.cumsum(begins)])
+    # A token that begins within a character holds it, too.
+    starts = np.where(lengths, begun[np.minimum(ends - lengths + 1, len(whole))] - 1, begun[ends])
+    bounds = np.stack([starts, begun[ends]], axis=1).astype(np.int32)
+    return whole.decode("utf-8", errors="replace"), TokenSpans(bounds)
 
 
 def _without_gaps(spans: Sequence[Span], text: str) -> list[Span]:
@@ -210,46 +205,36 @@ class ModelTokenizer:
             known = self._bytes_of[token_id] = self._spell(token_id)
         return known
 
-    def decode_with_spans(self, token_ids: Sequence[int]) -> tuple[str, list[Span]]:
+    def decode_with_spans(self, token_ids: Iterable[int]) -> tuple[str, TokenSpans]:
         """Return the text of generated ids and the span of characters of each."""
         return decode_with_spans([self.bytes_of(token_id) for token_id in token_ids])
 
-    def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], list[Span]]:
+    def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
         encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
         ids = tuple(encoded["input_ids"])
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans
-        special = [token_id in self._special_ids for token_id in ids]
+        is_special = np.array([token_id in self._special_ids for token_id in ids], dtype=np.bool_)
         # Where the text spells out a special token, its bytes count for the layout, but the token has zero width.
         laid, spans = decode_with_spans(
             [
-                self._added.get(token_id, "").encode() if is_special else self.bytes_of(token_id)
-                for token_id, is_special in zip(ids, special, strict=True)
+                self._added.get(token_id, "").encode() if token_id in self._special_ids else self.bytes_of(token_id)
+                for token_id in ids
             ]
         )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
-            spans = _without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text)
-        return ids, [
-            Span(span.start, span.start) if is_special else span
-            for span, is_special in zip(spans, special, strict=True)
-        ]
+            spans = TokenSpans.of(_without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text))
+        bounds = np.array(spans, dtype=np.int32)
+        bounds[is_special, 1] = bounds[is_special, 0]
+        return ids, TokenSpans(bounds)
 
     def place_tokens(self, token_ids: npt.NDArray[np.uint32], text: str) -> npt.NDArray[np.int64]:
         """Return the characters of each token of a text as `encode_with_spans` does, shape (tokens, 2)."""
-        pieces = [self.bytes_of(token_id) for token_id in token_ids.tolist()]
-        laid = b"".join(pieces)
-        if laid != text.encode("utf-8"):
-            return np.array(self.encode_with_spans(text)[1], dtype=np.int64).reshape(-1, 2)
-        lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
-        ends = np.cumsum(lengths)
-        # Characters that have begun before each byte, and before the end.
-        begun = np.concatenate([[0], np.cumsum((np.frombuffer(laid, dtype=np.uint8) & 0xC0) != 0x80)])
-        # A token that begins within a character holds it, too; one without bytes has no width.
-        starts = np.where(lengths, begun[np.minimum(ends - lengths + 1, len(laid))] - 1, begun[ends])
-        return np.stack([starts, begun[ends]], axis=1)
+        laid, spans = self.decode_with_spans(token_ids.tolist())
+        return np.array(spans if laid == text else self.encode_with_spans(text)[1], dtype=np.int64)
 
     def _spell(self, token_id: int) -> bytes:
         if token_id in self._special_ids:

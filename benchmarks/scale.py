@@ -1,0 +1,181 @@
+"""What `analyze` and `check` cost by stage, at any size: seconds, processor seconds, cores busy, memory.
+
+    python benchmarks/scale.py make FOLDER --patients 26000 --generations 78000
+    python benchmarks/scale.py analyze FOLDER --tokenizer DEMO/model [--program OTHER/.venv/bin/clinaudit]
+
+`make` writes the demo's charts of so many invented patients, half of them in each split, and invented generations of
+about 1,400 characters: parts of the patient's own notes, of others' and of nobody's, in turns. `analyze` runs the
+program as a user does and watches it from outside, so that any version can be measured beside another: each stage by
+the line that ends it, with the processor time and the proportional memory (PSS) of all its processes.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clinaudit.audit.demo.corpus import write_demo_corpus
+from clinaudit.priors.tiers import TIER_IDS
+
+_CHARS = 1_400
+_LOOK_S = 0.2
+_STAGE = re.compile(r"^(?P<title>[a-z][^:]*): \d+/\d+ .* in .*$")
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def make(folder: Path, *, patients: int, generations: int, seed: int) -> None:
+    """Write `corpus/` and `generations.jsonl`; a patient is asked at one tier after the other."""
+    rng = random.Random(seed)
+    corpus = folder / "corpus"
+    if not corpus.exists():
+        write_demo_corpus(corpus, seed=seed, patients_per_arm=patients // 2)
+    own: dict[str, list[str]] = {}
+    with (corpus / "notes.jsonl").open(encoding="utf-8") as notes:
+        for line in notes:
+            note = json.loads(line)
+            own.setdefault(note["patient_id"], []).append(note["text"])
+    ids = list(own)
+    words = sorted({word for patient in ids[:200] for text in own[patient] for word in text.split()})
+    with (folder / "generations.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(generations):
+            patient = ids[number % len(ids)]
+            parts: list[str] = []
+            while sum(map(len, parts)) < _CHARS:
+                whose = rng.random()
+                if whose < 0.25:
+                    parts.append(" ".join(rng.choices(words, k=rng.randint(5, 60))))
+                else:
+                    text = rng.choice(own[patient if whose < 0.7 else rng.choice(ids)])
+                    begin = rng.randrange(len(text))
+                    parts.append(text[begin : begin + rng.randint(60, 700)])
+            tier = TIER_IDS[number // len(ids) % len(TIER_IDS)]
+            row = {"generation_id": f"g{number}", "patient_id": patient, "tier": tier, "text": " ".join(parts)[:_CHARS]}
+            file.write(json.dumps(row) + "\n")
+
+
+@dataclass
+class Watched:
+    """What was seen of a run: the end of each stage with the processor seconds until then, and memory."""
+
+    seconds: float = 0.0
+    ends: list[tuple[str, float, float, int]] = field(default_factory=list)
+    peak: int = 0
+    status: int | None = None
+
+
+def watch(command: Sequence[str]) -> Watched:
+    """Run a command to its end; its processes are looked at every fifth of a second."""
+    seen = Watched()
+    begin = time.monotonic()
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    spent: dict[int, float] = {}
+    peak_of_stage = 0
+    done = threading.Event()
+
+    def look() -> None:
+        nonlocal peak_of_stage
+        while not done.wait(_LOOK_S):
+            memory = 0
+            for pid in _tree(process.pid):
+                spent[pid] = max(spent.get(pid, 0.0), _processor_seconds(pid))
+                memory += _memory(pid)
+            seen.peak, peak_of_stage = max(seen.peak, memory), max(peak_of_stage, memory)
+
+    thread = threading.Thread(target=look, daemon=True)
+    thread.start()
+    assert process.stderr is not None
+    for line in process.stderr:
+        matched = _STAGE.match(line)
+        if matched:
+            time.sleep(_LOOK_S)
+            seen.ends.append((matched["title"], time.monotonic() - begin, sum(spent.values()), peak_of_stage))
+            peak_of_stage = 0
+    seen.status = process.wait()
+    done.set()
+    seen.seconds = time.monotonic() - begin
+    seen.ends.append(("the rest", seen.seconds, sum(spent.values()), peak_of_stage))
+    return seen
+
+
+def _tree(root: int) -> Iterator[int]:
+    yield root
+    try:
+        tasks = list(Path(f"/proc/{root}/task").iterdir())
+        children = [pid for task in tasks for pid in (task / "children").read_text().split()]
+    except OSError:
+        return
+    for pid in children:
+        yield from _tree(int(pid))
+
+
+def _processor_seconds(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+def _memory(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("Pss:")), 0)
+
+
+def show(seen: Watched, generations: int) -> None:
+    """Print a row a stage and the totals."""
+    print("| stage | seconds | processor seconds | cores busy | memory, MB |\n| --- | ---: | ---: | ---: | ---: |")
+    before = (0.0, 0.0)
+    for title, end, spent, peak in seen.ends:
+        wall, used = end - before[0], spent - before[1]
+        print(f"| {title} | {wall:.1f} | {used:.1f} | {used / max(wall, 1e-9):.1f} | {peak / 1e6:.0f} |")
+        before = (end, spent)
+    spent = seen.ends[-1][2]
+    print(
+        f"status {seen.status}: {seen.seconds:.0f} s, {spent:.0f} s of processor, {spent / generations * 1000:.2f} ms "
+        f"a generation, peak {seen.peak / 1e6:.0f} MB"
+    )
+
+
+def main() -> None:
+    """Make a corpus with generations, or measure a run over one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("make", "analyze", "check"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--patients", type=int, default=26_000)
+    parser.add_argument("--generations", type=int, default=78_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tokenizer", type=Path)
+    parser.add_argument("--out", type=Path, help="keep the run here")
+    parser.add_argument("--program", nargs="+", default=[sys.executable, "-m", "clinaudit"])
+    given, more = parser.parse_known_args()
+    if given.what == "make":
+        given.folder.mkdir(parents=True, exist_ok=True)
+        make(given.folder, patients=given.patients, generations=given.generations, seed=given.seed)
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        command = [*given.program, given.what]
+        if given.what == "analyze":
+            out = str(given.out or Path(scratch) / "run")
+            command += [str(given.folder / "generations.jsonl"), str(given.folder / "corpus"), "--out", out]
+            command += ["--tokenizer", str(given.tokenizer)]
+        else:
+            command += [str(given.folder / "corpus")]
+        seen = watch([*command, *more])
+    with (given.folder / "generations.jsonl").open(encoding="utf-8") as file:
+        show(seen, sum(1 for _ in file))
+
+
+if __name__ == "__main__":
+    main()
