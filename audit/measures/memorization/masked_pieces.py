@@ -7,6 +7,8 @@ prompt holds. Knows nothing of how many patients hold a text.
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.source_attribution import Piece, cut_region_text
 from clinaudit.audit.measures.memorization.specificity.masked_notes import MaskableText, NoteMasker
@@ -80,8 +82,10 @@ class PieceMasker:
 
 def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> tuple[bool, ...]:
     """Return for each token of a piece whether a character of it belongs to one of `values`."""
-    chars = cut_region_text(generation.text, generation.token_chars, piece.span_tokens).token_chars
-    start = piece.note_start_chars
-    return tuple(
-        any(value.span_chars.overlaps(Span(start + first, start + last)) for value in values) for first, last in chars
-    )
+    region = cut_region_text(generation.text, generation.token_chars, piece.span_tokens)
+    starts, ends = np.array(region.token_chars, dtype=np.int64).T + piece.note_start_chars
+    is_within = np.zeros(len(starts), dtype=np.bool_)
+    for value in values:
+        # As `Span.overlaps`, of every token at once.
+        is_within |= (starts < value.span_chars.end) & (value.span_chars.start < ends)
+    return tuple(is_within.tolist())
