@@ -128,16 +128,16 @@ class _TermMatcher:
 
     def __init__(self, diagnosis: Diagnosis) -> None:
         cased = frozenset(diagnosis.as_written)
-        self._patterns: dict[TermKind, re.Pattern[str]] = {}
+        self._patterns: dict[TermKind, tuple[re.Pattern[str], frozenset[str] | None]] = {}
         for kind, terms in (
             (TermKind.NAME, diagnosis.names),
             (TermKind.MEDICATION, diagnosis.medications),
             (TermKind.SYMPTOM, diagnosis.symptoms),
         ):
             if terms:
-                self._patterns[kind] = _compile_terms(terms, cased)
+                self._patterns[kind] = _compile_terms(terms, cased), _beginnings(terms)
         if diagnosis.icd10:
-            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10)
+            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10), _beginnings(diagnosis.icd10)
         self._not_meant = (
             _compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True) if diagnosis.not_meant else None
         )
@@ -146,9 +146,9 @@ class _TermMatcher:
         """Return the terms of the given kinds in `text`, by position."""
         found = [
             TermMatch(Span(*match.span()), kind)
-            for kind, pattern in self._patterns.items()
+            for kind, (pattern, beginnings) in self._patterns.items()
             if kind in kinds
-            for match in pattern.finditer(text)
+            for match in _find_all(pattern, text, beginnings)
             if kind is not TermKind.ICD10 or _is_code(text, match)
         ]
         if found and self._not_meant is not None:
@@ -156,6 +156,38 @@ class _TermMatcher:
             starts = [span.start for span in other]
             found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)
+
+
+_WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{3}")
+#: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
+_LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+
+
+def _beginnings(terms: Sequence[str]) -> frozenset[str] | None:
+    """Return the first three signs of the terms in lower case; None where one has another sign among them."""
+    begun = [_WORD_BEGINNING.match(term) for term in terms]
+    return frozenset(one[0].lower() for one in begun if one) if all(one and one[0].isascii() for one in begun) else None
+
+
+@lru_cache(maxsize=8)
+def _word_beginnings(text: str) -> dict[str, list[int]]:
+    """Return where the words of a text start, by their first three signs in lower case."""
+    starts: dict[str, list[int]] = {}
+    for word in _WORD_BEGINNING.finditer(text.translate(_LIKE_ASCII).lower()):
+        starts.setdefault(word[0], []).append(word.start())
+    return starts
+
+
+def _find_all(pattern: re.Pattern[str], text: str, beginnings: frozenset[str] | None) -> Iterator[re.Match[str]]:
+    """Yield what `pattern.finditer` does, but look only where words have one of the beginnings: much the faster."""
+    if beginnings is None:
+        yield from pattern.finditer(text)
+        return
+    starts, end = _word_beginnings(text), 0
+    for start in sorted(start for beginning in beginnings for start in starts.get(beginning, ())):
+        if start >= end and (found := pattern.match(text, start)) is not None:
+            end = found.end()
+            yield found
 
 
 @lru_cache(maxsize=256)
@@ -320,9 +352,9 @@ def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
             for match in find_terms(text, diagnosis, tuple(TermKind)):
                 yield match.span
         drugs = drug_words()
-        for word in _WRITTEN_WORD.finditer(text):
-            written = word[0].lower()
-            if written in drugs or ("-" in written and not drugs.isdisjoint(written.split("-"))):
-                yield Span(*word.span())
+        words = set(_WRITTEN_WORD.findall(text))
+        named = {word for word in words if not drugs.isdisjoint([word.lower(), *word.lower().split("-")])}
+        if named:
+            yield from (Span(*word.span()) for word in _WRITTEN_WORD.finditer(text) if word[0] in named)
 
     return find

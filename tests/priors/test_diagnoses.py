@@ -6,7 +6,16 @@ import re
 import pytest
 
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.priors.diagnoses import Diagnosis, TermKind, find_terms, load_panel, panel_digest, refers_to
+from clinaudit.priors.diagnoses import (
+    Diagnosis,
+    TermKind,
+    _find_all,
+    _matcher,
+    find_terms,
+    load_panel,
+    panel_digest,
+    refers_to,
+)
 
 PANEL = {diagnosis.id: diagnosis for diagnosis in load_panel()}
 ALL = tuple(TermKind)
@@ -170,3 +179,20 @@ def test_all_problems_at_once() -> None:
     with pytest.raises(BadInputError) as caught:
         load_panel({"a": {}, "gout": {"names": ["gout"]}, "c": 1, "d": {"names": ["dd"], "icd10": ["dd"]}})
     assert len(caught.value.problems) == 3
+
+
+def test_terms_are_found_where_a_search_at_every_place_finds_them() -> None:
+    rng = random.Random(0)
+    site = {
+        "mood": {"display": "Mood", "names": ["ab", "éclat d'humeur", "worry"], "symptoms": ["sad-ness", "low mood"]}
+    }
+    panel = load_panel(site)
+    terms = [term for one in panel for term in (*one.names, *one.medications, *one.symptoms, *one.icd10)]
+    between = [" ", "-", "\n", "_", "", "s ", ".", " no ", "\u017f", "\u0130", "\u212a", "é", " xx", "1"]
+    for _ in range(300):
+        parts = [rng.choice([str, str.upper, str.lower])(rng.choice(terms)) for _ in range(8)]
+        text = "".join(part.replace("s", rng.choice("s\u017f")) + rng.choice(between) for part in parts)
+        for diagnosis in panel:
+            for pattern, beginnings in _matcher(diagnosis)._patterns.values():
+                found = [match.span() for match in _find_all(pattern, text, beginnings)]
+                assert found == [match.span() for match in pattern.finditer(text)]
