@@ -59,6 +59,7 @@ class EngineInUse:
         Which texts are read together changes the last digits: so they are read in the same shards here as by workers,
         and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself.
         """
+        shards: list[Sequence[ScoreRequest]]
         if self._model.files is None:
             shards = [[request for request in requests if request.key not in finished]]
         else:

@@ -120,6 +120,7 @@ def test_k_is_the_same_on_the_cluster(runner) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.simulation
 def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_bytes(
     runner, secrets, tiny_demo, tmp_path
 ) -> None:
