@@ -11,13 +11,15 @@ TRAINING_TEXT = (
 ) * 4
 
 
-def save_byte_level_tokenizer(directory: Path, *, texts: Sequence[str] = TRAINING_TEXT, size: int = 300) -> Path:
-    """Train and save a small byte-level BPE tokenizer with one special token."""
+def save_byte_level_tokenizer(
+    directory: Path, *, texts: Sequence[str] = TRAINING_TEXT, size: int = 300, by_words: bool = True
+) -> Path:
+    """Train and save a small byte-level BPE tokenizer with one special token; `by_words` none goes beyond a word."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=by_words)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size,

@@ -4,10 +4,9 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files. Knows nothing of what is asked.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,8 +27,6 @@ from clinaudit.errors import BadInputError
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
 Identity = dict[str, str]
-#: Requests in a shard: the batch of the engines, so that none of them waits.
-_SHARD_REQUESTS = 64
 
 
 class EngineInUse:
@@ -51,11 +48,25 @@ class EngineInUse:
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
     ) -> Generator[tuple[Identity, GenerationOutput]]:
         """Yield each output with the identity of the engine that made it; each of `alone` is decoded by itself."""
-        yield from self._ask(_generate, requests, alone)
+        together = [requests] if self._runner is None else self._cut(requests)
+        yield from self._ask(_generate, (*together, *([request] for request in alone)))
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Generator[tuple[Identity, TokenScores]]:
-        """Yield the scores of each text with the identity of the engine that gave them."""
-        yield from self._ask(_score, requests)
+    def score(
+        self, requests: Sequence[ScoreRequest], finished: Container[str] = ()
+    ) -> Generator[tuple[Identity, TokenScores]]:
+        """Yield the scores of each text that is not `finished`, with the identity of the engine that gave them.
+
+        Which texts are read together changes the last digits: so they are read in the same shards here as by workers,
+        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself.
+        """
+        shards: list[Sequence[ScoreRequest]]
+        if self._model.files is None:
+            shards = [[request for request in requests if request.key not in finished]]
+        else:
+            shards = [of for of in self._cut(requests) if any(request.key not in finished for request in of)]
+        for identity, scores in self._ask(_score, shards):
+            if scores.key not in finished:
+                yield identity, scores
 
     def close(self) -> None:
         """Free the model, where it was loaded here."""
@@ -66,25 +77,28 @@ class EngineInUse:
     def _ask(
         self,
         ask: Callable[[Engine, Sequence[Request]], Iterator[Answer]],
-        requests: Sequence[Request],
-        alone: Sequence[Request] = (),
+        shards: Iterable[Sequence[Request]],
     ) -> Generator[tuple[Identity, Answer]]:
         if self._runner is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
             identity = self._engine.identity()
-            for batch in (requests, *([request] for request in alone)):
-                for answer in ask(self._engine, batch) if batch else ():
+            for shard in shards:
+                for answer in ask(self._engine, shard) if shard else ():
                     yield identity, answer
             return
         loading = _Loading.of(self._model, context_length=self._needed)
-        cut = (requests[begin : begin + _SHARD_REQUESTS] for begin in range(0, len(requests), _SHARD_REQUESTS))
-        shards: Iterable[tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]] = (
-            (ask, tuple(shard)) for shard in chain(cut, ([request] for request in alone))
+        jobs: Iterable[tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]] = (
+            (ask, tuple(shard)) for shard in shards
         )
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=loading.threads, gpu=True):
+        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=loading.threads, gpu=True):
             for answer in answers:
                 yield identity, answer
+
+    def _cut(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
+        """Return shards of as many requests as the engine takes at once: whoever decodes them has the same batches."""
+        size = self._model.options.batch_size
+        return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
 
 
 @contextmanager

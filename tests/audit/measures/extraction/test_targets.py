@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.first_window_twin import first_window
 from support.patient_facts import PROFILE, corpus_of
 from support.repeating_notes import QUIET, plan
 
@@ -13,17 +14,13 @@ from clinaudit.audit.measures.extraction import targets
 from clinaudit.audit.measures.extraction.targets import Opening, find_openings
 from clinaudit.audit.measures.generation.stage import plan_priors
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
-from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, holds_value, mask_text
 from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
-from clinaudit.priors.identity import Visit
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import ProbedTiers
-from clinaudit.templates.note import normalize_newlines
 
 #: Tokens of a window: a token is a word or a part of it.
 N = 6
@@ -86,58 +83,6 @@ def openings_of(corpus: Corpus, cache: TokenCache, *, most: int = 1000) -> tuple
     return find_openings(priors, facts, notes, match_tokens=N, progress=QUIET), priors
 
 
-def first_window(prior: Prior, corpus: Corpus, cache: TokenCache) -> tuple[int, int | None]:
-    """Return the first token after the prompt and the end of the first window that counts, by looking at everything."""
-    notes = MatchedCorpus(corpus, cache, PROFILE)
-    own = corpus.notes_of(prior.patient_id)
-    place = max(at for at, note in enumerate(own) if note.text.startswith(prior.prompt))
-    text = own[place].text
-    ids, spans = cache.tokenizer.encode_with_spans(text)
-    begin = next(at for at, span in enumerate(spans) if span.end > len(prior.prompt))
-    masker = NoteMasker(PROFILE)
-
-    def masked_of(patient: str) -> list[tuple[str, str]]:
-        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient)]
-        found = masker.read(corpus.patients[patient], visits)
-        return [(of.text, mask_text(of.text, of.values)) for of in found]
-
-    train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
-    maskable = masker.read(corpus.patients[prior.patient_id], [Visit.of(note, note.text) for note in own])[place]
-    given = maskable.mask.find(prior.prompt)
-    read = notes.reader().read(text)
-    prompts = [cache.tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
-    windows_of_prompt = {tuple(of[at : at + N]) for of in prompts for at in range(len(of) - N + 1)}
-    follows = ids[begin : begin + prior.max_new_tokens]
-
-    def counts(at: int) -> bool:
-        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[at].start, spans[at].end))
-        in_value = any(
-            value.span_chars.start < end and start < value.span_chars.end and holds_value(given, value)
-            for value in maskable.values
-        )
-        echo = any(
-            begin <= first and tuple(ids[first : first + N]) in windows_of_prompt and first + N <= begin + len(follows)
-            for first in range(at - N + 1, at + 1)
-        )
-        return not (in_value or echo or 1 in read.boilerplate[start:end])
-
-    for first in range(begin, begin + len(follows) - N + 1):
-        if not any(counts(at) for at in range(first, first + N)):
-            continue
-        start, end = (len(normalize_newlines(text[:edge])) for edge in (spans[first].start, spans[first + N - 1].end))
-        window, span = maskable.text[start:end], type(spans[0])(start, end)
-        masked = mask_text(maskable.text, maskable.values, span)
-        if not masked.strip("".join(PLACEHOLDERS.values()) + " \n"):
-            continue
-        holders = [
-            {patient for patient, texts in train.items() if any(wanted in pair[which] for pair in texts)}
-            for which, wanted in ((0, window), (1, masked))
-        ]
-        if all(of | {prior.patient_id} == {prior.patient_id} for of in holders):
-            return begin, first + N
-    return begin, None
-
-
 @pytest.mark.parametrize("first_windows", [1, 8])
 def test_the_first_window_that_counts(
     corpus: Corpus, cache: TokenCache, monkeypatch: pytest.MonkeyPatch, first_windows: int
@@ -151,7 +96,7 @@ def test_the_first_window_that_counts(
     }
     assert [(of.patient_id, of.tier) for of in openings] == list(asked)
     assert {of.tier for of in openings} == {"encounter", "encounter_cc", "encounter_cc_hpi"}
-    expected = [first_window(asked[of.patient_id, of.tier], corpus, cache) for of in openings]
+    expected = [first_window(asked[of.patient_id, of.tier], corpus, cache, n=N) for of in openings]
     assert [(of.begin, of.end) for of in openings] == expected
     assert any(of.end is None for of in openings)
     later = [of for of in openings if of.end is not None and of.end > of.begin + N + 8]
