@@ -6,6 +6,7 @@ that the queries needed for some text of the patient's may be fewer. Owns that n
 """
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -91,27 +92,19 @@ def tally_queries(needed: Sequence[QueriesNeeded]) -> dict[str, dict[Arm, Querie
 
 
 def _tally(by_model: Mapping[Role, Sequence[QueriesNeeded]]) -> QueriesTally:
-    control = by_model.get("control")
+    counts = {model: _count_cells(needed) for model, needed in by_model.items()}
+    audited, control = counts["audited"], counts.get("control")
+    evidence = QueriesEvidence(patients=sum(audited.values()), by_queries=audited, control_by_queries=control)
     return QueriesTally(
-        patients=_partition(by_model["audited"]),
-        control=None if control is None else _partition(control),
-        evidence=Inside(
-            QueriesEvidence(
-                patients=len(by_model["audited"]),
-                by_queries=_count(by_model["audited"]),
-                control_by_queries=None if control is None else _count(control),
-            )
-        ),
+        patients=Partition.of(audited),
+        control=None if control is None else Partition.of(control),
+        evidence=Inside(evidence),
     )
 
 
-def _count(needed: Sequence[QueriesNeeded]) -> dict[str, int]:
-    cells = [of.cell for of in needed]
-    return {name: cells.count(name) for name in QUERY_CELLS}
-
-
-def _partition(needed: Sequence[QueriesNeeded]) -> Partition:
-    return Partition.of(_count(needed))
+def _count_cells(needed: Iterable[QueriesNeeded]) -> dict[str, int]:
+    cells = Counter(of.cell for of in needed)
+    return {name: cells[name] for name in QUERY_CELLS}
 
 
 def query_rows(needed: Iterable[QueriesNeeded]) -> Iterator[Row]:

@@ -5,7 +5,7 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
@@ -13,7 +13,6 @@ from typing import Final, get_args
 from clinaudit.audit.measures.generation.stage import (
     Decoding,
     cut_at_repeats,
-    identity_to_keep,
     in_whole_batches,
     read_stored,
 )
@@ -21,7 +20,8 @@ from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
@@ -30,8 +30,6 @@ from clinaudit.reports.schema.ordinary import TaskForm
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
 _SEEDS: Final = 2**31
-#: Decodes requests; gives each output with the identity of the engine that made it.
-Decode = Callable[[Sequence[GenerationRequest]], Generator[tuple[dict[str, str], GenerationOutput]]]
 
 
 def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> list[Question]:
@@ -93,7 +91,7 @@ def tokens_needed(questions: Sequence[Question]) -> int:
 
 
 def answer_questions(
-    questions: Sequence[Question], decode: Decode, decoding: Decoding, store: RunStore, progress: Progress
+    questions: Sequence[Question], engine: EngineInUse, decoding: Decoding, store: RunStore, progress: Progress
 ) -> None:
     """Have every question answered that has no answer yet; each is on the disk before the next one counts.
 
@@ -106,14 +104,9 @@ def answer_questions(
     done = len(finished)
     with (
         progress.stage("answering everyday tasks", total=len(questions), unit="answers", done=done) as advance,
-        closing(decode(pending)) as decoded,
+        closing(engine.generate(pending)) as decoded,
     ):
-        identity: dict[str, str] = {}
-        for engine_identity, output in decoded:
-            to_keep = identity_to_keep(engine_identity)
-            if to_keep != identity:
-                store.bind_settings({"engine identity": to_keep})
-                identity = to_keep
+        for output in decoded:
             if output.key not in finished:
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
                 advance(1)

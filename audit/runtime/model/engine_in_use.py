@@ -1,15 +1,14 @@
 """The engine of one model for all stages of a run: loaded once, when it is first needed, here or by each worker.
 
 Owns when a model is loaded and freed, and the way of requests to the workers of a cluster. All workers must load the
-same files. Knows nothing of what is asked.
+same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -23,21 +22,38 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     TokenScores,
 )
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.errors import BadInputError
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
-Identity = dict[str, str]
-#: Requests in a shard: the batch of the engines, so that none of them waits.
-_SHARD_REQUESTS = 64
+#: What asks an engine; a module's function, since workers are sent it.
+Ask = Callable[[Engine, Sequence[Request]], Iterator[Answer]]
+#: The settings of a run that say which engines answered for the audited model, and for the control model.
+ENGINE_IDENTITY: Final = "engine identity"
+CONTROL_IDENTITY: Final = "control engine identity"
 
 
 class EngineInUse:
-    """The engine of a model; a served model is asked from this process, runner or not."""
+    """The engine of a model; a served model is asked from this process, runner or not.
 
-    def __init__(self, model: AuditedModel, runner: ShardRunner | None) -> None:
+    Before the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
+    asked raises `UsageError` where the engine changed since the run began, or differs among the workers.
+    """
+
+    def __init__(
+        self,
+        model: AuditedModel,
+        runner: ShardRunner | None,
+        store: RunStore,
+        *,
+        identity_field: str = ENGINE_IDENTITY,
+    ) -> None:
         self._model = model
         self._runner = None if model.files is None else runner
+        self._store = store
+        self._identity_field = identity_field
+        self._identity: dict[str, str] = {}
         self._needed = 1
         self._engine: Engine | None = None
 
@@ -49,12 +65,12 @@ class EngineInUse:
 
     def generate(
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
-    ) -> Generator[tuple[Identity, GenerationOutput]]:
-        """Yield each output with the identity of the engine that made it; each of `alone` is decoded by itself."""
+    ) -> Generator[GenerationOutput]:
+        """Yield each output, in any order; each of `alone` is decoded by itself."""
         yield from self._ask(_generate, requests, alone)
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Generator[tuple[Identity, TokenScores]]:
-        """Yield the scores of each text with the identity of the engine that gave them."""
+    def score(self, requests: Sequence[ScoreRequest]) -> Generator[TokenScores]:
+        """Yield the scores of each text, in any order; raises `NoScoresError` where the model gives none."""
         yield from self._ask(_score, requests)
 
     def close(self) -> None:
@@ -64,33 +80,49 @@ class EngineInUse:
             self._engine = None
 
     def _ask(
-        self,
-        ask: Callable[[Engine, Sequence[Request]], Iterator[Answer]],
-        requests: Sequence[Request],
-        alone: Sequence[Request] = (),
-    ) -> Generator[tuple[Identity, Answer]]:
+        self, ask: Ask[Request, Answer], requests: Sequence[Request], alone: Sequence[Request] = ()
+    ) -> Generator[Answer]:
+        alone_each = [[request] for request in alone]
         if self._runner is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
-            identity = self._engine.identity()
-            for batch in (requests, *([request] for request in alone)):
-                for answer in ask(self._engine, batch) if batch else ():
-                    yield identity, answer
+            for batch in [requests, *alone_each]:
+                if batch:
+                    self._bind(self._engine.identity())
+                    yield from ask(self._engine, batch)
             return
         loading = _Loading.of(self._model, context_length=self._needed)
-        cut = (requests[begin : begin + _SHARD_REQUESTS] for begin in range(0, len(requests), _SHARD_REQUESTS))
-        shards: Iterable[tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]] = (
-            (ask, tuple(shard)) for shard in chain(cut, ([request] for request in alone))
-        )
+        # A shard is a batch of the engine's: so draws are made in the same batches here and there.
+        size = self._model.options.batch_size
+        cut = [requests[begin : begin + size] for begin in range(0, len(requests), size)]
+        shards = ((ask, tuple(shard)) for shard in [*cut, *alone_each])
         for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=loading.threads, gpu=True):
-            for answer in answers:
-                yield identity, answer
+            self._bind(identity)
+            yield from answers
+
+    def _bind(self, identity: Mapping[str, str]) -> None:
+        to_keep = identity_to_keep(identity)
+        if to_keep != self._identity:
+            self._store.bind_settings({self._identity_field: to_keep})
+            self._identity = to_keep
+
+
+def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of the engine's identity that a resumed run must have.
+
+    It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
+    with it. What a resumed run decodes alone, with its own threads, is compared with what was kept before.
+    """
+    is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
+    return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
 
 @contextmanager
-def open_engine(model: AuditedModel, runner: ShardRunner | None) -> Iterator[EngineInUse]:
+def open_engine(
+    model: AuditedModel, runner: ShardRunner | None, store: RunStore, *, identity_field: str = ENGINE_IDENTITY
+) -> Iterator[EngineInUse]:
     """Yield the engine of a model, not yet loaded, and free it at the end; one model at a time is loaded here."""
-    engine = EngineInUse(model, runner)
+    engine = EngineInUse(model, runner, store, identity_field=identity_field)
     try:
         yield engine
     finally:
@@ -136,8 +168,8 @@ class _Loading:
 
 
 def _ask_shard(
-    loading: _Loading, shard: tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]
-) -> tuple[Identity, list[Answer]]:
+    loading: _Loading, shard: tuple[Ask[Request, Answer], tuple[Request, ...]]
+) -> tuple[dict[str, str], list[Answer]]:
     """Ask in a worker; return its engine's identity and the answers.
 
     Raises `BadInputError` where its node lacks the model or has another one.

@@ -49,7 +49,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 
 def score(scoring: Scoring, model: AuditedModel, store: RunStore) -> list[NoteScores]:
     planned = plan_texts(NOTES, scoring)
-    with open_engine(model, None) as engine:
+    with open_engine(model, None, store) as engine:
         engine.require(planned.longest)
         scores = score_notes(planned, engine, store, QUIET)
     assert isinstance(scores, list)
@@ -123,7 +123,7 @@ def test_what_is_scored_is_not_scored_again(
 
     def run(engine: CountingEngine, into: RunStore) -> list[NoteScores] | str:
         monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
-        return score_notes(planned, EngineInUse(model, None), into, QUIET)
+        return score_notes(planned, EngineInUse(model, None, into), into, QUIET)
 
     first, second, whole = CountingEngine(fails_after=3), CountingEngine(), CountingEngine()
     with pytest.raises(KeyboardInterrupt):
@@ -160,7 +160,7 @@ def test_a_server_without_log_probabilities_is_not_measured(
 
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and Silent())
     planned = plan_texts(NOTES, scoring)
-    said = score_notes(planned, EngineInUse(model, None), store, QUIET)
+    said = score_notes(planned, EngineInUse(model, None, store), store, QUIET)
     assert said == "the server gives no log-probabilities"
     assert store.scores() == {}
 
