@@ -1,8 +1,8 @@
 """Queries needed: how often a model must be asked, at temperature 1, until it gives a patient's text away.
 
 With p the chance that it writes exactly that text, n queries give it away with the chance 1 - (1 - p)^n; n of an even
-chance is ln 0.5 / ln(1 - p) (Hayes et al. 2024, (n, p)-discoverable extraction, with p = 0.5). Of this exact text, so
-that the queries needed for some text of the patient's may be fewer. Owns that number, its classes, and the tally.
+chance is ln 0.5 / ln(1 - p) (Hayes et al. 2024, (n, p)-discoverable extraction, with p = 0.5). It is about this exact
+text: some other text of the patient's may take fewer. Owns that number, its classes, and the tally.
 """
 
 import math
@@ -50,7 +50,7 @@ class QueriesNeeded:
 
     opening: Opening
     model: Role
-    #: Of what follows the opening up to the end of its window; None where no window counts.
+    #: ln p of what follows the opening up to the end of its window; None where no window counts.
     log_prob: float | None
 
     @property

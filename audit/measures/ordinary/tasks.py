@@ -15,7 +15,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.templates.text_file import read_text_file
 
 SHIPPED_PATH: Final = Path(__file__).with_name("tasks.jsonl")
-#: Some ten pages: more is a document, not a task.
+#: About ten pages: more is a document, not a task.
 MOST_CHARS: Final = 20_000
 _MOST_ID_CHARS: Final = 100
 _ROLE: Final = "the tasks"
@@ -38,7 +38,7 @@ class TaskSet:
     tasks: tuple[Task, ...]
     #: SHA-256 of both files as they were read.
     digest: str
-    #: Of a site's file, which may tell of somebody after all, no digest is public but a keyed one.
+    #: Whether a site's file is among them. It may tell of somebody after all: its digest is published keyed alone.
     is_site: bool
 
 

@@ -59,7 +59,7 @@ class PlannedTexts:
 
     @property
     def longest(self) -> int:
-        """Tokens that an engine must have room for. Of all texts: a resumed run must load the same engine."""
+        """Tokens that an engine must have room for, for all texts: a resumed run must load the same engine."""
         return max((len(request.token_ids) for request in self.requests), default=0) + _ROOM
 
 

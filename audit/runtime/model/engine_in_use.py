@@ -4,11 +4,11 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -25,13 +25,11 @@ from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.errors import BadInputError
 
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
-#: What asks an engine; a module's function, since workers are sent it.
-Ask = Callable[[Engine, Sequence[Request]], Iterator[Answer]]
 #: The settings of a run that say which engines answered for the audited model, and for the control model.
 ENGINE_IDENTITY: Final = "engine identity"
 CONTROL_IDENTITY: Final = "control engine identity"
+#: What an engine is asked for.
+_Method = Literal["generate", "score"]
 
 
 class EngineInUse:
@@ -50,7 +48,7 @@ class EngineInUse:
         identity_field: str = ENGINE_IDENTITY,
     ) -> None:
         self._model = model
-        self._runner = None if model.files is None else runner
+        self._runner = runner
         self._store = store
         self._identity_field = identity_field
         self._identity: dict[str, str] = {}
@@ -67,11 +65,11 @@ class EngineInUse:
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
     ) -> Generator[GenerationOutput]:
         """Yield each output, in any order; each of `alone` is decoded by itself."""
-        yield from self._ask(_generate, requests, alone)
+        yield from self._ask("generate", requests, alone)
 
     def score(self, requests: Sequence[ScoreRequest]) -> Generator[TokenScores]:
         """Yield the scores of each text, in any order; raises `NoScoresError` where the model gives none."""
-        yield from self._ask(_score, requests)
+        yield from self._ask("score", requests)
 
     def close(self) -> None:
         """Free the model, where it was loaded here."""
@@ -79,24 +77,32 @@ class EngineInUse:
             self._engine.close()
             self._engine = None
 
-    def _ask(
-        self, ask: Ask[Request, Answer], requests: Sequence[Request], alone: Sequence[Request] = ()
-    ) -> Generator[Answer]:
+    def _ask(self, method: _Method, requests: Sequence[Any], alone: Sequence[Any] = ()) -> Generator[Any]:
+        """Yield what a method of the engine's answers."""
+        files, options = self._model.files, self._model.options
         alone_each = [[request] for request in alone]
-        if self._runner is None:
+        if self._runner is None or files is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
             for batch in [requests, *alone_each]:
                 if batch:
                     self._bind(self._engine.identity())
-                    yield from ask(self._engine, batch)
+                    yield from getattr(self._engine, method)(batch)
             return
-        loading = _Loading.of(self._model, context_length=self._needed)
+        threads = choose_threads(files, options)
+        loading = _Loading(
+            self._model.engine,
+            files.directory,
+            None if files.adapter is None else files.adapter.directory,
+            self._model.digest,
+            self._needed,
+            replace(options, threads=threads),
+        )
         # A shard is a batch of the engine's: so draws are made in the same batches here and there.
-        size = self._model.options.batch_size
+        size = options.batch_size
         cut = [requests[begin : begin + size] for begin in range(0, len(requests), size)]
-        shards = ((ask, tuple(shard)) for shard in [*cut, *alone_each])
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=loading.threads, gpu=True):
+        shards = ((method, tuple(shard)) for shard in [*cut, *alone_each])
+        for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=threads, gpu=True):
             self._bind(identity)
             yield from answers
 
@@ -129,54 +135,28 @@ def open_engine(
         engine.close()
 
 
-def _generate(engine: Engine, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-    return engine.generate(requests)
-
-
-def _score(engine: Engine, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-    return engine.score(requests)
-
-
 @dataclass(frozen=True, slots=True)
 class _Loading:
     """What a worker loads; equal records are loaded once."""
 
     engine: EngineName
     directory: Path
-    digest: str
-    context_length: int
-    #: The threads that this machine would take: results depend on them.
-    threads: int
     #: Of an adapter, whose base `directory` is; None without one.
     adapter: Path | None
+    digest: str
+    context_length: int
+    #: With the threads that this machine would take: results depend on them.
     options: EngineOptions
 
-    @classmethod
-    def of(cls, model: AuditedModel, *, context_length: int) -> "_Loading":
-        """Return what loads a model."""
-        if model.files is None:
-            raise ValueError("a served model has no files that a worker could load")
-        return cls(
-            model.engine,
-            model.files.directory,
-            model.digest,
-            context_length,
-            choose_threads(model.files, model.options),
-            None if model.files.adapter is None else model.files.adapter.directory,
-            model.options,
-        )
 
-
-def _ask_shard(
-    loading: _Loading, shard: tuple[Ask[Request, Answer], tuple[Request, ...]]
-) -> tuple[dict[str, str], list[Answer]]:
+def _ask_shard(loading: _Loading, shard: tuple[_Method, tuple[Any, ...]]) -> tuple[dict[str, str], list[Any]]:
     """Ask in a worker; return its engine's identity and the answers.
 
     Raises `BadInputError` where its node lacks the model or has another one.
     """
-    ask, requests = shard
+    method, requests = shard
     engine = _load(loading)
-    return engine.identity(), list(ask(engine, requests))
+    return engine.identity(), list(getattr(engine, method)(requests))
 
 
 #: What this worker has loaded: one model at a time.
@@ -186,19 +166,14 @@ _loaded: dict[_Loading, Engine] = {}
 def _load(loading: _Loading) -> Engine:
     if loading in _loaded:
         return _loaded[loading]
-    places = [loading.directory, *([] if loading.adapter is None else [loading.adapter])]
-    for place in places:
-        if not place.is_dir():
-            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
     directory, adapter = loading.directory, loading.adapter
+    for place in (directory, adapter):
+        if place is not None and not place.is_dir():
+            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
     files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
     if files.digest != loading.digest:
-        raise BadInputError(
-            f"a node of the cluster has another model at {loading.directory}; put the audited one there"
-        )
+        raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
     while _loaded:
         _loaded.popitem()[1].close()
-    _loaded[loading] = make_engine(
-        loading.engine, files, context_length=loading.context_length, threads=loading.threads, options=loading.options
-    )
-    return _loaded[loading]
+    length, options = loading.context_length, loading.options
+    return _loaded.setdefault(loading, make_engine(loading.engine, files, context_length=length, options=options))

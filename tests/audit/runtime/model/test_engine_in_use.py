@@ -110,12 +110,10 @@ def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
         list(engine.score(text))
     assert store.settings()[ENGINE_IDENTITY]["engine"] == "transformers"
     store.bind_settings({CONTROL_IDENTITY: {"engine": "another"}})
-    with (
-        open_engine(model, runner, store, identity_field=CONTROL_IDENTITY) as control,
-        pytest.raises(UsageError, match=CONTROL_IDENTITY),
-    ):
+    with open_engine(model, runner, store, identity_field=CONTROL_IDENTITY) as control:
         control.require(3)
-        list(control.score(text))
+        with pytest.raises(UsageError, match=CONTROL_IDENTITY):
+            list(control.score(text))
 
 
 def test_the_engine_is_loaded_once_with_room_for_all(
