@@ -6,13 +6,13 @@ text: some other text of the patient's may take fewer. Owns that number, its cla
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from clinaudit.audit.measures.extraction.targets import Opening
-from clinaudit.audit.measures.scoring.record import NoteScores, Role
+from clinaudit.audit.measures.scoring.record import ROLES, NoteScores, Role
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.extraction import (
@@ -79,32 +79,23 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def tally_queries(needed: Sequence[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
+def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
     """Return by tier and arm the patients by queries needed."""
-    groups: dict[tuple[str, Arm], dict[Role, list[QueriesNeeded]]] = {}
+    counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
     for of in needed:
-        groups.setdefault((of.opening.tier, of.opening.arm), {}).setdefault(of.model, []).append(of)
-    return {
-        tier: {arm: _tally(groups[tier, arm]) for arm in ARMS if (tier, arm) in groups}
-        for tier in TIER_IDS
-        if any(of == tier for of, _ in groups)
-    }
-
-
-def _tally(by_model: Mapping[Role, Sequence[QueriesNeeded]]) -> QueriesTally:
-    counts = {model: _count_cells(needed) for model, needed in by_model.items()}
-    audited, control = counts["audited"], counts.get("control")
-    evidence = QueriesEvidence(patients=sum(audited.values()), by_queries=audited, control_by_queries=control)
-    return QueriesTally(
-        patients=Partition.of(audited),
-        control=None if control is None else Partition.of(control),
-        evidence=Inside(evidence),
-    )
-
-
-def _count_cells(needed: Iterable[QueriesNeeded]) -> dict[str, int]:
-    cells = Counter(of.cell for of in needed)
-    return {name: cells[name] for name in QUERY_CELLS}
+        group = (of.opening.tier, of.opening.arm, of.model)
+        counts.setdefault(group, dict.fromkeys(QUERY_CELLS, 0))[of.cell] += 1
+    tallies: dict[str, dict[Arm, QueriesTally]] = {}
+    for tier, arm in product(TIER_IDS, ARMS):
+        audited, control = (counts.get((tier, arm, role)) for role in ROLES)
+        if audited is not None:
+            evidence = QueriesEvidence(patients=sum(audited.values()), by_queries=audited, control_by_queries=control)
+            tallies.setdefault(tier, {})[arm] = QueriesTally(
+                patients=Partition.of(audited),
+                control=None if control is None else Partition.of(control),
+                evidence=Inside(evidence),
+            )
+    return tallies
 
 
 def query_rows(needed: Iterable[QueriesNeeded]) -> Iterator[Row]:

@@ -4,11 +4,11 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -30,6 +30,7 @@ ENGINE_IDENTITY: Final = "engine identity"
 CONTROL_IDENTITY: Final = "control engine identity"
 #: What an engine is asked for.
 _Method = Literal["generate", "score"]
+_Request = TypeVar("_Request", GenerationRequest, ScoreRequest)
 
 
 class EngineInUse:
@@ -48,7 +49,7 @@ class EngineInUse:
         identity_field: str = ENGINE_IDENTITY,
     ) -> None:
         self._model = model
-        self._runner = runner
+        self._runner = None if model.files is None else runner
         self._store = store
         self._identity_field = identity_field
         self._identity: dict[str, str] = {}
@@ -65,11 +66,11 @@ class EngineInUse:
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
     ) -> Generator[GenerationOutput]:
         """Yield each output, in any order; each of `alone` is decoded by itself."""
-        yield from self._ask("generate", requests, alone)
+        yield from self._ask("generate", [*self._cut(requests), *([request] for request in alone)])
 
     def score(self, requests: Sequence[ScoreRequest]) -> Generator[TokenScores]:
         """Yield the scores of each text, in any order; raises `NoScoresError` where the model gives none."""
-        yield from self._ask("score", requests)
+        yield from self._ask("score", self._cut(requests))
 
     def close(self) -> None:
         """Free the model, where it was loaded here."""
@@ -77,17 +78,23 @@ class EngineInUse:
             self._engine.close()
             self._engine = None
 
-    def _ask(self, method: _Method, requests: Sequence[Any], alone: Sequence[Any] = ()) -> Generator[Any]:
-        """Yield what a method of the engine's answers."""
+    def _cut(self, requests: Sequence[_Request]) -> list[Sequence[_Request]]:
+        """Return shards of as many requests as the engine takes at once: workers draw in the batches of this process."""
+        if self._runner is None:
+            return [requests]
+        size = self._model.options.batch_size
+        return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
+
+    def _ask(self, method: _Method, shards: Iterable[Sequence[Any]]) -> Generator[Any]:
+        """Yield what a method of the engine's answers to each shard."""
         files, options = self._model.files, self._model.options
-        alone_each = [[request] for request in alone]
         if self._runner is None or files is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
-            for batch in [requests, *alone_each]:
-                if batch:
+            for shard in shards:
+                if shard:
                     self._bind(self._engine.identity())
-                    yield from getattr(self._engine, method)(batch)
+                    yield from getattr(self._engine, method)(shard)
             return
         threads = choose_threads(files, options)
         loading = _Loading(
@@ -98,11 +105,8 @@ class EngineInUse:
             self._needed,
             replace(options, threads=threads),
         )
-        # A shard is a batch of the engine's: so draws are made in the same batches here and there.
-        size = options.batch_size
-        cut = [requests[begin : begin + size] for begin in range(0, len(requests), size)]
-        shards = ((method, tuple(shard)) for shard in [*cut, *alone_each])
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, shards, cpus=threads, gpu=True):
+        jobs = ((method, tuple(shard)) for shard in shards)
+        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
             self._bind(identity)
             yield from answers
 
