@@ -8,6 +8,7 @@ exact results → the coarse table, what is published, the reports (`publish_run
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -66,7 +67,7 @@ from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -132,7 +133,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work) as runner:
-            with open_engine(inputs.model, runner, store) as engine:
+            with closing(EngineInUse(inputs.model, runner, store)) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
                 engine.require(max(tokens_needed(everyday), texts.longest))
                 generate(

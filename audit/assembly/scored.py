@@ -5,6 +5,7 @@ control model is asked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from clinaudit.audit.assembly.inputs import AuditInputs
@@ -18,7 +19,7 @@ from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
 from clinaudit.audit.measures.scoring.stage import PlannedTexts, Scoring, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.facts import PatientFacts
@@ -71,7 +72,7 @@ def ask_control(
     patients = () if isinstance(scores, str) else {of.patient_id for of in scores}
     scoring = Scoring(inputs.corpus, inputs.tokenizer, inputs.model.context_length, role="control")
     texts = plan_texts(patients, scoring)
-    with open_engine(inputs.control, runner, store, identity_field=CONTROL_IDENTITY) as engine:
+    with closing(EngineInUse(inputs.control, runner, store, identity_field=CONTROL_IDENTITY)) as engine:
         engine.require(texts.longest)
         decoding = replace(inputs.decoding, model=inputs.control)
         generate(priors, decoding, engine, store, progress, own_repeats=own_repeats)

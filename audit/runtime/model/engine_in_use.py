@@ -4,11 +4,10 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -30,11 +29,10 @@ ENGINE_IDENTITY: Final = "engine identity"
 CONTROL_IDENTITY: Final = "control engine identity"
 #: What an engine is asked for.
 _Method = Literal["generate", "score"]
-_Request = TypeVar("_Request", GenerationRequest, ScoreRequest)
 
 
 class EngineInUse:
-    """The engine of a model; a served model is asked from this process, runner or not.
+    """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
 
     Before the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
     asked raises `UsageError` where the engine changed since the run began, or differs among the workers.
@@ -73,13 +71,13 @@ class EngineInUse:
         yield from self._ask("score", self._cut(requests))
 
     def close(self) -> None:
-        """Free the model, where it was loaded here."""
+        """Free the model, where it was loaded here: one model at a time is."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
-    def _cut(self, requests: Sequence[_Request]) -> list[Sequence[_Request]]:
-        """Return shards of as many requests as the engine takes at once: workers draw in the batches of this process."""
+    def _cut(self, requests: Sequence[Any]) -> list[Sequence[Any]]:
+        """Return shards; of workers, each is one batch of the engine's, so that they draw as this process does."""
         if self._runner is None:
             return [requests]
         size = self._model.options.batch_size
@@ -125,18 +123,6 @@ def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
     """
     is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
     return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
-
-
-@contextmanager
-def open_engine(
-    model: AuditedModel, runner: ShardRunner | None, store: RunStore, *, identity_field: str = ENGINE_IDENTITY
-) -> Iterator[EngineInUse]:
-    """Yield the engine of a model, not yet loaded, and free it at the end; one model at a time is loaded here."""
-    engine = EngineInUse(model, runner, store, identity_field=identity_field)
-    try:
-        yield engine
-    finally:
-        engine.close()
 
 
 @dataclass(frozen=True, slots=True)

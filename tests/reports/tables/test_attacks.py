@@ -3,7 +3,8 @@
 from clinaudit.audit.results.ranges.attacks import list_attacks
 from clinaudit.reports.schema.attacks import ATTACKS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
-from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.membership import MembershipResults
+from clinaudit.reports.schema.numbers import EstimateRange, exactly
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.attacks import attacks_table
 
@@ -50,6 +51,17 @@ def test_each_rule_is_counted_with_the_attack_that_it_is_about_and_with_no_other
         "queries_needed": "1 of 2 rules fail",
         "ordinary_use": "all 1 pass",
     }
+
+
+def test_what_measured_nothing_was_not_run() -> None:
+    none = EstimateRange(reason="too few")
+    figures = dict.fromkeys(("auroc", "found_at_10", "found_at_1", "p_value"), none)
+    few = MembershipResults(
+        score="loss", is_interpretable=None, differ_in=[], never_seen=exactly(3), trained={}, **figures
+    )
+    for membership, status in ((few, "not run"), (few.model_copy(update={"is_interpretable": False}), "run")):
+        listed = list_attacks(RunResults(membership=membership), release=None)
+        assert next(attack.status for attack in listed if attack.name == "membership") == status
 
 
 def test_what_was_not_run_says_so_and_the_note_says_how_the_model_gets_out() -> None:

@@ -1,6 +1,7 @@
 """Everyday tasks put to a model that was really trained, by the engine that all stages of a run share."""
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from clinaudit.audit.measures.ordinary.asking import answer_questions, load_answ
 from clinaudit.audit.measures.ordinary.record import Answer
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.runtime.model.audited_model import find_model
-from clinaudit.audit.runtime.model.engine_in_use import open_engine
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -37,7 +38,7 @@ def test_draws_are_others_than_the_greedy_answer_and_the_same_again_where_a_run_
 
     def ask(name: str, seed: int, killed_after: int | None = None) -> dict[tuple[str, str], Answer]:
         questions = plan_questions(load_tasks().tasks[:12], decoding, seed=seed)
-        with open_store(RunDirectory(tmp_path / name)) as store, open_engine(model, None, store) as engine:
+        with open_store(RunDirectory(tmp_path / name)) as store, closing(EngineInUse(model, None, store)) as engine:
             engine.require(tokens_needed(questions))
 
             given = engine.generate

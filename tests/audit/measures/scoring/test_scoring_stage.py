@@ -1,6 +1,7 @@
 """Notes scored whole and in windows, against one forward pass a token; resumed; and by a server that gives none."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from support.repeating_notes import QUIET, corpus_with
 from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
 from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest, TokenScores
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -49,7 +50,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 
 def score(scoring: Scoring, model: AuditedModel, store: RunStore) -> list[NoteScores]:
     planned = plan_texts(NOTES, scoring)
-    with open_engine(model, None, store) as engine:
+    with closing(EngineInUse(model, None, store)) as engine:
         engine.require(planned.longest)
         scores = score_notes(planned, engine, store, QUIET)
     assert isinstance(scores, list)

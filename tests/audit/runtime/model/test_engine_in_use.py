@@ -3,6 +3,7 @@
 import importlib.util
 import random
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from support.models.tiny_models import save_adapter, save_llama
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.model import engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.run.directory import RunDirectory
@@ -90,7 +91,7 @@ def test_workers_score_as_this_process_does(model: AuditedModel, store: RunStore
     rng = random.Random(3)
     texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(70)]
     runner = CountingRunner()
-    with open_engine(model, runner, store) as on_workers, open_engine(model, None, store) as here:
+    with closing(EngineInUse(model, runner, store)) as on_workers, closing(EngineInUse(model, None, store)) as here:
         on_workers.require(20)
         here.require(20)
         found = {of.key: of.log_probs for of in on_workers.score(texts)}
@@ -104,13 +105,13 @@ def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
     model: AuditedModel, store: RunStore, runner: LocalRunner | None
 ) -> None:
     text = [ScoreRequest("k", (1, 2, 3), 1)]
-    with open_engine(model, runner, store) as engine:
+    with closing(EngineInUse(model, runner, store)) as engine:
         engine.require(3)
         assert ENGINE_IDENTITY not in store.settings()
         list(engine.score(text))
     assert store.settings()[ENGINE_IDENTITY]["engine"] == "transformers"
     store.bind_settings({CONTROL_IDENTITY: {"engine": "another"}})
-    with open_engine(model, runner, store, identity_field=CONTROL_IDENTITY) as control:
+    with closing(EngineInUse(model, runner, store, identity_field=CONTROL_IDENTITY)) as control:
         control.require(3)
         with pytest.raises(UsageError, match=CONTROL_IDENTITY):
             list(control.score(text))
@@ -127,7 +128,7 @@ def test_the_engine_is_loaded_once_with_room_for_all(
         return load(of, context_length=context_length)
 
     monkeypatch.setattr(AuditedModel, "load", counting)
-    with open_engine(model, None, store) as engine:
+    with closing(EngineInUse(model, None, store)) as engine:
         assert loaded == []
         engine.require(9)
         engine.require(20)
