@@ -13,7 +13,7 @@ from clinaudit.reports.wording.names import ARM_WORDS, BEFORE_TRAINING, order_ti
 from clinaudit.reports.wording.numbers import counted, estimate_text, is_measured
 
 _KEY = "Pale: a range. Thin line: 95% interval."
-_LIMIT = " Upright line: by so much more, at most, the policy lets this share be than the one in the column beside it."
+_LIMIT = " Upright line: the most by which the policy lets this share exceed the one in the column beside it."
 _BEFORE = BEFORE_TRAINING.capitalize()
 _ORDER = (*(ARM_WORDS[arm].capitalize() for arm in ARMS), _BEFORE)
 #: Colour, and the shares by number of queries.
