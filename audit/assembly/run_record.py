@@ -26,6 +26,7 @@ _PURPOSE: Final = b"clinaudit: digests of what a run leaves hidden"
 def fingerprint(inputs: AuditInputs) -> dict[str, object]:
     """Return everything on which the results depend, by the name of its option; a resumed run must have the same."""
     settings, files = inputs.settings, inputs.model.files
+    draws_or_scores = settings.samples or settings.ordinary or settings.score
     return {
         "clinaudit": VERSION,
         "command": "audit",
@@ -44,8 +45,9 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,
         # In float32 on a CPU no greedy answer depends on them, so that a resumed run may change them; drawn ones may.
+        # The last digits of scores do.
         **({} if count_gpus() == 0 else inputs.model.options.by_name),
-        **({"--max-batch": inputs.model.options.batch_size} if settings.samples or settings.ordinary else {}),
+        **({"--max-batch": inputs.model.options.batch_size} if draws_or_scores else {}),
         "--judge": inputs.judge.identity(),
         "--judge-labels": hidden_digest(inputs.corpus, inputs.labelled.digest.encode("ascii"))
         if inputs.labelled.source == "site"

@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import signal
-import sqlite3
 import stat
 import subprocess
 from collections.abc import Callable
@@ -16,7 +15,7 @@ import jsonschema
 import polars as pl
 import pytest
 from lxml import etree
-from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_command, written_outside
+from support.runs.command_line import FAST, PROGRAM, command, kill_once, run_command, units, written_outside
 
 from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
 from clinaudit.priors.corpus.corpus import read_corpus
@@ -228,14 +227,6 @@ def test_the_evidence_viewer_shows_each_span_as_it_stands_in_its_source_note(aud
     refused = call("evidence", run, other)
     assert refused.returncode == 3
     assert "not the one that this run audited" in refused.stderr
-
-
-def units(run: Path, table: str) -> int:
-    try:
-        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
-            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
-    except sqlite3.OperationalError:
-        return 0
 
 
 @pytest.fixture(scope="module")

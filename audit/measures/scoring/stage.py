@@ -78,16 +78,14 @@ def score_notes(
     began.
     """
     finished = store.scores()
-    requests = planned.requests
-    pending = [request for request in requests if request.key not in finished]
     # The longest first, so that the last batch is not one long straggler.
-    pending.sort(key=lambda request: (-len(request.token_ids), request.key))
-    if pending:
+    requests = sorted(planned.requests, key=lambda request: (-len(request.token_ids), request.key))
+    done = sum(request.key in finished for request in requests)
+    if done < len(requests):
         title = "scoring notes" if planned.scoring.role == "audited" else "scoring notes by the control model"
-        done = len(requests) - len(pending)
         with progress.stage(title, total=len(requests), unit="texts", done=done) as advance:
             try:
-                with closing(engine.score(pending)) as scored:
+                with closing(engine.score(requests, finished)) as scored:
                     for of in scored:
                         finished[of.key] = StoredScores(of.log_probs, of.means, of.deviations)
                         store.add_scores(of.key, finished[of.key])

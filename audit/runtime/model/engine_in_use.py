@@ -4,7 +4,7 @@ Owns when a model is loaded and freed, and the way of requests to the workers of
 same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -34,7 +34,7 @@ _Method = Literal["generate", "score"]
 class EngineInUse:
     """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
 
-    Before the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
+    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
     asked raises `UsageError` where the engine changed since the run began, or differs among the workers.
     """
 
@@ -64,11 +64,23 @@ class EngineInUse:
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
     ) -> Generator[GenerationOutput]:
         """Yield each output, in any order; each of `alone` is decoded by itself."""
-        yield from self._ask("generate", [*self._cut(requests), *([request] for request in alone)])
+        together = [requests] if self._runner is None else self._cut(requests)
+        yield from self._ask("generate", [*together, *([request] for request in alone)])
 
-    def score(self, requests: Sequence[ScoreRequest]) -> Generator[TokenScores]:
-        """Yield the scores of each text, in any order; raises `NoScoresError` where the model gives none."""
-        yield from self._ask("score", self._cut(requests))
+    def score(self, requests: Sequence[ScoreRequest], finished: Container[str] = ()) -> Generator[TokenScores]:
+        """Yield the scores of each text that is not `finished`, in any order.
+
+        Which texts are read together changes the last digits: so they are read in the same shards here as by workers,
+        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself. Raises
+        `NoScoresError` where the model gives no scores.
+        """
+        if self._model.files is None:
+            shards = [[request for request in requests if request.key not in finished]]
+        else:
+            shards = [of for of in self._cut(requests) if any(request.key not in finished for request in of)]
+        for scores in self._ask("score", shards):
+            if scores.key not in finished:
+                yield scores
 
     def close(self) -> None:
         """Free the model, where it was loaded here: one model at a time is."""
@@ -77,9 +89,7 @@ class EngineInUse:
             self._engine = None
 
     def _cut(self, requests: Sequence[Any]) -> list[Sequence[Any]]:
-        """Return shards; of workers, each is one batch of the engine's, so that they draw as this process does."""
-        if self._runner is None:
-            return [requests]
+        """Return shards of as many requests as the engine takes at once: whoever is asked has the same batches."""
         size = self._model.options.batch_size
         return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
 
@@ -89,10 +99,11 @@ class EngineInUse:
         if self._runner is None or files is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
+            identity = self._engine.identity()
             for shard in shards:
-                if shard:
-                    self._bind(self._engine.identity())
-                    yield from getattr(self._engine, method)(shard)
+                for answer in getattr(self._engine, method)(shard) if shard else ():
+                    self._bind(identity)
+                    yield answer
             return
         threads = choose_threads(files, options)
         loading = _Loading(

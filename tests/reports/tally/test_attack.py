@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from support.results.counted_leaves import CountedLeaves
 from support.results.drawn_worlds import draw_world
 from support.results.random_worlds import MISSING, OUTCOMES, REFERS, Law, World
 from support.results.world_laws import laws
+from support.results.world_membership import CELLS, tally_membership, trained_on
 from support.results.world_tally import count_world
 from support.simulations import first_of
 from support.suppression_attack import attack
 from support.suppression_attack.attack import Attacker
 from support.suppression_attack.integer_program import IntegerProgram
 
+from clinaudit.reports.schema.membership import PERCENTILE_CLASSES
 from clinaudit.reports.tally import leaves
 from clinaudit.reports.tally.classes import class_of
 from clinaudit.reports.tally.tally import publishable
@@ -23,7 +26,9 @@ from clinaudit.reports.tally.tally import publishable
 
 @pytest.mark.simulation
 def test_every_small_count_keeps_three_values_beside_the_verdict() -> None:
-    attacker = Attacker(draw_world(np.random.default_rng(3), diagnoses=2))
+    world = draw_world(np.random.default_rng(8), diagnoses=2)
+    assert tally_membership(CountedLeaves(world)).trained is not None
+    attacker = Attacker(world)
     assert attacker.count > 200
     assert attacker.find_leaks() == []
     assert attacker.fewest >= attack.ENOUGH
@@ -44,10 +49,10 @@ def test_all_that_is_linear_leaves_every_small_count_three_values(place: int) ->
     assert attacker.find_leaks() == []
 
 
-def has_value(world: World, count: str, value: int) -> bool:
-    """Whether all that is linear in what is published leaves a count this value."""
+def has_value(world: World, count: str, value: int, *, told: Sequence[Law] = ()) -> bool:
+    """Whether all that is linear in what is published, and what is `told` beside, leaves a count this value."""
     tally, counted = count_world(world)
-    program = IntegerProgram(world, [*laws(world), *counted.clues(tally, publishable(tally))])
+    program = IntegerProgram(world, [*laws(world), *counted.clues(tally, publishable(tally)), *told])
     return program.solve(np.zeros(len(program.names)), besides=[Law({count: 1}, value, value)]) is not None
 
 
@@ -68,14 +73,31 @@ def row_of(counts: Sequence[int]) -> dict[str, int]:
     return {f"table/hiv/{TIER}/train/1/{name}": count for name, count in zip(OUTCOMES, counts, strict=True)}
 
 
-def test_a_cohort_that_uses_an_arm_up_keeps_its_rows_beside_that_of_another() -> None:
+def use_an_arm_up(numbers: Mapping[str, int]) -> World:
+    """Return a world in which one cohort uses an arm up, its row as small as its classes allow."""
     # All 30 targets are in the 15 sets of one cohort, and 8 sets of the other are of them. In steps of ten at most 30
     # targets would say at most 15 sets, which are the least that the row's five cells can come to.
     sets = {"total/cell/hiv": 15, "total/cell/ptsd": 8, "total/twice/train": 16, f"total/missing/{TIER}/train": 0}
     dropped = {f"pair/hiv/{TIER}/dropped/{MISSING}": 0, f"pair/hiv/{TIER}/dropped/{REFERS}": 1}
     short = {f"mem/{TIER}/train/{kind}": 10 for kind in ("empty", "short")}
-    world = plant(2, sets | dropped | short | row_of((11, 0, 1, 1, 1)))
-    assert [has_value(world, f"table/hiv/{TIER}/train/1/negative", value) for value in (1, 2, 3)] == [True] * 3
+    return plant(2, sets | dropped | short | row_of((11, 0, 1, 1, 1)) | numbers)
+
+
+ROW_CELL = f"table/hiv/{TIER}/train/1/negative"
+
+
+def test_a_cohort_that_uses_an_arm_up_keeps_its_rows_beside_that_of_another() -> None:
+    world = use_an_arm_up({})
+    assert [has_value(world, ROW_CELL, value) for value in (1, 2, 3)] == [True] * 3
+
+
+def test_classes_of_membership_in_steps_of_ten_would_give_a_row_away() -> None:
+    # All targets are scored. Three classes up to ten would say at most 30 of them, and so at most 15 sets.
+    world = use_an_arm_up({f"membership/{name}": 10 * (name != "above_99") for name in PERCENTILE_CLASSES})
+    assert world.value(trained_on(world)) == world.value(world.all_targets("train")) == 30
+    assert [has_value(world, ROW_CELL, value) for value in (1, 2, 3)] == [True] * 3
+    in_tens = [Law(cell, 0, 10 * (world.value(cell) > 0)) for cell in CELLS.values()]
+    assert [has_value(world, ROW_CELL, value, told=in_tens) for value in (1, 2, 3)] == [True, False, False]
 
 
 #: An arm of 20, of 10 matched sets, all of whom were asked at one tier.

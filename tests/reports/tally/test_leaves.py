@@ -9,7 +9,6 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 import pytest
 from support.results.drawn_worlds import draw_world
-from support.results.filled_evidence import NOT_FILLED
 from support.results.world_tally import tally_of
 
 from clinaudit.reports.schema.memorization import RefusalsEvidence
@@ -33,7 +32,6 @@ from clinaudit.reports.tally.leaves import (
     StandardizedDifference,
     coarsen,
 )
-from clinaudit.reports.tally.membership import MembershipTally
 from clinaudit.reports.tally.tally import RenderingTally, Tally, publishable
 
 #: What tells of nobody and is no leaf.
@@ -75,14 +73,10 @@ def whole_tally() -> Tally:
     """Return a tally with a value in every field."""
     tally = tally_of(draw_world(np.random.default_rng(2)))
     rendered = RenderingTally(tally.memorization, tally.disclosure, tally.identifiers)
-    membership = MembershipTally(
-        "loss", True, ("dates",), Count.of(30), Partition.of({"up_to_50": 9, "50_to_90": 3}), "any", NOT_FILLED
-    )
     return replace(
         tally,
         renderings={"facts": rendered},
         not_scored="any",
-        membership=membership,
         release="api",
         decision=Setting(1),
     )

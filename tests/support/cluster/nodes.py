@@ -1,10 +1,12 @@
 """Ray nodes on this machine, with a certificate and a token of their own."""
 
+import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,3 +114,14 @@ def wait_for(seen: Callable[[], object], node: subprocess.Popen[bytes]) -> None:
         assert node.poll() is None, "the node ended"
         time.sleep(0.1)
     raise AssertionError("the node did not start")
+
+
+def worker_pids(secrets: Secrets) -> set[int]:
+    """Return the processes of this cluster's workers, which hold its secrets' place in their environment."""
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            name, environment = ((process / of).read_bytes() for of in ("cmdline", "environ"))
+            if name.startswith(b"ray::_Worker") and os.fsencode(secrets.folder) in environment:
+                found.add(int(process.name))
+    return found

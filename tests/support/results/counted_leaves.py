@@ -65,11 +65,11 @@ class CountedLeaves:
         self.world = world
         self._value = world.value
         self._read: dict[int, tuple[Leaf, Callable[[Any], Iterator[Law]]]] = {}
-        self._empty: list[Sum] = []
+        self._told: list[Law] = []
 
     def clues(self, tally: object, coarse: object) -> list[Law]:
         """Return all that a coarse tally tells, as far as it is linear: no verdict, no standardized difference."""
-        found = [Law(sum_, 0, 0) for sum_ in self._empty]
+        found = list(self._told)
         for path, leaf, shown in pair_leaves(tally, coarse):
             if id(leaf) in self._read:
                 found += self._read[id(leaf)][1](shown)
@@ -83,7 +83,11 @@ class CountedLeaves:
 
     def nobody(self, sum_: Sum) -> None:
         """Take as told that a sum is none: something is left out of the tally for it."""
-        self._empty.append(sum_)
+        self.told(Law(sum_, 0, 0))
+
+    def told(self, *laws: Law) -> None:
+        """Take as told what the tally shows without a number: which figures there are."""
+        self._told += laws
 
     # Counts
 

@@ -5,6 +5,7 @@ from support.results import random_worlds as shape
 from support.results.drawn_queries import draw_prompts
 from support.results.drawn_text import draw_guard, draw_identifiers, draw_memorization, draw_others, draw_refusals
 from support.results.random_worlds import World, few_or_many, pick, spread
+from support.results.world_membership import draw_membership
 from support.results.world_ordinary import draw_ordinary
 
 from clinaudit.priors.tiers import TIER_IDS
@@ -49,6 +50,7 @@ def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
     draw_refusals(world, rng)
     draw_prompts(world, rng)
     draw_ordinary(world, rng)
+    draw_membership(world, rng)
     return world
 
 

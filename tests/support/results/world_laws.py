@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from support.results import random_worlds as shape
 from support.results.random_worlds import Law, Sum, World, add, at_most, equal, minus, times
+from support.results.world_membership import membership_laws
 from support.results.world_ordinary import ordinary_laws
 
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
@@ -42,7 +43,7 @@ def laws(world: World) -> list[Law]:
         found += _cohort_laws(world, diagnosis)
         for tier in world.tiers:
             found += _pair_laws(world, diagnosis, tier)
-    found += ordinary_laws(world)
+    found += [*ordinary_laws(world), *membership_laws(world)]
     verdicts = world.asked_verdicts()
     found.append(equal(verdicts, *(f"judges/{kind}" for kind in ("agree", "disagree", "unjudged"))))
     found.append(equal(verdicts, *(f"judges/{cell}" for cell in ANSWER_CELLS)))

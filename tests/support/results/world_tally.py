@@ -15,6 +15,7 @@ from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED, fill_evidence, fill_record
 from support.results.random_worlds import World, add, minus
+from support.results.world_membership import tally_membership
 from support.results.world_ordinary import tally_ordinary
 from support.results.world_people import tally_cohort, tally_corpus, tally_subgroups
 from support.results.world_queries import tally_prompts, tally_world_queries
@@ -101,6 +102,7 @@ def count_world(world: World, *, resamples: int = _RESAMPLES) -> CountedWorld:
         prompts=tally_prompts(leaves),
         queries=tally_world_queries(leaves),
         ordinary=tally_ordinary(leaves),
+        membership=tally_membership(leaves),
         cohorts={diagnosis: tally_cohort(leaves, diagnosis) for diagnosis in world.diagnoses},
         subgroups=tally_subgroups(leaves),
         judge=tally_judge(leaves),

@@ -8,6 +8,7 @@ which costs a third of a start, and imports the program itself anew.
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -72,6 +73,15 @@ def audit_apart(tiny_demo: TinyDemo, folder: Path, *options: str) -> Path:
 def written_outside(run: Path) -> list[Path]:
     """Return what an audit by `audit_apart` left in its home and among the temporary files."""
     return [path for name in _OUTSIDE.values() for path in (run.parent / name).rglob("*")]
+
+
+def units(run: Path, table: str) -> int:
+    """Return how many units of a stage are finished in a run that may be under way."""
+    try:
+        with sqlite3.connect(f"file:{run / 'evidence' / 'work' / 'state.sqlite'}?mode=ro", uri=True) as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+    except sqlite3.OperationalError:
+        return 0
 
 
 def run_command(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None) -> CompletedProcess[str]:

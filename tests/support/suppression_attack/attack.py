@@ -17,6 +17,7 @@ import numpy as np
 from support.results import random_worlds as shape
 from support.results.random_worlds import Law, Sum, World, add, minus
 from support.results.world_laws import laws
+from support.results.world_membership import membership_counts
 from support.results.world_tally import count_world, tally_of
 from support.suppression_attack.integer_program import Choice, IntegerProgram, Numbers, OutOfTimeError
 from support.suppression_attack.sex_balance import keep_shares, list_like_numbers
@@ -239,6 +240,7 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
         is_invented = name.startswith("judge/") and not world.fixed["judge/site"]
         if not _is_number(name) and not is_invented and not name.startswith("judges/"):
             yield name, {name: 1}
+    yield from membership_counts(world)
     for arm in shape.ARMS:
         yield f"patients/{arm}", world.all_patients(arm)
         yield f"targets/{arm}", world.all_targets(arm)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from support.results.world_membership import bounds_of, order_of
 
 from clinaudit.audit.measures.membership.stage import PatientOrder, count_classes
 from clinaudit.audit.results.ranges.membership import derive_membership
 from clinaudit.audit.statistics.auroc import one_sided_p_value
-from clinaudit.reports.schema.membership import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipEvidence
+from clinaudit.reports.schema.membership import PERCENTILE_CLASSES, MembershipEvidence
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.tally.leaves import Count, Inside, Partition, coarsen
 from clinaudit.reports.tally.membership import MembershipTally
@@ -40,11 +40,6 @@ def draw_order(seed: int, *, least: int = 21, most: int = 60) -> PatientOrder:
     return order_of(scores[:train], scores[train:])
 
 
-def order_of(train: NDArray[np.float64], never_seen: NDArray[np.float64]) -> PatientOrder:
-    places = np.argsort(np.argsort(np.concatenate([train, never_seen])))
-    return PatientOrder(places[: len(train)], places[len(train) :])
-
-
 def is_within(exact: EstimateRange, published: EstimateRange) -> bool:
     """Whether a number and its interval lie in what is published of them, by floats' rounding."""
     if exact.value is None:
@@ -71,12 +66,6 @@ def test_every_exact_figure_lies_in_what_is_published(seed: int) -> None:
 
 
 Cells = tuple[int, int, int, int]
-
-
-def bounds_of(never_seen: int) -> list[tuple[int, int]]:
-    """Return between which two never-seen patients each class lies, these being at 0, 1, 2, ..."""
-    begins = [-1, *(never_seen - 1 - never_seen // part for part in PARTS_ABOVE)]
-    return list(zip(begins, [*begins[1:], never_seen], strict=True))
 
 
 def draw_within(cells: Cells, never_seen: int, rng: np.random.Generator) -> PatientOrder:

@@ -10,19 +10,31 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for
+from support.cluster.nodes import Cluster, free_port, ray_files, start_node, wait_for, worker_pids
 from support.cluster.shard_functions import double_and_record, fail_as_told, kill_once_at_work, workers_at
+from support.repeating_notes import QUIET
 from support.runs.command_line import FAST, PROGRAM, command, run_command
 
+from clinaudit.audit.measures.generation.stage import in_whole_batches
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.measures.scoring.record import score_rows
+from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
+from clinaudit.audit.runtime.model.audited_model import find_model
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.engines.memory import EngineOptions
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.evidence_tables import write_table
+from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError, UsageError
+from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.note_texts import pack_notes
 
 
@@ -108,13 +120,58 @@ def test_k_is_the_same_on_the_cluster(runner) -> None:
 
 
 @pytest.mark.slow
+def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_bytes(
+    runner, secrets, tiny_demo, tmp_path, monkeypatch
+) -> None:
+    options = EngineOptions(max_batch=4, threads=1)
+    model = find_model(
+        str(tiny_demo.model), engine="transformers", tokenizer=None, context_length=None, approved_hosts=(),
+        options=options,
+    )  # fmt: skip
+    corpus, tokenizer = read_corpus(tiny_demo.corpus), ModelTokenizer(model.tokenizer_directory)
+    texts = plan_texts(list(corpus.patients)[:8], Scoring(corpus, tokenizer, model.context_length))
+    prompts = [request.token_ids[: 20 + place % 7] for place, request in enumerate(texts.requests)]
+    draws = [
+        GenerationRequest(f"k{place}", ids, "", 24, temperature=1.0, seed=place) for place, ids in enumerate(prompts)
+    ]
+    killed: set[int] = set()
+
+    def kill_one() -> None:
+        if not killed:
+            killed.add(max(worker_pids(secrets)))
+            os.kill(*killed, signal.SIGKILL)
+
+    def ask(name: str, on: ShardRunner | None) -> tuple[bytes, dict[str, tuple[int, ...]]]:
+        (tmp_path / name).mkdir()
+        with (
+            open_store(RunDirectory(tmp_path / name / "run")) as store,
+            closing(EngineInUse(model, on, store)) as engine,
+        ):
+            if on is not None:
+                add = store.add_scores
+                monkeypatch.setattr(store, "add_scores", lambda key, scores: (add(key, scores), kill_one()))
+            engine.require(texts.longest)
+            scores = score_notes(texts, engine, store, QUIET)
+            drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
+        assert not isinstance(scores, str)
+        write_table(tmp_path / name, "scores", score_rows(scores))
+        return (tmp_path / name / "scores.parquet").read_bytes(), drawn
+
+    here, there = ask("here", None), ask("there", runner)
+    assert len(killed) == 1
+    assert not killed & worker_pids(secrets)
+    assert len(here[1]) == len(draws) > 12
+    assert there == here
+
+
+@pytest.mark.slow
 def test_an_audit_on_the_cluster_gives_the_same_bytes(audited, tiny_demo, cluster) -> None:
     before = {path.name for path in Path("/tmp").iterdir()}
     arguments = command(tiny_demo, cluster.run, *FAST, "--ray-address", cluster.address)
     on_cluster = run_command(arguments, environment=cluster.environment)
     assert on_cluster.stderr == ""
     assert not {name for name in {path.name for path in Path("/tmp").iterdir()} - before if "ray" in name}
-    for name in ("results.json", "evidence/results.json", "gate.json"):
+    for name in ("results.json", "evidence/results.json", "evidence/scores.parquet", "gate.json"):
         assert (cluster.run / name).read_bytes() == (audited / name).read_bytes()
     verdict = json.loads((cluster.run / "gate.json").read_text(encoding="utf-8"))["status"]
     assert on_cluster.returncode == {"fail": 1, "inconclusive": 8}[verdict]

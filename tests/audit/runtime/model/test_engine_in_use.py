@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.models.tiny_models import save_adapter, save_llama
 
@@ -16,7 +15,7 @@ from clinaudit.audit.runtime.model import engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest, TokenScores
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.store import RunStore, open_store
 from clinaudit.errors import BadInputError, UsageError
@@ -87,17 +86,37 @@ def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, st
         list(on_workers.generate(requests[:1]))
 
 
-def test_workers_score_as_this_process_does(model: AuditedModel, store: RunStore) -> None:
+def bits_of(given: Iterable[TokenScores]) -> dict[str, list[bytes]]:
+    """Return all that was said of each text, bit by bit."""
+    found = {}
+    for of in given:
+        assert of.means is not None
+        assert of.deviations is not None
+        found[of.key] = [column.tobytes() for column in (of.log_probs, of.means, of.deviations)]
+    return found
+
+
+def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(
+    model: AuditedModel, store: RunStore
+) -> None:
     rng = random.Random(3)
-    texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(70)]
+    texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(150)]
     runner = CountingRunner()
     with closing(EngineInUse(model, runner, store)) as on_workers, closing(EngineInUse(model, None, store)) as here:
         on_workers.require(20)
         here.require(20)
-        found = {of.key: of.log_probs for of in on_workers.score(texts)}
-        assert runner.sizes == [16, 16, 16, 16, 6]
-        for of in here.score(texts):
-            np.testing.assert_allclose(found[of.key], of.log_probs, atol=1e-5)
+        whole = bits_of(here.score(texts))
+        assert list(whole) != [text.key for text in texts]
+        assert bits_of(on_workers.score(texts)) == whole
+        assert runner.sizes == [*[16] * 9, 6]
+        # All of some shards, and of the others a few texts.
+        given = {text.key for text in (*texts[5:40], *texts[100:102], *texts[128:])}
+        rest = {key: bits for key, bits in whole.items() if key not in given}
+        for engine in (here, on_workers):
+            assert bits_of(engine.score(texts, given)) == rest
+        assert runner.sizes == [16] * 7
+        # Read among other texts the last digits are others: else this shows nothing.
+        assert bits_of(here.score([text for text in texts if text.key in rest])) != rest
 
 
 @pytest.mark.parametrize("runner", [None, LocalRunner()])

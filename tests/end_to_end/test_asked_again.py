@@ -1,0 +1,63 @@
+"""An audit with samples, a control model and everyday tasks, killed in every stage: the same bytes when it ends."""
+
+import random
+import signal
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.runs.asked_again import few_patients, options_asked_again
+from support.runs.command_line import command, kill_once, run_command, units
+from support.runs.tiny_demo import TinyDemo
+
+from clinaudit.audit.runtime.run.evidence_tables import SCHEMAS
+from clinaudit.priors.renderings import CONTROL
+
+WHOLE = ("results.json", "evidence/results.json", "run.json", "gate.json", "report.html")
+TABLES = sorted(SCHEMAS.keys() - {"disagreements"})
+
+pytestmark = [pytest.mark.slow, pytest.mark.simulation]
+
+
+def test_killed_while_it_asks_again_and_resumed_gives_the_same_bytes(tiny_demo: TinyDemo, tmp_path: Path) -> None:
+    few = few_patients(tiny_demo, tmp_path / "corpus")
+    options = options_asked_again(tiny_demo.model, tmp_path)
+    undisturbed, run = tmp_path / "undisturbed", tmp_path / "run"
+    done = run_command(command(few, undisturbed, *options))
+    assert done.returncode in (1, 8), done.stderr
+    priors = pl.read_parquet(undisturbed / "evidence" / "priors.parquet").filter(~pl.col("excluded"))
+    asked, by_control = priors.height, priors.filter(pl.col("rendering") == CONTROL).height
+    answers, scores = units(undisturbed, "generations"), units(undisturbed, "scores")
+    everyday = answers - asked
+    assert by_control > 10 < everyday > 10 < scores
+    # Where in each stage is drawn; each stage begins where the one before ends.
+    rng = random.Random(30)
+    stops: list[tuple[str, int]] = [
+        ("generations", rng.randrange(2, asked - by_control)),
+        ("generations", asked - by_control + rng.randrange(2, everyday // 2)),
+        ("scores", rng.randrange(2, scores // 4)),
+        ("scores", scores // 4 + rng.randrange(2, scores // 4)),
+        ("generations", answers - rng.randrange(2, by_control)),
+        ("scores", scores // 2 + rng.randrange(2, scores // 4)),
+    ]
+    reached: list[Callable[[], bool]] = [
+        *(partial(_has, run, table, least) for table, least in stops),
+        (run / "evidence" / "membership.parquet").exists,
+        partial(_has, run, "judgements", rng.randrange(2, units(undisturbed, "judgements") // 2)),
+        (run / "evidence" / "results.json").exists,
+    ]
+    for number, stop in enumerate(reached):
+        assert not stop(), number
+        assert kill_once(stop, command(few, run, *options)) == -signal.SIGKILL, number
+        assert not (run / "manifest.json").exists()
+    again = run_command(command(few, run, *options))
+    assert again.returncode == done.returncode, again.stderr
+    assert (units(run, "generations"), units(run, "scores")) == (answers, scores)
+    for name in (*WHOLE, *(f"evidence/{table}.parquet" for table in TABLES)):
+        assert (run / name).read_bytes() == (undisturbed / name).read_bytes(), name
+
+
+def _has(run: Path, table: str, least: int) -> bool:
+    return units(run, table) >= least
