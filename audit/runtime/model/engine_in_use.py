@@ -74,6 +74,7 @@ class EngineInUse:
         and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself. Raises
         `NoScoresError` where the model gives no scores.
         """
+        shards: list[Sequence[ScoreRequest]]
         if self._model.files is None:
             shards = [[request for request in requests if request.key not in finished]]
         else:
