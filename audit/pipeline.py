@@ -8,6 +8,7 @@ exact results → the coarse table, what is published, the reports (`publish_run
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -18,15 +19,7 @@ from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
 from clinaudit.audit.assembly.outcomes import StageOutcomes
 from clinaudit.audit.assembly.results import assemble_results
 from clinaudit.audit.assembly.run_record import describe_run, fingerprint, named_patients
-from clinaudit.audit.assembly.scored import (
-    ask_control,
-    in_figures,
-    included_tables,
-    measure_scored,
-    of_patients,
-    plan_scores,
-    score_by_models,
-)
+from clinaudit.audit.assembly.scored import ask_control, measure_scored, plan_scores
 from clinaudit.audit.measures.cohorts.cohort import cohort_rows
 from clinaudit.audit.measures.cohorts.stage import Targets, find_missing_tiers, match_cohorts
 from clinaudit.audit.measures.disclosure.stage import collect_by_rendering, measure_all_disclosure
@@ -65,6 +58,7 @@ from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.measures.ordinary.asking import answer_questions, tokens_needed
 from clinaudit.audit.measures.population.description import long_note_rows, people_rows, take_census
 from clinaudit.audit.measures.population.subgroups import describe_subgroups
+from clinaudit.audit.measures.scoring.stage import score_notes
 from clinaudit.audit.pii.stage import Search, find_identifiers
 from clinaudit.audit.preview.notes_fit import mark_doubtful_facts
 from clinaudit.audit.results.gate.sample_size import decide_run
@@ -73,7 +67,7 @@ from clinaudit.audit.results.publication.run_verdict import find_outcomes
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.engine_in_use import open_engine
+from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
@@ -139,10 +133,10 @@ def run_audit(settings: AuditSettings) -> RunResults:
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work) as runner:
-            with open_engine(inputs.model, runner) as engine:
+            with closing(EngineInUse(inputs.model, runner, store)) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
-                engine.require(max(tokens_needed(everyday), 1 if texts is None else texts.longest))
-                identity = generate(
+                engine.require(max(tokens_needed(everyday), texts.longest))
+                generate(
                     [prior for prior in (*priors, *included_priors) if prior.rendering != CONTROL],
                     inputs.decoding,
                     engine,
@@ -151,8 +145,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
                     own_repeats=own_repeats,
                     drift=DriftCheck(priors, settings.seed) if inputs.checks_drift else None,
                 )
-                answer_questions(everyday, engine.generate, inputs.decoding, store, progress)
-                scores = score_by_models(texts, engine, store, progress)
+                answer_questions(everyday, engine, inputs.decoding, store, progress)
+                scores = score_notes(texts, engine, store, progress)
             # One model at a time is loaded.
             scores = ask_control(
                 [prior for prior in (*priors, *included_priors) if prior.rendering == CONTROL],
@@ -178,8 +172,8 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 runner=runner,
             )
             scored = measure_scored(
-                of_patients(scores, in_figures(inputs, targets.diagnoses)),
-                priors,
+                scores,
+                (priors, included_priors),
                 inputs,
                 facts=facts,
                 notes=notes,
@@ -209,9 +203,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             measured = measure_included(
                 included_priors, audited.included_annotations, inputs, notes, store=store, progress=progress
             )
-            own = of_patients(scores, audited.included)
-            more = included_tables(own, included_priors, inputs, facts=facts, notes=notes, progress=progress)
-            write_included(run, {**measured, **more})
+            write_included(run, {**measured, **scored.included})
         judge_usage.write_usage(run.evidence)
         outcomes = outcomes_of(judgements)
         collected = collect_by_rendering(targets.cohorts, priors, generations, outcomes, probed=inputs.probed)
@@ -261,7 +253,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         )
         shown = derive(publishable(tally))
         decision = decide_run(inputs.policy, shown, find_outcomes(derive(tally), shown))
-        record = describe_run(inputs, priors=priors, engine=identity)
+        record = describe_run(inputs, priors=priors, engine=store.settings().get(ENGINE_IDENTITY, {}))
         return publish_run(run, replace(tally, decision=Setting(decision)), record)
 
 

@@ -1,6 +1,6 @@
 """Records of queries needed: how often a model must be asked until it gives a patient's text away (docs/results.md)."""
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from pydantic import Field
 
@@ -12,8 +12,8 @@ QueryLimit = Literal["1", "10", "100", "1000", "10000"]
 #: A class holds the numbers above the one before it: more than the largest, or nothing that follows the opening counts.
 QueryCell = Literal[QueryLimit, "more", "none"]
 #: The classes of patients, in order, and the largest number of queries of each.
-QUERY_CELLS: Final[tuple[QueryCell, ...]] = ("1", "10", "100", "1000", "10000", "more", "none")
-QUERY_LIMITS: Final = (1, 10, 100, 1_000, 10_000)
+QUERY_CELLS: Final[tuple[QueryCell, ...]] = get_args(QueryCell)
+QUERY_LIMITS: Final = tuple(int(most) for most in get_args(QueryLimit))
 MORE_QUERIES: Final = "more"
 NO_WINDOW: Final = "none"
 

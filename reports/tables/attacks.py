@@ -3,10 +3,10 @@
 from typing import Final, NamedTuple
 
 from clinaudit.reports.schema.attacks import AttackName, Release
-from clinaudit.reports.schema.decision import DecidedRule
+from clinaudit.reports.schema.decision import DecidedRule, RuleStatus
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
 from clinaudit.reports.wording.numbers import counted
 
 _EDPB: Final = "EDPB Opinion 28/2024, para 55"
@@ -18,7 +18,7 @@ class _Words(NamedTuple):
     title: str
     access: str
     reference: str
-    #: Which rules decide about it.
+    #: Which rules decide about it: those on greedy answers to plain text that read one of these.
     metrics: tuple[str, ...] = ()
 
 
@@ -54,7 +54,7 @@ _WORDS: Final[dict[AttackName, _Words]] = {
     "membership": _Words(
         "Membership: whose notes were trained on", "sees probabilities", f"{_EDPB}; NIST AI 100-2, membership"
     ),
-    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB),
+    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB, (ORDINARY_TEXT,)),
     "canaries": _Words("Canaries planted before training", "trains the model", "NIST SP 800-226"),
     "fine_tuning": _Words("Further training that brings text back", _WEIGHTS, "NIST AI 100-2; OWASP AISVS C11"),
     "gradients": _Words("Reconstruction from gradients", "sees training", "NIST AI 100-2, data reconstruction"),
@@ -73,25 +73,33 @@ _RELEASES: Final[dict[Release | None, str]] = {
 }
 
 
+#: Whatever they read, rules on answers in these forms are about an attack of their own.
+_FORMS: Final[dict[str | None, AttackName]] = {"samples": "sampling", "chat": "chat"}
+
+
 def attacks_table(results: RunResults) -> Table:
     """Return one row a class of attack."""
     rules = [] if results.decision is None else results.decision.rules
-    rows = tuple(
-        (words.title, attack.status, words.access, _result(rules, words.metrics), words.reference)
-        for attack in results.attacks
-        for words in [_WORDS[attack.name]]
-    )
+    rows = []
+    for attack in results.attacks:
+        words = _WORDS[attack.name]
+        statuses = [rule.status for rule in rules if _is_about(rule, attack.name)]
+        rows.append((words.title, attack.status, words.access, _result(statuses), words.reference))
     heads = ("Attack", "In this audit", "Who could", "Rules of the policy", "Described in")
-    return Table(
-        "Attacks run, and not run", heads, rows, _NOTE.format(release=_RELEASES[results.release]) if rows else ""
-    )
+    note = _NOTE.format(release=_RELEASES[results.release]) if rows else ""
+    return Table("Attacks run, and not run", heads, tuple(rows), note)
 
 
-def _result(rules: list[DecidedRule], metrics: tuple[str, ...]) -> str:
-    own = [rule.status for rule in rules if rule.metric in metrics]
-    if not own:
+def _is_about(rule: DecidedRule, attack: AttackName) -> bool:
+    if rule.rendering in _FORMS:
+        return _FORMS[rule.rendering] == attack
+    return rule.metric in _WORDS[attack].metrics
+
+
+def _result(statuses: list[RuleStatus]) -> str:
+    if not statuses:
         return "–"
-    failed, open_ones = own.count("fail"), own.count("inconclusive")
-    said = [f"{failed} of {counted(len(own), 'rule')} fail"] if failed else []
+    failed, open_ones = statuses.count("fail"), statuses.count("inconclusive")
+    said = [f"{failed} of {counted(len(statuses), 'rule')} fail"] if failed else []
     said += [f"{open_ones} open"] if open_ones else []
-    return ", ".join(said) or f"all {len(own)} pass"
+    return ", ".join(said) or f"all {len(statuses)} pass"

@@ -29,7 +29,7 @@ def queries_fail(results: RunResults) -> bool:
 
 
 def queries_sentences(results: RunResults) -> list[str]:
-    """Return what 1,000 questions give at the least knowledge at which they give anything, and what few ones give."""
+    """Return what 1,000 questions give at the least knowledge at which anything comes, and what few questions give."""
     if not results.queries:
         return [f"Repeated questions were not measured: {results.not_scored}."] if results.not_scored else []
     tiers = [tier for tier in order_tiers(results.queries) if "train" in results.queries[tier]]
@@ -51,7 +51,7 @@ def queries_sentences(results: RunResults) -> list[str]:
     if safe is not None:
         few = counted(safe // _HUNDREDTH, "query", "queries")
         sentences.append(
-            f"For none of them are {safe:,} queries enough, whoever asks. So {few} about a patient"
+            f"{safe:,} queries are enough for none of them, whoever asks. So {few} about a patient"
             f" {'gives' if safe == _HUNDREDTH else 'give'} this text, word for word, with a chance below 1%."
         )
     return sentences

@@ -1,17 +1,18 @@
 """Queries needed: how often a model must be asked, at temperature 1, until it gives a patient's text away.
 
 With p the chance that it writes exactly that text, n queries give it away with the chance 1 - (1 - p)^n; n of an even
-chance is ln 0.5 / ln(1 - p) (Hayes et al. 2024, (n, p)-discoverable extraction, with p = 0.5). Of this exact text, so
-that the queries needed for some text of the patient's may be fewer. Owns that number, its classes, and the tally.
+chance is ln 0.5 / ln(1 - p) (Hayes et al. 2024, (n, p)-discoverable extraction, with p = 0.5). It is about this exact
+text: some other text of the patient's may take fewer. Owns that number, its classes, and the tally.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from clinaudit.audit.measures.extraction.targets import Opening
-from clinaudit.audit.measures.scoring.record import NoteScores, Role
+from clinaudit.audit.measures.scoring.record import ROLES, NoteScores, Role
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.extraction import (
@@ -49,7 +50,7 @@ class QueriesNeeded:
 
     opening: Opening
     model: Role
-    #: Of what follows the opening up to the end of its window; None where no window counts.
+    #: ln p of what follows the opening up to the end of its window; None where no window counts.
     log_prob: float | None
 
     @property
@@ -78,40 +79,23 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def tally_queries(needed: Sequence[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
+def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
     """Return by tier and arm the patients by queries needed."""
-    groups: dict[tuple[str, Arm], dict[Role, list[QueriesNeeded]]] = {}
+    counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
     for of in needed:
-        groups.setdefault((of.opening.tier, of.opening.arm), {}).setdefault(of.model, []).append(of)
-    return {
-        tier: {arm: _tally(groups[tier, arm]) for arm in ARMS if (tier, arm) in groups}
-        for tier in TIER_IDS
-        if any(of == tier for of, _ in groups)
-    }
-
-
-def _tally(by_model: Mapping[Role, Sequence[QueriesNeeded]]) -> QueriesTally:
-    control = by_model.get("control")
-    return QueriesTally(
-        patients=_partition(by_model["audited"]),
-        control=None if control is None else _partition(control),
-        evidence=Inside(
-            QueriesEvidence(
-                patients=len(by_model["audited"]),
-                by_queries=_count(by_model["audited"]),
-                control_by_queries=None if control is None else _count(control),
+        group = (of.opening.tier, of.opening.arm, of.model)
+        counts.setdefault(group, dict.fromkeys(QUERY_CELLS, 0))[of.cell] += 1
+    tallies: dict[str, dict[Arm, QueriesTally]] = {}
+    for tier, arm in product(TIER_IDS, ARMS):
+        audited, control = (counts.get((tier, arm, role)) for role in ROLES)
+        if audited is not None:
+            evidence = QueriesEvidence(patients=sum(audited.values()), by_queries=audited, control_by_queries=control)
+            tallies.setdefault(tier, {})[arm] = QueriesTally(
+                patients=Partition.of(audited),
+                control=None if control is None else Partition.of(control),
+                evidence=Inside(evidence),
             )
-        ),
-    )
-
-
-def _count(needed: Sequence[QueriesNeeded]) -> dict[str, int]:
-    cells = [of.cell for of in needed]
-    return {name: cells.count(name) for name in QUERY_CELLS}
-
-
-def _partition(needed: Sequence[QueriesNeeded]) -> Partition:
-    return Partition.of(_count(needed))
+    return tallies
 
 
 def query_rows(needed: Iterable[QueriesNeeded]) -> Iterator[Row]:

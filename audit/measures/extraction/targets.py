@@ -4,14 +4,13 @@ Owns which windows count, by the rules of attributable text: clinically revealin
 each note masked, and not said by the prompt. Knows nothing of how likely a model is to write it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
@@ -48,18 +47,15 @@ class Opening:
 class _Candidate:
     """An opening whose windows are being looked up."""
 
-    prior: Prior
-    note_id: str
+    #: Its end is None until a window is found that counts.
+    opening: Opening
     #: The index of the note among the patient's.
     note: int
-    begin: int
     #: First token of each window that holds a token that may count, in order.
     windows: list[int]
     #: Characters of each token of the note, in its text with line feeds, shape (tokens, 2).
     chars: npt.NDArray[np.int64]
-    #: What the note goes on with, as if it had been generated.
-    generation: Generation
-    #: The window's text, and with placeholders; by its first token.
+    #: Of the windows that are looked up next, the text as it stands and with placeholders; by the first token.
     texts: dict[int, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -87,23 +83,12 @@ def find_openings(
             candidates.append(reader.read(prior, facts[prior.patient_id]))
             reader.mask(candidates[-1], slice(_FIRST_WINDOWS))
             advance(1)
-    found = _find(candidates, notes, progress=progress, runner=runner)
-    left = [item for item in candidates if item.generation.generation_id not in found]
+    reader.find_ends(candidates, progress=progress, runner=runner)
+    left = [item for item in candidates if item.opening.end is None]
     for item in left:
         reader.mask(item, slice(_FIRST_WINDOWS, None))
-    found |= _find([item for item in left if item.texts], notes, progress=progress, runner=runner)
-    firsts = [found.get(item.generation.generation_id) for item in candidates]
-    return [
-        Opening(
-            item.prior.patient_id,
-            item.prior.arm,
-            item.prior.tier,
-            item.note_id,
-            item.begin,
-            None if first is None else first + match_tokens,
-        )
-        for item, first in zip(candidates, firsts, strict=True)
-    ]
+    reader.find_ends(left, progress=progress, runner=runner)
+    return [item.opening for item in candidates]
 
 
 class _Reader:
@@ -133,62 +118,44 @@ class _Reader:
         begin = int(np.argmax(tokenizer.place_tokens(ids, text)[:, 1] > len(prior.prompt)))
         self._patient.lay_out(place, tokenizer)
         chars = self._patient.token_chars[slice(*self._patient.sequences.starts[place : place + 2].tolist())]
-        generation = Generation(
-            generation_id=f"{prior.patient_id} {prior.tier}",
-            patient_id=prior.patient_id,
-            arm=prior.arm,
-            tier=prior.tier,
-            rendering=prior.rendering,
-            diagnoses=(),
-            cohorts=(),
-            prompt=prior.prompt,
-            text="",
-            token_ids=tuple(ids[begin : begin + prior.max_new_tokens].tolist()),
-            token_chars=(),
-            finish_reason="length",
-        )
-        counts = self._which_count(generation, place, chars[begin:])
+        follows = tuple(ids[begin : begin + prior.max_new_tokens].tolist())
+        counts = self._which_count(prior, follows, place, chars[begin:])
         total = np.concatenate([[0], np.cumsum(counts)])
         windows = begin + np.flatnonzero(total[self._match_tokens :] > total[: -self._match_tokens])
-        return _Candidate(prior, latest.note_id, place, begin, windows.tolist(), chars, generation)
+        opening = Opening(prior.patient_id, prior.arm, prior.tier, latest.note_id, begin, end=None)
+        return _Candidate(opening, place, windows.tolist(), chars)
 
-    def _which_count(self, generation: Generation, note: int, chars: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    def _which_count(
+        self, prior: Prior, follows: tuple[int, ...], note: int, chars: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.bool_]:
         """Return which tokens tell something that the prompt did not, shape (tokens,)."""
-        prompt = read_prompt(generation.prompt, self._notes.cache.tokenizer)
-        counts = np.logical_not(find_prompt_tokens(generation.token_ids, prompt, match_tokens=self._match_tokens))
+        prompt = read_prompt(prior.prompt, self._notes.cache.tokenizer)
+        counts = np.logical_not(find_prompt_tokens(follows, prompt, match_tokens=self._match_tokens))
         boilerplate = self._patient.note(note).boilerplate
-        given = [value.span_chars for value in self._masker.find_given(generation, note)]
+        given = [value.span_chars for value in self._masker.find_given(prior.patient_id, note, prior.prompt)]
         for at, (start, end) in enumerate(chars[: len(counts)].tolist()):
             counts[at] &= 1 not in boilerplate[start:end] and not any(of.overlaps(Span(start, end)) for of in given)
         return counts
 
     def mask(self, item: _Candidate, which: slice) -> None:
-        """Look some windows of an opening up; one of placeholders alone tells nothing."""
+        """Read the texts of some windows of an opening; one of placeholders alone tells nothing."""
         item.texts.clear()
         for first in item.windows[which]:
             place = Span(int(item.chars[first, 0]), int(item.chars[first + self._match_tokens - 1, 1]))
-            if (pair := self._masker.mask_run(item.generation.patient_id, item.note, place)) is not None:
+            if (pair := self._masker.mask_run(item.opening.patient_id, item.note, place)) is not None:
                 item.texts[first] = pair
 
-
-def _find(
-    candidates: Sequence[_Candidate], notes: MatchedCorpus, *, progress: Progress, runner: ShardRunner | None
-) -> dict[str, int]:
-    """Return the first window of each opening, by its id, that one patient's notes alone hold, masked or not."""
-    pairs = [pair for item in candidates for pair in item.texts.values()]
-    packed = notes.corpus.packed("train")
-    with progress.stage("counting patients of what follows openings", total=2 * packed.size, unit="bytes") as advance:
-        counts = count_patients({text for text, _ in pairs}, packed, runner=runner, advance=advance)
-        masked = count_masked_patients(
-            {text for _, text in pairs}, notes.corpus, notes.profile, runner=runner, advance=advance
-        )
-
-    def first_of(item: _Candidate) -> Iterator[int]:
-        outside = item.prior.arm != "train"
-        for first, (text, mask) in item.texts.items():
-            if counts[text] + outside == masked[mask] + outside == 1:
-                yield first
-
-    return {
-        item.generation.generation_id: first for item in candidates if (first := next(first_of(item), None)) is not None
-    }
+    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner | None) -> None:
+        """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
+        corpus, profile = self._notes.corpus, self._notes.profile
+        pairs = {pair for item in items for pair in item.texts.values()}
+        packed = corpus.packed("train")
+        title = "counting patients of what follows openings"
+        with progress.stage(title, total=2 * packed.size, unit="bytes") as advance:
+            counts = count_patients({text for text, _ in pairs}, packed, runner=runner, advance=advance)
+            masked = count_masked_patients({text for _, text in pairs}, corpus, profile, runner=runner, advance=advance)
+        for item in items:
+            outside = item.opening.arm != "train"
+            held = (first for first, (text, mask) in item.texts.items() if counts[text] == masked[mask] == 1 - outside)
+            if (first := next(held, None)) is not None:
+                item.opening = replace(item.opening, end=first + self._match_tokens)

@@ -94,8 +94,6 @@ class Decoding:
     #: Of answers that are drawn by chance, and the seed of all.
     temperature: float = 1.0
     seed: int = 0
-    #: Under which the store keeps what decodes: a resumed run must have the same.
-    identity_field: str = "engine identity"
 
 
 def plan_priors(
@@ -161,14 +159,11 @@ def generate(
     *,
     own_repeats: OwnRepeats,
     drift: DriftCheck | None = None,
-) -> dict[str, str]:
-    """Continue every prompt that has no generation yet; return the identity of the engine.
-
-    With a `drift` check, some of its prompts are decoded alone, too.
+) -> None:
+    """Continue every prompt that has no generation yet; with a `drift` check, decode some of its prompts alone, too.
 
     Each generation is on the disk before the next one counts. Where a patient's own notes repeat something, decoding
-    goes on to the budget. Raises `UsageError` where the engine changed since the run began, or differs among the
-    workers of a runner.
+    goes on to the budget. Raises `UsageError` where the engine changed since the run began.
     """
     planned = {_decoding_key(prior): prior for prior in priors if not prior.excluded}
     finished = store.generations().keys() & planned.keys()
@@ -187,34 +182,20 @@ def generate(
         among = (request for request in requests if request.key in keys)
         alone = choose_alone(among, seed=drift.seed, done=store.alone())
     if not (pending or drawn or alone):
-        known: dict[str, str] = store.settings().get(decoding.identity_field, {})
-        return known
+        return
     # The longest first, so that the last batch is not one long straggler.
     pending.sort(key=lambda request: (-request.max_new_tokens, -len(request.prompt_ids), request.key))
-    with progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance:
-        identity: dict[str, str] = {}
-        with closing(engine.generate(pending, alone)) as greedy, closing(engine.generate(drawn)) as by_chance:
-            for engine_identity, output in chain(greedy, by_chance):
-                to_keep = identity_to_keep(engine_identity)
-                if to_keep != identity:
-                    store.bind_settings({decoding.identity_field: to_keep})
-                    identity = to_keep
-                if keep_if_alone(output, store) or output.key in finished:
-                    continue
-                allowed = own_repeats.allowed(planned[output.key].patient_id)
-                store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
-                advance(1)
-    return identity
-
-
-def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
-    """Return the part of the engine's identity that a resumed run must have.
-
-    It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
-    with it. What a resumed run decodes alone, with its own threads, is compared with what was kept before.
-    """
-    is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
-    return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
+    with (
+        progress.stage("generating", total=len(planned), unit="generations", done=len(finished)) as advance,
+        closing(engine.generate(pending, alone)) as greedy,
+        closing(engine.generate(drawn)) as by_chance,
+    ):
+        for output in chain(greedy, by_chance):
+            if keep_if_alone(output, store) or output.key in finished:
+                continue
+            allowed = own_repeats.allowed(planned[output.key].patient_id)
+            store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, allowed))
+            advance(1)
 
 
 def _request(key: str, prior: Prior, decoding: Decoding, *, guarded: bool) -> GenerationRequest:

@@ -108,7 +108,7 @@ def _dates(notes: Sequence[Note]) -> list[float]:
 
 
 def _standardized(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return z-scores, and their squares: an arm may lie in the middle. Of what is not known, the mean.
+    """Return z-scores, and their squares, since an arm may lie in the middle; what is not known is taken for the mean.
 
     A row's squares add up to 1 in the mean, as those of words do: each group of features weighs the same.
     """

@@ -4,7 +4,7 @@ Owns the scores of one note; higher means more likely trained on. Knows nothing 
 """
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,15 +37,20 @@ class ScoredNote:
     ratio: float | None
 
 
-def score_notes(scores: Sequence[NoteScores], corpus: Corpus) -> list[ScoredNote]:
+def read_scores(scores: Sequence[NoteScores], corpus: Corpus) -> list[ScoredNote]:
     """Return the scored notes by patient and note id.
 
     A note is left out that has no scored token, or a log p that is no number: it would stand above all others.
     """
     control = {(of.patient_id, of.note_id): of for of in scores if of.model == "control"}
     audited = {(of.patient_id, of.note_id): of for of in scores if of.model == "audited" and _is_scored(of)}
-    sizes = dict(_compressed_bytes(audited, corpus))
-    return [_score(of, control.get(key), sizes[key]) for key, of in sorted(audited.items())]
+    # The size of a text once compressed is its entropy, as zlib finds it (Carlini et al. 2021).
+    compressed = {
+        (patient_id, note.note_id): len(zlib.compress(note.text.encode("utf-8")))
+        for patient_id in {patient_id for patient_id, _ in audited}
+        for note in corpus.notes_of(patient_id)
+    }
+    return [_score(of, control.get(key), compressed[key]) for key, of in sorted(audited.items())]
 
 
 def choose_score(notes: Sequence[ScoredNote]) -> MembershipScore | None:
@@ -87,13 +92,3 @@ def _min_k_plus_plus(of: NoteScores) -> float | None:
     kept = max(1, int(_LEAST_SHARE * away.size))
     least = float(np.partition(away, kept - 1)[:kept].mean())
     return least if np.isfinite(away).all() else None
-
-
-def _compressed_bytes(
-    keys: Mapping[tuple[str, str], NoteScores], corpus: Corpus
-) -> Iterator[tuple[tuple[str, str], int]]:
-    """Yield the size of each note's text once compressed: its entropy, as zlib finds it (Carlini et al. 2021)."""
-    for patient_id in dict.fromkeys(patient_id for patient_id, _ in keys):
-        for note in corpus.notes_of(patient_id):
-            if (patient_id, note.note_id) in keys:
-                yield (patient_id, note.note_id), len(zlib.compress(note.text.encode("utf-8")))

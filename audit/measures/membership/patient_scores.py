@@ -13,7 +13,7 @@ import numpy.typing as npt
 Values = npt.NDArray[np.float64]
 #: Never-seen notes of other patients, the nearest in length, that a note is compared with [choice].
 LIKE_NOTES: Final = 50
-#: Where all of these have one score, any other is far from it.
+#: Where all of these have one score, the deviation is 0: any other score is then far from theirs.
 _LEAST_DEVIATION: Final = 1e-9
 
 
@@ -22,8 +22,9 @@ def standardize_notes(
 ) -> Values:
     """Return the z-scores of notes, `(notes, scores)` each: away from the mean of never-seen notes of like length.
 
-    Alike are the 50 of other patients with the smallest difference of log length, of equal ones those nearest in the
-    order of lengths; all, where there are fewer. Raises `ValueError` where a note has fewer than two.
+    Notes of like length are the 50 of other patients with the smallest difference of log length (among equal ones,
+    those nearest in the order of lengths); all, where there are fewer. Raises `ValueError` where a note has fewer than
+    two.
     """
     lengths = np.log(np.asarray(tokens, dtype=np.float64))
     _, owners = np.unique(np.asarray(patients), return_inverse=True)

@@ -4,16 +4,16 @@ Owns the order of the patients, their percentile classes, and when there are no 
 The evidence has scores of notes: no output says of one patient that the model was trained on them.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.membership.blind_baseline import BLIND_MODELS, find_differences, measure_blind_baseline
-from clinaudit.audit.measures.membership.note_scores import ScoredNote, choose_score, have_score, score_notes
-from clinaudit.audit.measures.membership.patient_scores import mean_by_patient, standardize_notes
+from clinaudit.audit.measures.membership.note_scores import choose_score, have_score, read_scores
+from clinaudit.audit.measures.membership.patient_scores import Values, mean_by_patient, standardize_notes
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
@@ -23,11 +23,10 @@ from clinaudit.reports.schema.membership import (
     MEMBERSHIP_SCORES,
     PARTS_ABOVE,
     PERCENTILE_CLASSES,
-    BlindBaseline,
     MembershipEvidence,
 )
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.tally.classes import ARM_STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.membership import MembershipTally
@@ -64,22 +63,40 @@ def measure_membership(scores: Sequence[NoteScores], corpus: Corpus, *, seed: in
 
     `scores` are of both arms, by the audited model and, where there is one, the control.
     """
-    notes = score_notes(scores, corpus)
+    notes = read_scores(scores, corpus)
     arms = {note.patient_id: note.arm for note in notes}
-    chosen = choose_score(notes)
-    patients = {arm: [one for one, own in arms.items() if own == arm] for arm in ARMS}
-    never_seen = Count.of(len(patients["nontrain"]))
-    if chosen is None or min(map(len, patients.values())) <= ARM_STEP:
-        evidence = _evidence(notes, patients, {}, None)
-        tally = MembershipTally(chosen, None, (), never_seen, None, _TOO_FEW, Inside(evidence))
-        return Membership(tally, [{**asdict(note), "standardized": None} for note in notes])
+    # Those trained on first, by id: the order in which folds and ties are drawn.
+    ids = sorted(arms, key=lambda one: (arms[one] != "train", one))
+    sizes = {arm: list(arms.values()).count(arm) for arm in ARMS}
+    counted = {arm: sum(note.arm == arm for note in notes) for arm in ARMS}
+    evidence = MembershipEvidence(patients=sizes, notes=counted, auroc={}, p_value=None, blind=None)
+    tally = MembershipTally(
+        score=choose_score(notes),
+        is_interpretable=None,
+        differ_in=(),
+        never_seen=Count.of(sizes["nontrain"]),
+        trained=None,
+        reason=_TOO_FEW,
+        evidence=Inside(evidence),
+    )
+    rows: list[Row] = [{**asdict(note), "standardized": None} for note in notes]
+    if tally.score is None or min(sizes.values()) <= ARM_STEP:
+        return Membership(tally, rows)
 
-    ids = [*patients["train"], *patients["nontrain"]]
     with progress.stage("telling patients apart without the model", total=BLIND_MODELS, unit="models") as advance:
-        is_train = np.arange(len(ids)) < len(patients["train"])
+        is_train = np.arange(len(ids)) < sizes["train"]
         blind = measure_blind_baseline(corpus, ids, is_train, seed=seed, advance=advance)
     differs, differ_in = find_differences(blind)
-    reason = f"{_ARMS_DIFFER} ({', '.join(differ_in) or 'all features together'})" if differs else None
+    if differs:
+        found = replace(
+            tally,
+            is_interpretable=False,
+            differ_in=differ_in,
+            reason=f"{_ARMS_DIFFER} ({', '.join(differ_in) or 'all features together'})",
+            evidence=Inside(evidence.model_copy(update={"blind": blind})),
+        )
+        return Membership(found, rows)
+
     names = [name for name in (*MEMBERSHIP_SCORES, "zlib") if have_score(notes, name)]
     owners = [note.patient_id for note in notes]
     standardized = standardize_notes(
@@ -88,34 +105,33 @@ def measure_membership(scores: Sequence[NoteScores], corpus: Corpus, *, seed: in
         patients=owners,
         never_seen=[note.arm == "nontrain" for note in notes],
     )
-    rows = zip(notes, standardized[:, names.index(chosen)].tolist(), strict=True)
     people, means = mean_by_patient(standardized, owners)
-    orders = {
-        name: _order(dict(zip(people, means[:, place].tolist(), strict=True)), patients, seed=seed)
-        for place, name in enumerate(names)
-        if not differs
+    means = means[np.argsort([arms[one] != "train" for one in people], kind="stable")]
+    orders = {name: _order(means[:, at], sizes["train"], seed=seed) for at, name in enumerate(names)}
+    aurocs = {name: order.auroc for name, order in orders.items()}
+    area = aurocs[tally.score].value
+    measured = {
+        "auroc": aurocs,
+        "p_value": None if area is None else one_sided_p_value(area, sizes["train"], sizes["nontrain"]),
+        "blind": blind,
     }
-    return Membership(
-        MembershipTally(
-            score=chosen,
-            is_interpretable=not differs,
-            differ_in=differ_in,
-            never_seen=never_seen,
-            trained=None if differs else count_classes(orders[chosen]),
-            reason=reason,
-            evidence=Inside(_evidence(notes, patients, orders, blind, chosen)),
-        ),
-        [{**asdict(note), "standardized": value} for note, value in rows],
+    found = replace(
+        tally,
+        is_interpretable=True,
+        trained=count_classes(orders[tally.score]),
+        reason=None,
+        evidence=Inside(evidence.model_copy(update=measured)),
     )
+    of_chosen = standardized[:, names.index(tally.score)].tolist()
+    return Membership(found, [{**row, "standardized": value} for row, value in zip(rows, of_chosen, strict=True)])
 
 
-def _order(score: Mapping[str, float], patients: Mapping[Arm, Sequence[str]], *, seed: int) -> PatientOrder:
-    """Order the patients of both arms by score; equal ones are put in an order that the seed draws."""
-    ids = [*patients["train"], *patients["nontrain"]]
-    drawn = np.random.default_rng(seed).permutation(len(ids))
-    places = np.empty(len(ids), dtype=np.int64)
-    places[np.lexsort((drawn, np.array([score[one] for one in ids])))] = np.arange(len(ids))
-    return PatientOrder(*np.split(places, [len(patients["train"])]))
+def _order(scores: Values, train: int, *, seed: int) -> PatientOrder:
+    """Order patients by score, the first `train` being those trained on; the seed draws the order of equal ones."""
+    drawn = np.random.default_rng(seed).permutation(len(scores))
+    places = np.empty(len(scores), dtype=np.int64)
+    places[np.lexsort((drawn, scores))] = np.arange(len(scores))
+    return PatientOrder(*np.split(places, [train]))
 
 
 def count_classes(order: PatientOrder) -> Partition:
@@ -124,22 +140,3 @@ def count_classes(order: PatientOrder) -> Partition:
     edges = [descending[len(descending) // part] for part in PARTS_ABOVE]
     cells = np.bincount(np.searchsorted(edges, order.train), minlength=len(PERCENTILE_CLASSES))
     return Partition.of(dict(zip(PERCENTILE_CLASSES, cells.tolist(), strict=True)))
-
-
-def _evidence(
-    notes: Sequence[ScoredNote],
-    patients: Mapping[Arm, Sequence[str]],
-    orders: Mapping[str, PatientOrder],
-    blind: BlindBaseline | None,
-    chosen: str | None = None,
-) -> MembershipEvidence:
-    aurocs = {name: order.auroc for name, order in orders.items()}
-    area = aurocs[chosen].value if chosen in aurocs else None
-    sizes = {arm: len(of) for arm, of in patients.items()}
-    return MembershipEvidence(
-        patients=sizes,
-        notes={arm: sum(note.arm == arm for note in notes) for arm in ARMS},
-        auroc=aurocs,
-        p_value=None if area is None else one_sided_p_value(area, sizes["train"], sizes["nontrain"]),
-        blind=blind,
-    )

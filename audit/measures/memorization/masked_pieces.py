@@ -66,10 +66,10 @@ class PieceMasker:
         masked = mask_text(own.text, own.values, place)
         return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
 
-    def find_given(self, generation: Generation, note: int) -> list[MaskedValue]:
-        """Return the occurrences in a note of the patient that say what the prompt holds."""
-        own = self._note(generation.patient_id, note)
-        given = own.mask.find(generation.prompt) if generation.prompt and own.values else []
+    def find_given(self, patient_id: str, note: int, prompt: str | None) -> list[MaskedValue]:
+        """Return the occurrences in a note of a patient that say what the prompt holds."""
+        own = self._note(patient_id, note)
+        given = own.mask.find(prompt) if prompt and own.values else []
         return [value for value in own.values if holds_value(given, value)]
 
     def _note(self, patient_id: str, index: int) -> MaskableText:

@@ -52,7 +52,7 @@ class NearPassages:
             is not None
         }
         notes = self.passages[:, 0].tolist()
-        held = {note: masker.find_given(generation, note) for note in set(notes)}
+        held = {note: masker.find_given(generation.patient_id, note, generation.prompt) for note in set(notes)}
         kept = {(note, place) for note, own in zip(notes, self.kept.tolist(), strict=True) for place in own}
         return texts, {
             place

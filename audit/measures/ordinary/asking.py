@@ -5,7 +5,7 @@ Owns the forms and draws of a task, and resumption. Knows nothing of how an engi
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Final, get_args
@@ -13,7 +13,6 @@ from typing import Final, get_args
 from clinaudit.audit.measures.generation.stage import (
     Decoding,
     cut_at_repeats,
-    identity_to_keep,
     in_whole_batches,
     read_stored,
 )
@@ -21,7 +20,8 @@ from clinaudit.audit.measures.ordinary.record import Answer, Draw, Question
 from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate
-from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.priors.renderings import SYSTEM, Conversation
@@ -30,8 +30,6 @@ from clinaudit.reports.schema.ordinary import TaskForm
 TEMPERATURE: Final = 1.0
 #: Seeds of engines are 32-bit numbers, not negative.
 _SEEDS: Final = 2**31
-#: Decodes requests; gives each output with the identity of the engine that made it.
-Decode = Callable[[Sequence[GenerationRequest]], Generator[tuple[dict[str, str], GenerationOutput]]]
 
 
 def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> list[Question]:
@@ -42,48 +40,43 @@ def plan_questions(tasks: Sequence[Task], decoding: Decoding, *, seed: int) -> l
     """
     questions: list[Question] = []
     most = decoding.model.context_length - decoding.max_new_tokens
-    chats = [] if decoding.chat is None else [decoding.chat]
+    chats: dict[TaskForm, ChatTemplate | None] = {"text": None}
+    if decoding.chat is not None:
+        chats["chat"] = decoding.chat
     for task in tasks:
-        forms = [_as_text(task, decoding), *(_in_chat(task, decoding, chat) for chat in chats)]
-        asked = [own for own in forms if own is not None and len(own.prompt_ids) <= most]
-        if len(asked) == len(forms):
+        asked = [(form, _ask(task, decoding, chat)) for form, chat in chats.items()]
+        fitting = [(form, own) for form, own in asked if own is not None and len(own.prompt_ids) <= most]
+        if len(fitting) == len(chats):
             questions += [
-                Question(task.id, task.kind, form, draw, _drawn(request, task, form, draw, seed=seed))
-                for form, request in zip(get_args(TaskForm), asked, strict=False)
+                Question(task.id, task.kind, form, draw, _draw(request, task, form, draw, seed=seed))
+                for form, request in fitting
                 for draw in get_args(Draw)
             ]
     return questions
 
 
-def _as_text(task: Task, decoding: Decoding) -> GenerationRequest:
-    prompt = f"{task.text.strip()}\n\n"
-    return GenerationRequest("", decoding.tokenizer.encode_prompt(prompt), prompt, decoding.max_new_tokens)
-
-
-def _in_chat(task: Task, decoding: Decoding, chat: ChatTemplate) -> GenerationRequest | None:
-    """Return the request; None where the task would be read as the template's own marks."""
-    said = chat.render(Conversation(SYSTEM, task.text.strip()))
+def _ask(task: Task, decoding: Decoding, chat: ChatTemplate | None) -> GenerationRequest | None:
+    """Return the request of a task; None where a chat would take it for the template's own marks."""
+    text, tokenizer, most = task.text.strip(), decoding.tokenizer, decoding.max_new_tokens
+    if chat is None:
+        prompt = f"{text}\n\n"
+        return GenerationRequest("", tokenizer.encode_prompt(prompt), prompt, most)
+    said = chat.render(Conversation(SYSTEM, text))
     if isinstance(said, str):
         return None
-    return GenerationRequest(
-        key="",
-        # The template wrote the special tokens.
-        prompt_ids=decoding.tokenizer.encode(said.prompt),
-        prompt=said.prompt,
-        max_new_tokens=decoding.max_new_tokens,
-        messages=said.messages,
-        stop_token_ids=chat.stop_token_ids,
-    )
+    # The template wrote the special tokens.
+    ids = tokenizer.encode(said.prompt)
+    return GenerationRequest("", ids, said.prompt, most, messages=said.messages, stop_token_ids=chat.stop_token_ids)
 
 
-def _drawn(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
+def _draw(request: GenerationRequest, task: Task, form: TaskForm, draw: Draw, *, seed: int) -> GenerationRequest:
     """Return the request of one draw; its key tells nothing of it, and no other prompt's has it."""
     parts = [task.id, form, draw, request.prompt, *([seed] if draw == "sampled" else [])]
     digest = hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()
     key = f"o{digest[:20]}"
     if draw == "greedy":
         return replace(request, key=key)
-    # Of each its own: else all would be drawn with the same numbers.
+    # Each has a seed of its own: else all would be drawn with the same numbers.
     return replace(request, key=key, temperature=TEMPERATURE, seed=int(digest[20:40], 16) % _SEEDS)
 
 
@@ -93,7 +86,7 @@ def tokens_needed(questions: Sequence[Question]) -> int:
 
 
 def answer_questions(
-    questions: Sequence[Question], decode: Decode, decoding: Decoding, store: RunStore, progress: Progress
+    questions: Sequence[Question], engine: EngineInUse, decoding: Decoding, store: RunStore, progress: Progress
 ) -> None:
     """Have every question answered that has no answer yet; each is on the disk before the next one counts.
 
@@ -106,14 +99,9 @@ def answer_questions(
     done = len(finished)
     with (
         progress.stage("answering everyday tasks", total=len(questions), unit="answers", done=done) as advance,
-        closing(decode(pending)) as decoded,
+        closing(engine.generate(pending)) as decoded,
     ):
-        identity: dict[str, str] = {}
-        for engine_identity, output in decoded:
-            to_keep = identity_to_keep(engine_identity)
-            if to_keep != identity:
-                store.bind_settings({"engine identity": to_keep})
-                identity = to_keep
+        for output in decoded:
             if output.key not in finished:
                 store.add_generation(output.key, cut_at_repeats(output, decoding.tokenizer, {}))
                 advance(1)

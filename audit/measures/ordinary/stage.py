@@ -36,12 +36,12 @@ def find_patients_text(
     progress: Progress,
     runner: ShardRunner | None = None,
 ) -> list[list[Held]]:
-    """Return of each answer the passages that one patient's notes alone hold, as they stand and masked.
+    """Return for each answer the passages that one patient's notes alone hold, as they stand and masked.
 
-    A passage is of `match_tokens` tokens at least, none of them in a window that repeats the prompt, and has a token
-    that is no boilerplate. It is as in other patients' text (docs/methods.md, section 2), where everybody is another
-    patient; but the notes of both splits, with placeholders for the values of each one's own patient and visit, must
-    hold it but once, too: so the house's phrases about an invented patient are nobody's. `seed` draws the pools.
+    A passage is one of other patients' text (docs/methods.md, section 2), where everybody is another patient: it has
+    `match_tokens` tokens at least, none of them in a window that repeats the prompt, and one that is no boilerplate.
+    Besides, it must be one patient's alone in the masked notes of both splits (placeholders for the values of each
+    note's own patient and visit): the house's phrases about an invented patient are nobody's. `seed` draws the pools.
     """
     searched = [
         SearchedText(
@@ -122,12 +122,21 @@ def summarize_ordinary(
     has_pools = min(sizes[0] - 1, sizes[1]) > 0
     is_public = min(sizes) > ARM_STEP
 
+    def count(found: Sequence[Sequence[Held]], figure: HolderFigure) -> LeakCounts:
+        held = [
+            (answer.question.task_id, item.patient_id)
+            for answer, own in zip(answers, found, strict=True)
+            for item in own
+            if item.figure == figure and answer.question.task_id in whole
+        ]
+        tasks, patients = ({pair[at] for pair in held} for at in (0, 1))
+        return LeakCounts(tasks=Count.of(len(tasks), step=STEP), patients=Count.of(len(patients)))
+
     def leak(found: Sequence[Sequence[Held]]) -> LeakTally:
-        counts = {figure: _count(answers, found, figure, whole) for figure in ("all", "sampled", "chance")}
         return LeakTally(
-            found=counts["all"],
-            sampled=Inside(counts["sampled"] if has_pools else None, is_public),
-            chance=Inside(counts["chance"] if has_pools else None, is_public),
+            found=count(found, "all"),
+            sampled=Inside(count(found, "sampled") if has_pools else None, is_public),
+            chance=Inside(count(found, "chance") if has_pools else None, is_public),
             evidence=Inside(LeakEvidence(answers=_count_answers(answers, found))),
         )
 
@@ -137,20 +146,6 @@ def summarize_ordinary(
         forms=tuple(dict.fromkeys(question.form for question in questions)),
         text=leak(text),
         identifiers=None if identifiers is None else leak(identifiers),
-    )
-
-
-def _count(
-    answers: Sequence[Answer], found: Sequence[Sequence[Held]], figure: HolderFigure, whole: set[str]
-) -> LeakCounts:
-    held = [
-        (answer.question.task_id, item.patient_id)
-        for answer, own in zip(answers, found, strict=True)
-        for item in own
-        if item.figure == figure and answer.question.task_id in whole
-    ]
-    return LeakCounts(
-        tasks=Count.of(len({task for task, _ in held}), step=STEP), patients=Count.of(len({who for _, who in held}))
     )
 
 

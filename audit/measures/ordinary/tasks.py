@@ -9,13 +9,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.records import is_encodable
 from clinaudit.templates.text_file import read_text_file
 
 SHIPPED_PATH: Final = Path(__file__).with_name("tasks.jsonl")
-#: Some ten pages: more is a document, not a task.
+#: About ten pages: more is a document, not a task.
 MOST_CHARS: Final = 20_000
 _MOST_ID_CHARS: Final = 100
 _ROLE: Final = "the tasks"
@@ -38,7 +39,7 @@ class TaskSet:
     tasks: tuple[Task, ...]
     #: SHA-256 of both files as they were read.
     digest: str
-    #: Of a site's file, which may tell of somebody after all, no digest is public but a keyed one.
+    #: Whether a site's file is among them. It may tell of somebody after all: its digest is published keyed alone.
     is_site: bool
 
 
@@ -68,35 +69,34 @@ def _read(content: str, path: Path, known: dict[str, str], whence: str) -> list[
     for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
-        row, problem = _parse(line)
-        if problem is None and row["id"] in known:
-            problem = f"its id {known[row['id']]}; give each task an id of its own"
-        if problem is None:
-            tasks.append(Task(row["id"], row.get("kind", "site"), row["text"]))
-            known[row["id"]] = whence
-        else:
-            problems.append(f"row {number}: {problem}")
+        try:
+            tasks.append(_parse(line, known))
+            known[tasks[-1].id] = whence
+        except ValueError as error:
+            problems.append(f"row {number}: {error}")
     if problems:
         raise BadInputError(f"{_ROLE} {path.name} are not valid; mend these rows", problems)
     return tasks
 
 
-def _parse(line: str) -> tuple[Mapping[str, Any], str | None]:
-    """Return a row, and what is wrong with it, never its text."""
+def _parse(line: str, known: Mapping[str, str]) -> Task:
+    """Return the task of a row; raises `ValueError` that says what is wrong with it, never its text."""
     try:
         row = json.loads(line)
     except (ValueError, RecursionError):
-        return {}, "is not JSON"
+        raise ValueError("is not JSON") from None
     if not isinstance(row, dict) or not {"id", "text"} <= row.keys() <= {"id", "text", "kind"}:
-        return {}, "must be an object with id and text, and kind where you like"
+        raise ValueError("must be an object with id and text, and kind where you like")
     for name, value in row.items():
-        if not isinstance(value, str):
-            return row, f"{name} must be a text"
-        if not value.strip():
-            return row, f"{name} is empty"
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            return row, f"{name} holds half a surrogate pair, which is no character"
         most = MOST_CHARS if name == "text" else _MOST_ID_CHARS
+        if not isinstance(value, str):
+            raise ValueError(f"{name} must be a text")
+        if not value.strip():
+            raise ValueError(f"{name} is empty")
+        if not is_encodable(value):
+            raise ValueError(f"{name} holds half a surrogate pair, which is no character")
         if len(value) > most:
-            return row, f"{name} has {len(value):,} characters; {most:,} at most"
-    return row, None
+            raise ValueError(f"{name} has {len(value):,} characters; {most:,} at most")
+    if row["id"] in known:
+        raise ValueError(f"its id {known[row['id']]}; give each task an id of its own")
+    return Task(row["id"], row.get("kind", "site"), row["text"])

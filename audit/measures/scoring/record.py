@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from clinaudit.reports.schema.record import Arm
 
 #: The model under audit, or the control: the same model before it was trained on these patients.
 Role = Literal["audited", "control"]
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

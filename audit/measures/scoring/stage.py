@@ -7,7 +7,7 @@ what the scores are for.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Final
@@ -36,102 +36,92 @@ class Scoring:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planned:
-    """The texts of one note."""
+class PlannedNote:
+    """A note, and the texts by which it is scored."""
 
     note: Note
     #: The first of the note's own tokens that is scored.
     first: int
-    keys: Sequence[str]
+    texts: Sequence[ScoreRequest]
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTexts:
-    """The texts to score: every note of some patients."""
+    """The texts to score: of every note of some patients."""
 
     scoring: Scoring
-    patient_ids: Sequence[str]
-    notes: Sequence[_Planned]
-    requests: Sequence[ScoreRequest]
+    notes: Sequence[PlannedNote]
+
+    @property
+    def requests(self) -> list[ScoreRequest]:
+        """All texts."""
+        return [text for note in self.notes for text in note.texts]
 
     @property
     def longest(self) -> int:
-        """Tokens that an engine must have room for. Of all texts: a resumed run must load the same engine."""
-        return max((len(request.token_ids) for request in self.requests), default=1) + _ROOM
+        """Tokens that an engine must have room for, for all texts: a resumed run must load the same engine."""
+        return max((len(request.token_ids) for request in self.requests), default=0) + _ROOM
 
 
 def plan_texts(patient_ids: Iterable[str], scoring: Scoring) -> PlannedTexts:
     """Return the texts to score of all notes of some patients."""
-    ids = sorted(set(patient_ids))
-    planned: list[_Planned] = []
-    requests: list[ScoreRequest] = []
-    for note in (note for patient_id in ids for note in scoring.corpus.notes_of(patient_id)):
-        before, own = _ids(note.text, scoring.tokenizer)
-        texts = list(_cut(note, before, own, scoring))
-        planned.append(_Planned(note, 0 if before else 1, [text.key for text in texts]))
-        requests += texts
-    return PlannedTexts(scoring, ids, planned, requests)
+    notes = (note for patient_id in sorted(set(patient_ids)) for note in scoring.corpus.notes_of(patient_id))
+    return PlannedTexts(scoring, [_plan_note(note, scoring) for note in notes])
 
 
 def score_notes(
-    planned: PlannedTexts,
-    engine: EngineInUse,
-    store: RunStore,
-    progress: Progress,
-    *,
-    bind: Callable[[dict[str, str]], None] = lambda _: None,
+    planned: PlannedTexts, engine: EngineInUse, store: RunStore, progress: Progress
 ) -> list[NoteScores] | str:
     """Score every text that has no scores yet; return those of all notes, or why there are none.
 
-    Each text is on the disk before the next one counts. `bind` is called with the identity of each engine that answers.
+    Each text is on the disk before the next one counts. Raises `UsageError` where the engine changed since the run
+    began.
     """
-    requests = planned.requests
     finished = store.scores()
-    done = sum(request.key in finished for request in requests)
     # The longest first, so that the last batch is not one long straggler.
-    requests = sorted(requests, key=lambda request: (-len(request.token_ids), request.key))
+    requests = sorted(planned.requests, key=lambda request: (-len(request.token_ids), request.key))
+    done = sum(request.key in finished for request in requests)
     if done < len(requests):
         title = "scoring notes" if planned.scoring.role == "audited" else "scoring notes by the control model"
         with progress.stage(title, total=len(requests), unit="texts", done=done) as advance:
             try:
                 with closing(engine.score(requests, finished)) as scored:
-                    for identity, of in scored:
-                        bind(identity)
+                    for of in scored:
                         finished[of.key] = StoredScores(of.log_probs, of.means, of.deviations)
                         store.add_scores(of.key, finished[of.key])
                         advance(1)
             except NoScoresError as error:
                 return str(error)
-    return [_join(of, planned.scoring, [finished[key] for key in of.keys]) for of in planned.notes]
+    return [_join(of, planned.scoring, [finished[text.key] for text in of.texts]) for of in planned.notes]
 
 
 #: Tokens of room that an engine may want beyond a text.
 _ROOM: Final = 1
 
 
-def _cut(note: Note, before: tuple[int, ...], own: tuple[int, ...], scoring: Scoring) -> Iterator[ScoreRequest]:
-    """Yield the texts to score of one note: itself, or windows of it where it is longer than the context.
+def _plan_note(note: Note, scoring: Scoring) -> PlannedNote:
+    """Return the texts to score of one note: itself, or windows of it where it is longer than the context.
 
     Windows overlap by half, so that each token has at least half a context before it.
     """
+    before, own = _ids(note.text, scoring.tokenizer)
+    # Nothing predicts a first token, unless a special one stands before it.
+    first = scored_to = 0 if before else 1
     room = scoring.context_length - len(before) - _ROOM
-    scored_to = 0 if before else 1
+    texts: list[ScoreRequest] = []
     for index, begin in enumerate(_window_starts(len(own), room)):
         end = min(begin + room, len(own))
         if end > scored_to:
-            first = len(before) + scored_to - begin
-            yield ScoreRequest(_key(note, scoring.role, index), (*before, *own[begin:end]), first)
+            key = _key(note, scoring.role, index)
+            texts.append(ScoreRequest(key, (*before, *own[begin:end]), len(before) + scored_to - begin))
             scored_to = end
+    return PlannedNote(note, first, texts)
 
 
-def _window_starts(tokens: int, room: int) -> Iterator[int]:
+def _window_starts(tokens: int, room: int) -> range:
+    """Return where windows of `room` tokens begin, until one reaches the last of `tokens`."""
     step = max(1, room // 2)
-    begin = 0
-    while True:
-        yield begin
-        if begin + room >= tokens:
-            return
-        begin += step
+    return range(0, max(tokens - room, 0) + step, step)
 
 
 def _ids(text: str, tokenizer: ModelTokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -146,15 +136,14 @@ def _key(note: Note, role: Role, window: int) -> str:
     return "s" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
-def _join(of: _Planned, scoring: Scoring, parts: Sequence[StoredScores]) -> NoteScores:
-    note = of.note
+def _join(of: PlannedNote, scoring: Scoring, parts: Sequence[StoredScores]) -> NoteScores:
     means = [part.means for part in parts if part.means is not None]
     deviations = [part.deviations for part in parts if part.deviations is not None]
     has_spread = len(means) == len(deviations) == len(parts) > 0
     return NoteScores(
-        patient_id=note.patient_id,
-        arm=scoring.corpus.patient(note.patient_id).split,
-        note_id=note.note_id,
+        patient_id=of.note.patient_id,
+        arm=scoring.corpus.patient(of.note.patient_id).split,
+        note_id=of.note.note_id,
         model=scoring.role,
         first=of.first,
         log_probs=np.concatenate([np.zeros(0, dtype=np.float32), *(part.log_probs for part in parts)]),

@@ -16,8 +16,9 @@ def list_attacks(results: RunResults, *, release: Release | None) -> list[Attack
         "sampling": "samples" in results.renderings,
         "chat": "chat" in results.renderings,
         "control": CONTROL in results.renderings,
-        "membership": results.membership is not None,
-        "ordinary_use": results.ordinary is not None,
+        # With too few patients, or without a task that fits into the context, nothing was measured.
+        "membership": results.membership is not None and results.membership.is_interpretable is not None,
+        "ordinary_use": results.ordinary is not None and results.ordinary.tasks > 0,
         "attribute_inference": bool(results.disclosure.by_diagnosis),
     }
     return [

@@ -1,14 +1,13 @@
 """The engine of one model for all stages of a run: loaded once, when it is first needed, here or by each worker.
 
 Owns when a model is loaded and freed, and the way of requests to the workers of a cluster. All workers must load the
-same files. Knows nothing of what is asked.
+same files, and all engines that answer in a run must be alike. Knows nothing of what is asked.
 """
 
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Final, Literal
 
 from clinaudit.audit.runtime.choices import EngineName
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
@@ -22,19 +21,36 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     TokenScores,
 )
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
+from clinaudit.audit.runtime.run.store import RunStore
 from clinaudit.errors import BadInputError
 
-Request = TypeVar("Request")
-Answer = TypeVar("Answer")
-Identity = dict[str, str]
+#: The settings of a run that say which engines answered for the audited model, and for the control model.
+ENGINE_IDENTITY: Final = "engine identity"
+CONTROL_IDENTITY: Final = "control engine identity"
+#: What an engine is asked for.
+_Method = Literal["generate", "score"]
 
 
 class EngineInUse:
-    """The engine of a model; a served model is asked from this process, runner or not."""
+    """The engine of a model, not yet loaded; a served model is asked from this process, runner or not.
 
-    def __init__(self, model: AuditedModel, runner: ShardRunner | None) -> None:
+    With the first answer the run is bound to the engine's identity, kept as the setting `identity_field`. Whatever is
+    asked raises `UsageError` where the engine changed since the run began, or differs among the workers.
+    """
+
+    def __init__(
+        self,
+        model: AuditedModel,
+        runner: ShardRunner | None,
+        store: RunStore,
+        *,
+        identity_field: str = ENGINE_IDENTITY,
+    ) -> None:
         self._model = model
         self._runner = None if model.files is None else runner
+        self._store = store
+        self._identity_field = identity_field
+        self._identity: dict[str, str] = {}
         self._needed = 1
         self._engine: Engine | None = None
 
@@ -46,77 +62,79 @@ class EngineInUse:
 
     def generate(
         self, requests: Sequence[GenerationRequest], alone: Sequence[GenerationRequest] = ()
-    ) -> Generator[tuple[Identity, GenerationOutput]]:
-        """Yield each output with the identity of the engine that made it; each of `alone` is decoded by itself."""
+    ) -> Generator[GenerationOutput]:
+        """Yield each output, in any order; each of `alone` is decoded by itself."""
         together = [requests] if self._runner is None else self._cut(requests)
-        yield from self._ask(_generate, (*together, *([request] for request in alone)))
+        yield from self._ask("generate", [*together, *([request] for request in alone)])
 
-    def score(
-        self, requests: Sequence[ScoreRequest], finished: Container[str] = ()
-    ) -> Generator[tuple[Identity, TokenScores]]:
-        """Yield the scores of each text that is not `finished`, with the identity of the engine that gave them.
+    def score(self, requests: Sequence[ScoreRequest], finished: Container[str] = ()) -> Generator[TokenScores]:
+        """Yield the scores of each text that is not `finished`, in any order.
 
         Which texts are read together changes the last digits: so they are read in the same shards here as by workers,
-        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself.
+        and where one of a shard is missing, all of it again. Of a served model each text is asked for by itself. Raises
+        `NoScoresError` where the model gives no scores.
         """
         shards: list[Sequence[ScoreRequest]]
         if self._model.files is None:
             shards = [[request for request in requests if request.key not in finished]]
         else:
             shards = [of for of in self._cut(requests) if any(request.key not in finished for request in of)]
-        for identity, scores in self._ask(_score, shards):
+        for scores in self._ask("score", shards):
             if scores.key not in finished:
-                yield identity, scores
+                yield scores
 
     def close(self) -> None:
-        """Free the model, where it was loaded here."""
+        """Free the model, where it was loaded here: one model at a time is."""
         if self._engine is not None:
             self._engine.close()
             self._engine = None
 
-    def _ask(
-        self,
-        ask: Callable[[Engine, Sequence[Request]], Iterator[Answer]],
-        shards: Iterable[Sequence[Request]],
-    ) -> Generator[tuple[Identity, Answer]]:
-        if self._runner is None:
+    def _cut(self, requests: Sequence[Any]) -> list[Sequence[Any]]:
+        """Return shards of as many requests as the engine takes at once: whoever is asked has the same batches."""
+        size = self._model.options.batch_size
+        return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
+
+    def _ask(self, method: _Method, shards: Iterable[Sequence[Any]]) -> Generator[Any]:
+        """Yield what a method of the engine's answers to each shard."""
+        files, options = self._model.files, self._model.options
+        if self._runner is None or files is None:
             if self._engine is None:
                 self._engine = self._model.load(context_length=self._needed)
             identity = self._engine.identity()
             for shard in shards:
-                for answer in ask(self._engine, shard) if shard else ():
-                    yield identity, answer
+                for answer in getattr(self._engine, method)(shard) if shard else ():
+                    self._bind(identity)
+                    yield answer
             return
-        loading = _Loading.of(self._model, context_length=self._needed)
-        jobs: Iterable[tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]] = (
-            (ask, tuple(shard)) for shard in shards
+        threads = choose_threads(files, options)
+        loading = _Loading(
+            self._model.engine,
+            files.directory,
+            None if files.adapter is None else files.adapter.directory,
+            self._model.digest,
+            self._needed,
+            replace(options, threads=threads),
         )
-        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=loading.threads, gpu=True):
-            for answer in answers:
-                yield identity, answer
+        jobs = ((method, tuple(shard)) for shard in shards)
+        for _, (identity, answers) in self._runner.map(_ask_shard, loading, jobs, cpus=threads, gpu=True):
+            self._bind(identity)
+            yield from answers
 
-    def _cut(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
-        """Return shards of as many requests as the engine takes at once: whoever decodes them has the same batches."""
-        size = self._model.options.batch_size
-        return [requests[begin : begin + size] for begin in range(0, len(requests), size)]
-
-
-@contextmanager
-def open_engine(model: AuditedModel, runner: ShardRunner | None) -> Iterator[EngineInUse]:
-    """Yield the engine of a model, not yet loaded, and free it at the end; one model at a time is loaded here."""
-    engine = EngineInUse(model, runner)
-    try:
-        yield engine
-    finally:
-        engine.close()
+    def _bind(self, identity: Mapping[str, str]) -> None:
+        to_keep = identity_to_keep(identity)
+        if to_keep != self._identity:
+            self._store.bind_settings({self._identity_field: to_keep})
+            self._identity = to_keep
 
 
-def _generate(engine: Engine, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
-    return engine.generate(requests)
+def identity_to_keep(identity: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of the engine's identity that a resumed run must have.
 
-
-def _score(engine: Engine, requests: Sequence[ScoreRequest]) -> Iterator[TokenScores]:
-    return engine.score(requests)
+    It is all of it, but in float32 on a CPU not the number of threads. There the drift check has seen no result change
+    with it. What a resumed run decodes alone, with its own threads, is compared with what was kept before.
+    """
+    is_exact = identity.get("device") == "cpu" and str(identity.get("dtype", "")).endswith("float32")
+    return {name: value for name, value in identity.items() if name != "threads" or not is_exact}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,40 +143,22 @@ class _Loading:
 
     engine: EngineName
     directory: Path
-    digest: str
-    context_length: int
-    #: The threads that this machine would take: results depend on them.
-    threads: int
     #: Of an adapter, whose base `directory` is; None without one.
     adapter: Path | None
+    digest: str
+    context_length: int
+    #: With the threads that this machine would take: results depend on them.
     options: EngineOptions
 
-    @classmethod
-    def of(cls, model: AuditedModel, *, context_length: int) -> "_Loading":
-        """Return what loads a model."""
-        if model.files is None:
-            raise ValueError("a served model has no files that a worker could load")
-        return cls(
-            model.engine,
-            model.files.directory,
-            model.digest,
-            context_length,
-            choose_threads(model.files, model.options),
-            None if model.files.adapter is None else model.files.adapter.directory,
-            model.options,
-        )
 
-
-def _ask_shard(
-    loading: _Loading, shard: tuple[Callable[[Engine, Sequence[Request]], Iterator[Answer]], tuple[Request, ...]]
-) -> tuple[Identity, list[Answer]]:
+def _ask_shard(loading: _Loading, shard: tuple[_Method, tuple[Any, ...]]) -> tuple[dict[str, str], list[Any]]:
     """Ask in a worker; return its engine's identity and the answers.
 
     Raises `BadInputError` where its node lacks the model or has another one.
     """
-    ask, requests = shard
+    method, requests = shard
     engine = _load(loading)
-    return engine.identity(), list(ask(engine, requests))
+    return engine.identity(), list(getattr(engine, method)(requests))
 
 
 #: What this worker has loaded: one model at a time.
@@ -168,19 +168,14 @@ _loaded: dict[_Loading, Engine] = {}
 def _load(loading: _Loading) -> Engine:
     if loading in _loaded:
         return _loaded[loading]
-    places = [loading.directory, *([] if loading.adapter is None else [loading.adapter])]
-    for place in places:
-        if not place.is_dir():
-            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
     directory, adapter = loading.directory, loading.adapter
+    for place in (directory, adapter):
+        if place is not None and not place.is_dir():
+            raise BadInputError(f"a node of the cluster has no model at {place}; put it at the same path on every node")
     files = inspect_model(directory) if adapter is None else inspect_adapted(adapter, base=directory)
     if files.digest != loading.digest:
-        raise BadInputError(
-            f"a node of the cluster has another model at {loading.directory}; put the audited one there"
-        )
+        raise BadInputError(f"a node of the cluster has another model at {directory}; put the audited one there")
     while _loaded:
         _loaded.popitem()[1].close()
-    _loaded[loading] = make_engine(
-        loading.engine, files, context_length=loading.context_length, threads=loading.threads, options=loading.options
-    )
-    return _loaded[loading]
+    length, options = loading.context_length, loading.options
+    return _loaded.setdefault(loading, make_engine(loading.engine, files, context_length=length, options=options))

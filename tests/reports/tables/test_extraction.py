@@ -103,10 +103,10 @@ def test_the_sentence_is_of_the_least_knowledge_at_which_anything_comes() -> Non
         # Nobody within 10,000: 1 - 0.5^(100/10000) = 0.7% in a hundred.
         (
             KEPT,
-            "For none of them are 10,000 queries enough, whoever asks. So 100 queries about a patient give",
+            "10,000 queries are enough for none of them, whoever asks. So 100 queries about a patient give",
         ),
-        (LATE, "For none of them are 1,000 queries enough, whoever asks. So 10 queries about a patient give"),
-        (LATER, "For none of them are 100 queries enough, whoever asks. So 1 query about a patient gives"),
+        (LATE, "1,000 queries are enough for none of them, whoever asks. So 10 queries about a patient give"),
+        (LATER, "100 queries are enough for none of them, whoever asks. So 1 query about a patient gives"),
         (RECITED, None),
         (GUESSED, None),
     ],

@@ -1,8 +1,9 @@
 """Everyday tasks put to an engine that answers as it is told, and a corpus whose text it may give away."""
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 from clinaudit.audit.measures.generation.stage import Decoding
 from clinaudit.audit.measures.ordinary.asking import answer_questions, load_answers, plan_questions
@@ -11,6 +12,7 @@ from clinaudit.audit.measures.ordinary.tasks import Task
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -59,14 +61,17 @@ class ToldEngine:
         *,
         drawn: Mapping[str, str] | None = None,
         killed_after: int | None = None,
-        identity: str = "told",
+        name: str = "told",
         is_served: bool = False,
     ) -> None:
         self.tokenizer, self.answers, self.drawn = tokenizer, answers, drawn or answers
-        self.killed_after, self.identity, self.is_served = killed_after, identity, is_served
+        self.killed_after, self.name, self.is_served = killed_after, name, is_served
         self.requests: list[GenerationRequest] = []
 
-    def decode(self, requests: Sequence[GenerationRequest]) -> Generator[tuple[dict[str, str], GenerationOutput]]:
+    def identity(self) -> dict[str, str]:
+        return {"engine": self.name}
+
+    def generate(self, requests: Sequence[GenerationRequest]) -> Iterator[GenerationOutput]:
         for request in requests:
             if len(self.requests) == self.killed_after:
                 raise KeyboardInterrupt
@@ -75,13 +80,14 @@ class ToldEngine:
             text = next((text for words, text in told.items() if words in request.prompt), "rest and fluids.")
             ids = self.tokenizer.encode(text)[: request.max_new_tokens]
             given = ((), "stop", text) if self.is_served else (ids, "stop", None)
-            yield {"engine": self.identity}, GenerationOutput(request.key, *given)
+            yield GenerationOutput(request.key, *given)
 
 
 def ask(questions: Sequence[Question], engine: ToldEngine, folder: Path, *, batch: int | None = None) -> list[Answer]:
     """Have the questions answered in the run in a folder, and return all answers that it holds."""
-    with open_store(RunDirectory(folder)) as store:
-        answer_questions(questions, engine.decode, decoding_of(engine.tokenizer, batch=batch), store, QUIET)
+    decoding = decoding_of(engine.tokenizer, batch=batch)
+    with open_store(RunDirectory(folder)) as store, patch.object(AuditedModel, "load", return_value=engine):
+        answer_questions(questions, EngineInUse(decoding.model, None, store), decoding, store, QUIET)
         return list(load_answers(questions, engine.tokenizer, store))
 
 

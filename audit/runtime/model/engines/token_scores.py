@@ -43,8 +43,8 @@ def score_texts(model: Any, requests: Sequence[ScoreRequest], *, batch_size: int
 def _reads_in_steps(model: Any) -> bool:
     """Return whether the model goes on over its cache with several tokens at once.
 
-    Layers of attention do. Of others (recurrent ones, convolutions) some begin anew in silence: such a model reads
-    each text alone and at once.
+    Layers of attention do. Some others (recurrent ones, convolutions) begin anew in silence: such a model reads each
+    text alone and at once.
     """
     import torch
     from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer

@@ -114,7 +114,7 @@ def ask(
     )
     with open_store(run) as store:
         own = find_own_repeats(corpus.patients, corpus, tokenizer.encode_many, QUIET)
-        generate(priors, decoding, EngineInUse(decoding.model, None), store, QUIET, own_repeats=own)
+        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
         generations = list(load_finished_generations(priors, tokenizer, store))
     write_table(run.evidence, "priors", prior_rows(priors))
     write_table(run.evidence, "generations", generation_rows(generations))

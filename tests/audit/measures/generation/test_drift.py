@@ -76,7 +76,7 @@ class Audit:
         generate(
             self.priors,
             self.decoding,
-            EngineInUse(self.decoding.model, None),
+            EngineInUse(self.decoding.model, None, store),
             store,
             QUIET,
             own_repeats=self.own,

@@ -108,7 +108,7 @@ def test_from_notes_to_both_texts(tmp_path: Path, tokenizer: ModelTokenizer, mon
     facts = read_facts(corpus, PROFILE, notes)
     recitations = measure_recitations(priors, own, facts=facts, tokenizer=tokenizer)
     with open_store(RunDirectory(tmp_path / "run")) as store:
-        generate(priors, decoding, EngineInUse(decoding.model, None), store, QUIET, own_repeats=own)
+        generate(priors, decoding, EngineInUse(decoding.model, None, store), store, QUIET, own_repeats=own)
         first, second = load_finished_generations(priors, tokenizer, store)
     asked = {request.prompt.split("\n")[0]: request.guarded for request in engine.requests}
     assert asked == {"patient: Ada Lund": False, "patient: Ola Berg": True}

@@ -78,6 +78,7 @@ def test_where_the_dates_tell_the_arms_apart_there_is_no_figure_and_the_reason_n
         )
     evidence = inside(membership.tally.evidence)
     assert (evidence.auroc, evidence.p_value) == ({}, None)
+    assert {row["standardized"] for row in membership.rows} == {None}
     assert evidence.blind is not None
     assert (evidence.blind.alone["dates"].low or 0) > 0.55
     # What is published is the word, and the groups of features that it rests on.

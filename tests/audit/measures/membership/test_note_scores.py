@@ -9,7 +9,7 @@ import pytest
 from support.patient_facts import corpus_of, note_rows
 from support.scored_notes import scored
 
-from clinaudit.audit.measures.membership.note_scores import choose_score, score_notes
+from clinaudit.audit.measures.membership.note_scores import choose_score, read_scores
 from clinaudit.audit.measures.scoring.record import NoteScores
 from clinaudit.priors.corpus.corpus import Corpus
 
@@ -27,7 +27,7 @@ def with_spread(of: NoteScores, means: list[float], deviations: list[float]) -> 
 
 def test_loss_zlib_and_ratio_by_hand(corpus: Corpus) -> None:
     control = scored("a", "train", "a", [-4.0, -6.0], model="control")
-    (note,) = score_notes([control, scored("a", "train", "a", [-1.0, -2.0])], corpus)
+    (note,) = read_scores([control, scored("a", "train", "a", [-1.0, -2.0])], corpus)
     assert note.loss == -1.5
     assert note.ratio == 3.5
     assert note.zlib == -1.5 / len(zlib.compress(TEXT.encode()))
@@ -37,31 +37,31 @@ def test_loss_zlib_and_ratio_by_hand(corpus: Corpus) -> None:
 def test_min_k_plus_plus_averages_the_least_fifth_of_standardized_tokens(corpus: Corpus) -> None:
     # Standardized: -1, -2, 0, -3, 1, then five of 0. The least two of ten: -3 and -2.
     of = scored("a", "train", "a", [-3, -5, -2, -8, -1, *[-2] * 5])
-    (note,) = score_notes([with_spread(of, [-2] * 10, [1, 1.5, 1, 2, 1, *[1] * 5])], corpus)
+    (note,) = read_scores([with_spread(of, [-2] * 10, [1, 1.5, 1, 2, 1, *[1] * 5])], corpus)
     assert note.min_k_plus_plus == pytest.approx(-2.5)
 
 
 def test_of_few_tokens_one_counts_and_certainty_divides_by_no_zero(corpus: Corpus) -> None:
-    (note,) = score_notes([with_spread(scored("a", "train", "a", [0.0, -3]), [0, -2], [0, 1])], corpus)
+    (note,) = read_scores([with_spread(scored("a", "train", "a", [0.0, -3]), [0, -2], [0, 1])], corpus)
     assert note.min_k_plus_plus == -1
 
 
 def test_the_first_score_that_all_notes_have_is_chosen(corpus: Corpus) -> None:
     audited = [with_spread(scored(name, "train", name, [-1.0]), [-2], [1]) for name in "ab"]
     control = [scored(name, "train", name, [-2.0], model="control") for name in "ab"]
-    assert choose_score(score_notes([*audited, *control], corpus)) == "ratio"
+    assert choose_score(read_scores([*audited, *control], corpus)) == "ratio"
     # One note that the control did not score, or scored by other tokens.
-    assert choose_score(score_notes([*audited, control[0]], corpus)) == "min_k_plus_plus"
+    assert choose_score(read_scores([*audited, control[0]], corpus)) == "min_k_plus_plus"
     other = scored("b", "train", "b", [-2.0, -2.0], model="control")
-    assert choose_score(score_notes([*audited, control[0], other], corpus)) == "min_k_plus_plus"
-    assert choose_score(score_notes([audited[0], scored("b", "train", "b", [-1.0])], corpus)) == "loss"
+    assert choose_score(read_scores([*audited, control[0], other], corpus)) == "min_k_plus_plus"
+    assert choose_score(read_scores([audited[0], scored("b", "train", "b", [-1.0])], corpus)) == "loss"
     assert choose_score([]) is None
 
 
 def test_a_note_without_a_scored_token_or_with_no_number_is_left_out(corpus: Corpus) -> None:
     good = scored("b", "train", "b", [-1.0])
     for bad in ([], [-1.0, float("nan")], [float("-inf")]):
-        assert [note.patient_id for note in score_notes([scored("a", "train", "a", bad), good], corpus)] == ["b"]
+        assert [note.patient_id for note in read_scores([scored("a", "train", "a", bad), good], corpus)] == ["b"]
     control = scored("b", "train", "b", [float("nan")], model="control")
-    (note,) = score_notes([with_spread(good, [float("nan")], [1.0]), control], corpus)
+    (note,) = read_scores([with_spread(good, [float("nan")], [1.0]), control], corpus)
     assert (note.loss, note.ratio, note.min_k_plus_plus) == (-1.0, None, None)

@@ -119,4 +119,4 @@ def test_another_engine_does_not_go_on_with_a_run(tokenizer: ModelTokenizer, tmp
     with pytest.raises(KeyboardInterrupt):
         ask(questions, ToldEngine(tokenizer, {}, killed_after=1), tmp_path / "run")
     with pytest.raises(UsageError, match="engine identity"):
-        ask(questions, ToldEngine(tokenizer, {}, identity="another"), tmp_path / "run")
+        ask(questions, ToldEngine(tokenizer, {}, name="another"), tmp_path / "run")

@@ -1,6 +1,7 @@
 """Everyday tasks put to a model that was really trained, by the engine that all stages of a run share."""
 
 from collections.abc import Generator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from clinaudit.audit.measures.ordinary.asking import answer_questions, load_answ
 from clinaudit.audit.measures.ordinary.record import Answer
 from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.runtime.model.audited_model import find_model
-from clinaudit.audit.runtime.model.engine_in_use import open_engine
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -22,7 +23,7 @@ from clinaudit.audit.runtime.run.store import open_store
 
 @pytest.mark.slow
 def test_draws_are_others_than_the_greedy_answer_and_the_same_again_where_a_run_was_killed(
-    tiny_demo: TinyDemo, tmp_path: Path
+    tiny_demo: TinyDemo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = find_model(
         str(tiny_demo.model),
@@ -37,18 +38,19 @@ def test_draws_are_others_than_the_greedy_answer_and_the_same_again_where_a_run_
 
     def ask(name: str, seed: int, killed_after: int | None = None) -> dict[tuple[str, str], Answer]:
         questions = plan_questions(load_tasks().tasks[:12], decoding, seed=seed)
-        with open_store(RunDirectory(tmp_path / name)) as store, open_engine(model, None) as engine:
+        with open_store(RunDirectory(tmp_path / name)) as store, closing(EngineInUse(model, None, store)) as engine:
             engine.require(tokens_needed(questions))
 
-            def decode(
-                requests: Sequence[GenerationRequest],
-            ) -> Generator[tuple[dict[str, str], GenerationOutput]]:
-                for number, given in enumerate(engine.generate(requests)):
+            given = engine.generate
+
+            def generate(requests: Sequence[GenerationRequest]) -> Generator[GenerationOutput]:
+                for number, output in enumerate(given(requests)):
                     if number == killed_after:
                         raise KeyboardInterrupt
-                    yield given
+                    yield output
 
-            answer_questions(questions, decode, decoding, store, QUIET)
+            monkeypatch.setattr(engine, "generate", generate)
+            answer_questions(questions, engine, decoding, store, QUIET)
             found = list(load_answers(questions, tokenizer, store))
         return {(answer.question.task_id, answer.question.draw): answer for answer in found}
 

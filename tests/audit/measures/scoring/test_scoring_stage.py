@@ -1,6 +1,7 @@
 """Notes scored whole and in windows, against one forward pass a token; resumed; and by a server that gives none."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from support.repeating_notes import QUIET, corpus_with
 from clinaudit.audit.measures.scoring.record import NoteScores, score_rows
 from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest, TokenScores
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -50,7 +51,7 @@ def store(tmp_path: Path) -> Iterator[RunStore]:
 
 def score(scoring: Scoring, model: AuditedModel, store: RunStore) -> list[NoteScores]:
     planned = plan_texts(NOTES, scoring)
-    with open_engine(model, None) as engine:
+    with closing(EngineInUse(model, None, store)) as engine:
         engine.require(planned.longest)
         scores = score_notes(planned, engine, store, QUIET)
     assert isinstance(scores, list)
@@ -125,7 +126,7 @@ def test_no_shard_that_is_scored_is_scored_again(
 
     def run(engine: CountingEngine, into: RunStore) -> list[NoteScores] | str:
         monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and engine)
-        return score_notes(planned, EngineInUse(model, None), into, QUIET)
+        return score_notes(planned, EngineInUse(model, None, into), into, QUIET)
 
     first, second, whole = CountingEngine(fails_after=3), CountingEngine(), CountingEngine()
     with pytest.raises(KeyboardInterrupt):
@@ -164,7 +165,7 @@ def test_a_server_without_log_probabilities_is_not_measured(
 
     monkeypatch.setattr(AuditedModel, "load", lambda _model, *, context_length: context_length and Silent())
     planned = plan_texts(NOTES, scoring)
-    said = score_notes(planned, EngineInUse(model, None), store, QUIET)
+    said = score_notes(planned, EngineInUse(model, None, store), store, QUIET)
     assert said == "the server gives no log-probabilities"
     assert store.scores() == {}
 

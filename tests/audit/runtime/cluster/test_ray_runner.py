@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from clinaudit.audit.measures.scoring.record import score_rows
 from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_notes
 from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, open_runner
 from clinaudit.audit.runtime.model.audited_model import find_model
-from clinaudit.audit.runtime.model.engine_in_use import open_engine
+from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
@@ -122,7 +122,7 @@ def test_k_is_the_same_on_the_cluster(runner) -> None:
 @pytest.mark.slow
 @pytest.mark.simulation
 def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_bytes(
-    runner, secrets, tiny_demo, tmp_path
+    runner, secrets, tiny_demo, tmp_path, monkeypatch
 ) -> None:
     options = EngineOptions(max_batch=4, threads=1)
     model = find_model(
@@ -137,18 +137,23 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
     ]
     killed: set[int] = set()
 
-    def kill_one(_: dict[str, str]) -> None:
+    def kill_one() -> None:
         if not killed:
             killed.add(max(worker_pids(secrets)))
             os.kill(*killed, signal.SIGKILL)
 
     def ask(name: str, on: ShardRunner | None) -> tuple[bytes, dict[str, tuple[int, ...]]]:
         (tmp_path / name).mkdir()
-        bind = (lambda _: None) if on is None else kill_one
-        with open_store(RunDirectory(tmp_path / name / "run")) as store, open_engine(model, on) as engine:
+        with (
+            open_store(RunDirectory(tmp_path / name / "run")) as store,
+            closing(EngineInUse(model, on, store)) as engine,
+        ):
+            if on is not None:
+                add = store.add_scores
+                monkeypatch.setattr(store, "add_scores", lambda key, scores: (add(key, scores), kill_one()))
             engine.require(texts.longest)
-            scores = score_notes(texts, engine, store, QUIET, bind=bind)
-            drawn = {of.key: of.token_ids for _, of in engine.generate(list(in_whole_batches(draws, (), 4)))}
+            scores = score_notes(texts, engine, store, QUIET)
+            drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
         assert not isinstance(scores, str)
         write_table(tmp_path / name, "scores", score_rows(scores))
         return (tmp_path / name / "scores.parquet").read_bytes(), drawn

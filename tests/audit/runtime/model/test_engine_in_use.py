@@ -3,6 +3,7 @@
 import importlib.util
 import random
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from support.models.tiny_models import save_adapter, save_llama
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.model import engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
-from clinaudit.audit.runtime.model.engine_in_use import EngineInUse, open_engine
+from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest, TokenScores
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.store import RunStore, open_store
+from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = [
     pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="peft makes the adapter: not installed"),
@@ -55,14 +58,21 @@ def model(tmp_path: Path) -> Iterator[AuditedModel]:
     engine_in_use._loaded.clear()
 
 
-def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tmp_path: Path) -> None:
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    with open_store(RunDirectory(tmp_path / "run")) as store:
+        yield store
+
+
+def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, store: RunStore, tmp_path: Path) -> None:
     rng = random.Random(2)
     requests = [GenerationRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(9)), "", 8) for i in range(70)]
     alone = [GenerationRequest(f"alone k{i}", requests[i].prompt_ids, "", 4) for i in range(3)]
     runner = CountingRunner()
-    on_workers = EngineInUse(model, runner)
+    on_workers = EngineInUse(model, runner, store)
     on_workers.require(20)
-    outputs = {output.key: output.token_ids for _, output in on_workers.generate(requests, alone)}
+    outputs = {output.key: output.token_ids for output in on_workers.generate(requests, alone)}
+    # Batches of the engine's own, so that draws are the same here and there, also where a run is resumed.
     assert runner.sizes == [16, 16, 16, 16, 6, 1, 1, 1]
     engine = model.load(context_length=20)
     here = {output.key: output.token_ids for output in engine.generate(requests)}
@@ -76,21 +86,23 @@ def test_workers_decode_the_adapter_as_this_process_does(model: AuditedModel, tm
         list(on_workers.generate(requests[:1]))
 
 
-def bits_of(given: Iterable[tuple[dict[str, str], TokenScores]]) -> dict[str, list[bytes]]:
+def bits_of(given: Iterable[TokenScores]) -> dict[str, list[bytes]]:
     """Return all that was said of each text, bit by bit."""
     found = {}
-    for _, of in given:
+    for of in given:
         assert of.means is not None
         assert of.deviations is not None
         found[of.key] = [column.tobytes() for column in (of.log_probs, of.means, of.deviations)]
     return found
 
 
-def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(model: AuditedModel) -> None:
+def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(
+    model: AuditedModel, store: RunStore
+) -> None:
     rng = random.Random(3)
     texts = [ScoreRequest(f"k{i}", tuple(rng.randrange(1, 300) for _ in range(3 + i % 9)), 1) for i in range(150)]
     runner = CountingRunner()
-    with open_engine(model, runner) as on_workers, open_engine(model, None) as here:
+    with closing(EngineInUse(model, runner, store)) as on_workers, closing(EngineInUse(model, None, store)) as here:
         on_workers.require(20)
         here.require(20)
         whole = bits_of(here.score(texts))
@@ -107,7 +119,26 @@ def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(m
         assert bits_of(here.score([text for text in texts if text.key in rest])) != rest
 
 
-def test_the_engine_is_loaded_once_with_room_for_all(model: AuditedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("runner", [None, LocalRunner()])
+def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
+    model: AuditedModel, store: RunStore, runner: LocalRunner | None
+) -> None:
+    text = [ScoreRequest("k", (1, 2, 3), 1)]
+    with closing(EngineInUse(model, runner, store)) as engine:
+        engine.require(3)
+        assert ENGINE_IDENTITY not in store.settings()
+        list(engine.score(text))
+    assert store.settings()[ENGINE_IDENTITY]["engine"] == "transformers"
+    store.bind_settings({CONTROL_IDENTITY: {"engine": "another"}})
+    with closing(EngineInUse(model, runner, store, identity_field=CONTROL_IDENTITY)) as control:
+        control.require(3)
+        with pytest.raises(UsageError, match=CONTROL_IDENTITY):
+            list(control.score(text))
+
+
+def test_the_engine_is_loaded_once_with_room_for_all(
+    model: AuditedModel, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loaded: list[int] = []
     load = AuditedModel.load
 
@@ -116,7 +147,7 @@ def test_the_engine_is_loaded_once_with_room_for_all(model: AuditedModel, monkey
         return load(of, context_length=context_length)
 
     monkeypatch.setattr(AuditedModel, "load", counting)
-    with open_engine(model, None) as engine:
+    with closing(EngineInUse(model, None, store)) as engine:
         assert loaded == []
         engine.require(9)
         engine.require(20)
