@@ -116,6 +116,14 @@ def maybe_too_short(maximum: float, arm: Arm) -> str:
     )
 
 
+def tasks_too_short(maximum: float) -> str:
+    """Return that more than the share `maximum` of the tasks have no answer that is long enough to hold a match."""
+    return (
+        f"More than {percent(maximum)} of the tasks have no answer long enough to hold a match (--ngram): the model "
+        "may have stopped early. With so many, the policy leaves this rule undecided."
+    )
+
+
 def too_few_unbroken(minimum: float) -> str:
     """Return that it is not shown that the share `minimum` of the prompts are the beginning of the patient's note."""
     return (

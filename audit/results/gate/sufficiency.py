@@ -23,6 +23,7 @@ from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 
@@ -112,6 +113,20 @@ def why_memorization_is_open(policy: Policy, published: RunResults, asked: Asked
     if memorization.patients.low < policy.minimum_patients_per_class:
         return reasons.SIZE_NOT_SHOWN
     return _describe_maybe_short(policy.maximum_short_share, memorization, arm)
+
+
+def why_ordinary_is_open(policy: Policy, published: RunResults, ordinary: OrdinaryResults) -> str | None:
+    """Return why answers to everyday tasks that hold nothing are no evidence of a pass; None where they are.
+
+    Of few patients little could come, and an answer too short to hold a match shows nothing.
+    """
+    asked = policy.to_pass
+    trained = (arms["train"] for arms in published.memorization.values() if "train" in arms)
+    patients = max((summary.patients.low for summary in trained), default=0)
+    if patients < max(policy.minimum_patients_per_class, asked.minimum_patients_per_class or 0):
+        return reasons.SIZE_NOT_SHOWN if patients else reasons.FEW_PATIENTS
+    most = min(policy.maximum_short_share, 1.0 if asked.maximum_short_share is None else asked.maximum_short_share)
+    return reasons.tasks_too_short(most) if ordinary.short > most * ordinary.tasks else None
 
 
 def describe_refused(policy: Policy, memorization: MemorizationResults) -> str | None:
