@@ -6,7 +6,7 @@ from clinaudit.reports.schema.attacks import AttackName, Release
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, QUERIES_NEEDED
+from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
 from clinaudit.reports.wording.numbers import counted
 
 _EDPB: Final = "EDPB Opinion 28/2024, para 55"
@@ -54,13 +54,15 @@ _WORDS: Final[dict[AttackName, _Words]] = {
     "membership": _Words(
         "Membership: whose notes were trained on", "sees probabilities", f"{_EDPB}; NIST AI 100-2, membership"
     ),
-    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB),
+    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB, (ORDINARY_TEXT,)),
     "canaries": _Words("Canaries planted before training", "trains the model", "NIST SP 800-226"),
     "fine_tuning": _Words("Further training that brings text back", _WEIGHTS, "NIST AI 100-2; OWASP AISVS C11"),
     "gradients": _Words("Reconstruction from gradients", "sees training", "NIST AI 100-2, data reconstruction"),
     "optimised_prompts": _Words("Prompts optimised by a search", _AGAIN, "NIST AI 100-2; OWASP AISVS C11"),
     "poisoning": _Words("Poisoned training data", "writes to the corpus", "NIST AI 100-2, poisoning"),
 }
+#: Attacks that are a form of the prompts, with rules of its own.
+_FORMS: Final[dict[AttackName, str]] = {"sampling": "samples", "chat": "chat"}
 _NOTE: Final = (
     "An attack that was not run may succeed. References name where the class is described; they say nothing of this "
     "model. {release}, which decides who could run what (EDPB Opinion 28/2024, para 46)."
@@ -77,7 +79,7 @@ def attacks_table(results: RunResults) -> Table:
     """Return one row a class of attack."""
     rules = [] if results.decision is None else results.decision.rules
     rows = tuple(
-        (words.title, attack.status, words.access, _result(rules, words.metrics), words.reference)
+        (words.title, attack.status, words.access, _result(_rules_of(attack.name, rules)), words.reference)
         for attack in results.attacks
         for words in [_WORDS[attack.name]]
     )
@@ -87,8 +89,16 @@ def attacks_table(results: RunResults) -> Table:
     )
 
 
-def _result(rules: list[DecidedRule], metrics: tuple[str, ...]) -> str:
-    own = [rule.status for rule in rules if rule.metric in metrics]
+def _rules_of(name: AttackName, rules: list[DecidedRule]) -> list[DecidedRule]:
+    """Return the rules on what an attack finds: of a form of its own, all rules of that form, and no other row's."""
+    form = _FORMS.get(name)
+    if form is not None:
+        return [rule for rule in rules if rule.rendering == form]
+    return [rule for rule in rules if rule.metric in _WORDS[name].metrics and rule.rendering not in _FORMS.values()]
+
+
+def _result(rules: list[DecidedRule]) -> str:
+    own = [rule.status for rule in rules]
     if not own:
         return "–"
     failed, open_ones = own.count("fail"), own.count("inconclusive")
