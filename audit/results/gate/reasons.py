@@ -62,6 +62,10 @@ POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
     "been missed in at most one of five audits."
 )
+NOTHING_FOLLOWS: Final = (
+    "Nothing that would count as the patient's own may follow the prompts of half of the patients or more: it is not "
+    "shown that nothing of them comes out. A larger --max-new-tokens looks farther."
+)
 PROMPTS_SHARED: Final = (
     "Fewer than half of the prompts may be one patient's own: several patients are asked with the same text, and no "
     "answer to it is about one of them."
