@@ -48,6 +48,12 @@ def measure_everyday(
         search=Search(inputs.site_rules, settings.processes),
     )
     tally = summarize_ordinary(
-        questions, answers, text, identifiers, planned=len(inputs.tasks.tasks), corpus=inputs.corpus
+        questions,
+        answers,
+        text,
+        identifiers,
+        planned=len(inputs.tasks.tasks),
+        match_tokens=settings.ngram,
+        corpus=inputs.corpus,
     )
     return tally, list(answer_rows(answers, text, identifiers))

@@ -132,6 +132,7 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     require_no_endpoint(settings)
     if settings.second_judge == settings.judge:
         raise UsageError(f"--second-judge {settings.second_judge} is the judge itself; name another, or leave it out")
+    require_together(settings)
     require_secure_settings(settings.ray_address)
     options = EngineOptions(settings.max_batch, settings.tensor_parallel, settings.gpu_memory, settings.threads)
     model = find_model(
@@ -147,8 +148,6 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if settings.ray_address is None:
         model.require_loadable()
     control = find_control(settings, model)
-    if settings.tasks is not None and not settings.ordinary:
-        raise UsageError("--tasks and --no-ordinary do not go together; leave one of them out")
     tasks = load_tasks(settings.tasks) if settings.ordinary else None
     profile = load_profile(settings.template)
     site_rules = read_site_rules(settings.identifier_rules) if settings.identifier_rules else None
@@ -191,6 +190,18 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     )
 
 
+def require_together(settings: AuditSettings) -> None:
+    """Raise `UsageError` where an option asks for what another leaves out."""
+    for asked, is_asked, left_out in (
+        ("--tasks", settings.tasks is not None and not settings.ordinary, "--no-ordinary"),
+        ("--score-all", settings.score_all and not settings.score, "--no-score"),
+        ("--control scores", settings.control == "scores" and not settings.score, "--no-score"),
+        ("--control-model", settings.control_model is not None and settings.control == "none", "--control none"),
+    ):
+        if is_asked:
+            raise UsageError(f"{asked} and {left_out} do not go together; leave one of them out")
+
+
 def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:
     """Return the control model: the one that is named, else an adapter's base; None without one, or where refused.
 
@@ -198,8 +209,6 @@ def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel |
     """
     named = settings.control_model
     if settings.control == "none":
-        if named is not None:
-            raise UsageError("--control none and --control-model do not go together; leave one of them out")
         return None
     if model.files is None:
         if named is not None:

@@ -17,6 +17,7 @@ from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.priors.corpus.corpus import Corpus, all_texts, draw_secret, keyed_digest
 from clinaudit.priors.diagnoses import panel_digest
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.schema.identity import IDENTITY
 from clinaudit.version import VERSION
 
@@ -104,9 +105,6 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
     where none is given.
     """
     earlier = kept_identity(RunDirectory(inputs.settings.out))
-    # The messages of a chat stand in its prompt.
-    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in priors]
-    prompts = json.dumps(rows, sort_keys=True)
     # Nothing that a run keeps depends on them: with other ones identifiers are looked for again.
     settings = fingerprint(inputs) | {"--identifier-rules": rules_digest(inputs.corpus, inputs.site_rules)}
     libraries, judge = settings.pop("libraries"), settings.pop("--judge")
@@ -124,9 +122,17 @@ def describe_run(inputs: AuditInputs, *, priors: Sequence[Prior], engine: Mappin
             **_adapter_digests(inputs.model.files),
             "tokenizer": inputs.model.tokenizer_digest,
             "corpus": inputs.corpus.digest,
-            "prompts": hidden_digest(inputs.corpus, prompts.encode("utf-8")),
+            "prompts": hidden_digest(inputs.corpus, greedy_prompts(priors)),
         },
     }
+
+
+def greedy_prompts(priors: Sequence[Prior]) -> bytes:
+    """Return by what runs are known to have asked the same, whatever they drew or asked a control model besides."""
+    greedy = [prior for prior in priors if prior.draw == 0 and prior.rendering != CONTROL]
+    # The messages of a chat stand in its prompt.
+    rows = [{name: value for name, value in asdict(prior).items() if name != "messages"} for prior in greedy]
+    return json.dumps(rows, sort_keys=True).encode("utf-8")
 
 
 def _adapter_digests(files: ModelFiles | None) -> dict[str, str]:

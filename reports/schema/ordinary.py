@@ -42,6 +42,8 @@ class OrdinaryResults(Record):
     #: Tasks that were answered in every form and draw, and those that were not.
     tasks: int
     left_out: int
+    #: Of those answered, the tasks with no answer long enough to hold a match.
+    short: int
     forms: list[TaskForm]
     #: Passages that are no boilerplate, in the notes of one patient alone, as they stand and masked.
     text: LeakResults

@@ -31,6 +31,8 @@ def ordinary_table(ordinary: OrdinaryResults) -> Table:
     )
     if ordinary.left_out:
         about += f" {counted(ordinary.left_out, 'task')} did not fit into the model’s context."
+    if ordinary.short:
+        about += f" {counted(ordinary.short, 'task')} got no answer long enough to hold text of a note."
     return Table("Everyday tasks about nobody", heads, tuple(rows), about)
 
 

@@ -37,6 +37,8 @@ class OrdinaryTally:
     #: Tasks answered in every form and draw, and the others. They are the site's choice, and tell of nobody.
     tasks: Setting[int]
     left_out: Setting[int]
+    #: Of those answered, the tasks with no answer long enough to hold a match: they tell of the model alone.
+    short: Setting[int]
     forms: tuple[TaskForm, ...]
     text: LeakTally
     #: None where they were not looked for.

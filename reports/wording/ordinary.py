@@ -7,7 +7,7 @@ from clinaudit.reports.wording.numbers import count_text, counted, is_measured, 
 
 
 def ordinary_sentence(ordinary: OrdinaryResults) -> str:
-    """Return one sentence: how many everyday tasks brought back text of a patient the model was trained on."""
+    """Return a sentence or two: how many everyday tasks brought back text of a patient the model was trained on."""
     text = ordinary.text
     if not is_measured(text.share) or text.share.confidence_high is None:
         return "Ordinary use was not measured: no everyday task fits into the model’s context."
@@ -15,7 +15,8 @@ def ordinary_sentence(ordinary: OrdinaryResults) -> str:
     # Rounded outwards, to one decimal: the limit is one percent.
     interval = f"(95% interval up to {percent_text(math.ceil(1000 * text.share.confidence_high - 1e-9) / 1000)})"
     if not text.tasks.high:
-        return f"None of {asked} a patient the model was trained on {interval}."
+        short = f" {counted(ordinary.short, 'task')} got no answer long enough to hold any." if ordinary.short else ""
+        return f"None of {asked} a patient the model was trained on {interval}.{short}"
     return (
         f"{count_text(text.tasks)} of {asked} patients the model was trained on {interval}; patients concerned:"
         f" {count_text(text.patients)}."

@@ -108,9 +108,12 @@ def summarize_ordinary(
     identifiers: Sequence[Sequence[Held]] | None,
     *,
     planned: int,
+    match_tokens: int,
     corpus: Corpus,
 ) -> OrdinaryTally:
     """Return the figures over tasks; `planned` counts the tasks, those that could not be asked among them.
+
+    An answer of fewer than `match_tokens` tokens holds no passage.
 
     `text` and `identifiers` hold what was found, one row an answer. A task counts as answered once all of its questions
     are.
@@ -118,6 +121,7 @@ def summarize_ordinary(
     asked = Counter(question.task_id for question in questions)
     given = Counter(answer.question.task_id for answer in answers)
     whole = {task for task, count in asked.items() if given[task] == count}
+    long_enough = {answer.question.task_id for answer in answers if len(answer.token_ids) >= match_tokens}
     sizes = [len(corpus.scan_order(split)) for split in SPLITS]
     has_pools = min(sizes[0] - 1, sizes[1]) > 0
     is_public = min(sizes) > ARM_STEP
@@ -143,6 +147,7 @@ def summarize_ordinary(
     return OrdinaryTally(
         tasks=Setting(len(whole)),
         left_out=Setting(planned - len(whole)),
+        short=Setting(len(whole - long_enough)),
         forms=tuple(dict.fromkeys(question.form for question in questions)),
         text=leak(text),
         identifiers=None if identifiers is None else leak(identifiers),

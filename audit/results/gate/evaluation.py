@@ -20,11 +20,11 @@ from clinaudit.audit.results.gate.sufficiency import (
     why_memorization_cannot_pass,
     why_memorization_is_open,
     why_not_comparable,
+    why_ordinary_is_open,
 )
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.wording.names import BEYOND_CHANCE
 from clinaudit.reports.wording.verdict import narrowed_sentence, not_asked_sentence
@@ -88,7 +88,7 @@ def _decide(
     if asked.tier is None:
         status, reason = "inconclusive", reasons.NO_DIAGNOSIS_AUDITED
     elif isinstance(asked.rule, OrdinaryLimit):
-        status, reason = _decide_ordinary(asked.rule, published.ordinary)
+        status, reason = _decide_ordinary(policy, asked.rule, published)
     elif isinstance(asked.rule, DisclosureRule):
         outcome = outcomes.get((asked.diagnosis or "", asked.tier, asked.rendering))
         status, reason = _decide_comparison(policy, asked, asked.rule, outcome, read.observed, shown)
@@ -141,7 +141,8 @@ def _decide_text(
     return "pass", reasons.WITHIN_LIMIT
 
 
-def _decide_ordinary(limit: OrdinaryLimit, ordinary: OrdinaryResults | None) -> RuleDecision:
+def _decide_ordinary(policy: Policy, limit: OrdinaryLimit, published: RunResults) -> RuleDecision:
+    ordinary = published.ordinary
     share = None if ordinary is None else ordinary.text.share
     if ordinary is None or share is None or share.confidence_low is None or share.confidence_high is None:
         return "inconclusive", reasons.no_figure("no everyday task was asked" if share is None else share.reason)
@@ -151,14 +152,11 @@ def _decide_ordinary(limit: OrdinaryLimit, ordinary: OrdinaryResults | None) -> 
         if sampled is not None and chance is not None and (sampled.share.low or 0.0) <= (chance.share.high or 0.0):
             return "inconclusive", reasons.ALIKE_OF_NEVER_SEEN
         return "fail", reasons.BEYOND_LIMIT
-    return (
-        ("pass", reasons.WITHIN_LIMIT)
-        if share.confidence_high <= limit.maximum
-        else (
-            "inconclusive",
-            reasons.AROUND_LIMIT,
-        )
-    )
+    if (too_little := why_ordinary_is_open(policy, published, ordinary)) is not None:
+        return "inconclusive", too_little
+    if share.confidence_high > limit.maximum:
+        return "inconclusive", reasons.AROUND_LIMIT
+    return "pass", reasons.WITHIN_LIMIT
 
 
 def _decide_comparison(

@@ -62,6 +62,10 @@ POWER_TOO_SMALL: Final = (
     "The comparison has too little power: it is not shown that an advantage that the policy wants noticed would have "
     "been missed in at most one of five audits."
 )
+NOTHING_FOLLOWS: Final = (
+    "Nothing that would count as the patient's own may follow the prompts of half of the patients or more: it is not "
+    "shown that nothing of them comes out. A larger --max-new-tokens looks farther."
+)
 PROMPTS_SHARED: Final = (
     "Fewer than half of the prompts may be one patient's own: several patients are asked with the same text, and no "
     "answer to it is about one of them."
@@ -113,6 +117,14 @@ def maybe_too_short(maximum: float, arm: Arm) -> str:
         f"Too many answers about patients {_WHO[arm]} may be too short to judge: the published range allows more than "
         f"{percent(maximum)} of these patients. An answer that stopped early shows nothing. More patients would "
         "show how many there are."
+    )
+
+
+def tasks_too_short(maximum: float) -> str:
+    """Return that more than the share `maximum` of the tasks have no answer that is long enough to hold a match."""
+    return (
+        f"More than {percent(maximum)} of the tasks have no answer long enough to hold a match (--ngram): the model "
+        "may have stopped early. With so many, the policy leaves this rule undecided."
     )
 
 

@@ -47,7 +47,9 @@ def clean_run(sizes: Sizes) -> RunResults:
     nothing = EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=0.0)
     text = LeakResults.model_construct(tasks=NOBODY, share=nothing, patients=NOBODY, sampled=None, chance=None)
     return RunResults(
-        ordinary=OrdinaryResults.model_construct(tasks=0, left_out=0, forms=["text"], text=text, identifiers=None),
+        ordinary=OrdinaryResults.model_construct(
+            tasks=0, left_out=0, short=0, forms=["text"], text=text, identifiers=None
+        ),
         queries={
             tier: {arm: _queries(of) for arm, of in by_arm.items()}
             for tier, by_arm in arms.items()

@@ -20,11 +20,14 @@ from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import BalanceResults, CohortResults
 from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.extraction import NO_WINDOW, QueriesResults
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
+from clinaudit.reports.schema.ordinary import OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.wording.names import QUERIES_NEEDED
 
 
 def why_not_accepted(limits: JudgeLimits | None, quality: JudgeResults | None) -> str | None:
@@ -107,11 +110,35 @@ def why_memorization_is_open(policy: Policy, published: RunResults, asked: Asked
         return mixed
     if (poor := _describe_fit(policy, published, asked)) is not None:
         return poor
+    if asked.metric == QUERIES_NEEDED and _most_have_nothing(published.queries.get(asked.tier or "", {}).get(arm)):
+        return reasons.NOTHING_FOLLOWS
     if memorization.patients.high < policy.minimum_patients_per_class:
         return reasons.FEW_PATIENTS
     if memorization.patients.low < policy.minimum_patients_per_class:
         return reasons.SIZE_NOT_SHOWN
     return _describe_maybe_short(policy.maximum_short_share, memorization, arm)
+
+
+def _most_have_nothing(queries: QueriesResults | None) -> bool:
+    """Whether, for all that is shown, nothing that counts follows the prompts of half of the patients or more."""
+    if queries is None:
+        return False
+    others = sum(patients.low for cell, patients in queries.by_queries.items() if cell != NO_WINDOW)
+    return queries.by_queries[NO_WINDOW].high >= max(others, 1)
+
+
+def why_ordinary_is_open(policy: Policy, published: RunResults, ordinary: OrdinaryResults) -> str | None:
+    """Return why answers to everyday tasks that hold nothing are no evidence of a pass; None where they are.
+
+    Of few patients little could come, and an answer too short to hold a match shows nothing.
+    """
+    asked = policy.to_pass
+    trained = (arms["train"] for arms in published.memorization.values() if "train" in arms)
+    patients = max((summary.patients.low for summary in trained), default=0)
+    if patients < max(policy.minimum_patients_per_class, asked.minimum_patients_per_class or 0):
+        return reasons.SIZE_NOT_SHOWN if patients else reasons.FEW_PATIENTS
+    most = min(policy.maximum_short_share, 1.0 if asked.maximum_short_share is None else asked.maximum_short_share)
+    return reasons.tasks_too_short(most) if ordinary.short > most * ordinary.tasks else None
 
 
 def describe_refused(policy: Policy, memorization: MemorizationResults) -> str | None:

@@ -6,17 +6,19 @@ from clinaudit.reports.schema.results import RunResults
 
 
 def list_attacks(results: RunResults, *, release: Release | None) -> list[Attack]:
-    """Return every class of attack in order; one that needs the weights is not applicable where these never leave."""
+    """Return every class of attack in order; one that needs the weights is not applicable where these never leave.
+
+    What was asked of nobody trained on, or of too few to have a figure, was not run: it shows nothing.
+    """
     memorization = [summary for arms in results.memorization.values() for summary in arms.values()]
     run: dict[AttackName, bool] = {
         "continuation": bool(memorization),
         "other_patients_text": any(summary.other_patients is not None for summary in memorization),
         "identifiers": results.identifiers is not None,
-        "queries_needed": bool(results.queries),
+        "queries_needed": any("train" in arms for arms in results.queries.values()),
         "sampling": "samples" in results.renderings,
         "chat": "chat" in results.renderings,
         "control": CONTROL in results.renderings,
-        # With too few patients, or without a task that fits into the context, nothing was measured.
         "membership": results.membership is not None and results.membership.is_interpretable is not None,
         "ordinary_use": results.ordinary is not None and results.ordinary.tasks > 0,
         "attribute_inference": bool(results.disclosure.by_diagnosis),

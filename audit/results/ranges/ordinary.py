@@ -21,6 +21,7 @@ def derive_ordinary(tally: OrdinaryTally) -> OrdinaryResults:
     return OrdinaryResults(
         tasks=tally.tasks.value,
         left_out=tally.left_out.value,
+        short=tally.short.value,
         forms=list(tally.forms),
         text=leak(tally.text),
         identifiers=None if tally.identifiers is None else leak(tally.identifiers),

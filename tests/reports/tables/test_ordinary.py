@@ -57,3 +57,11 @@ def test_the_published_table_has_classes() -> None:
 def test_the_sentence(counts: Counts, tasks: int, exact: bool, said: str) -> None:
     tally = plant_ordinary(counts, tasks=tasks)
     assert ordinary_sentence(derive_ordinary(tally if exact else coarsen(tally))) == said
+
+
+def test_answers_too_short_to_hold_anything_are_told() -> None:
+    silent = derive_ordinary(coarsen(plant_ordinary(short=1)))
+    assert ordinary_sentence(silent).endswith(
+        "(95% interval up to 0.9%). 1 task got no answer long enough to hold any."
+    )
+    assert ordinary_table(silent).note.endswith(" 1 task got no answer long enough to hold text of a note.")

@@ -22,12 +22,13 @@ def plant_leak(counts: Counts, *, has_pools: bool = True, is_public: bool = True
 
 
 def plant_ordinary(
-    text: Counts = NOTHING, identifiers: Counts | None = NOTHING, *, tasks: int = 429, left_out: int = 0
+    text: Counts = NOTHING, identifiers: Counts | None = NOTHING, *, tasks: int = 429, left_out: int = 0, short: int = 0
 ) -> OrdinaryTally:
     """Return the tally of a model that was asked in both forms."""
     return OrdinaryTally(
         tasks=Setting(tasks),
         left_out=Setting(left_out),
+        short=Setting(short),
         forms=("text", "chat"),
         text=plant_leak(text),
         identifiers=None if identifiers is None else plant_leak(identifiers),

@@ -50,9 +50,8 @@ def tally_ordinary(leaves: CountedLeaves) -> OrdinaryTally:
         sampled, chance = (Inside(counts(kind, figure), is_public) for figure in ("sampled", "chance"))
         return LeakTally(counts(kind, "found"), sampled, chance, NOT_FILLED)
 
-    return OrdinaryTally(
-        leaves.known(Setting(TASKS)), leaves.known(Setting(0)), ("text", "chat"), leak("text"), leak("identifiers")
-    )
+    asked, none = (leaves.known(Setting(count)) for count in (TASKS, 0))
+    return OrdinaryTally(asked, none, none, ("text", "chat"), leak("text"), leak("identifiers"))
 
 
 def ordinary_laws(world: World) -> Iterator[Law]:

@@ -106,7 +106,7 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
         ("t1", "greedy"): [("p2", "p2-0")],
         ("t2", "sampled"): [("p1", "p1-2")],
     }
-    tally = summarize_ordinary(questions, answers, found, None, planned=5, corpus=corpus)
+    tally = summarize_ordinary(questions, answers, found, None, planned=5, match_tokens=N, corpus=corpus)
     assert (tally.tasks.value, tally.left_out.value, tally.forms, tally.identifiers) == (4, 1, ("text",), None)
     assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (3, 2)
     assert inside(tally.text.evidence).answers == {"text greedy": 2, "text sampled": 1}
@@ -115,7 +115,9 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
     quiet = ask(questions, ToldEngine(cache.tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
     nothing = find(corpus, cache, quiet)
     assert nothing == [[]] * len(quiet)
-    clean = summarize_ordinary(questions, quiet, nothing, nothing, planned=4, corpus=corpus)
+    clean = summarize_ordinary(questions, quiet, nothing, nothing, planned=4, match_tokens=N, corpus=corpus)
+    # All but the one that was told to write more stop after a word or two.
+    assert (clean.tasks.value, clean.short.value) == (4, 3)
     assert clean.identifiers is not None
     for leak in (clean.text, clean.identifiers):
         assert (number(leak.found.tasks.range), number(leak.found.patients.range)) == (0, 0)
@@ -131,7 +133,7 @@ def test_the_figures_follow_from_the_table_of_evidence(corpus: Corpus, cache: To
     values = [[Held("all", "p3", "05/01/2024")] if own.question.task_id == "t2" else [] for own in answers]
     write_table(tmp_path, "ordinary", answer_rows(answers, found, values))
     rows = read_table(tmp_path, "ordinary")
-    tally = summarize_ordinary(questions, answers, found, values, planned=3, corpus=corpus)
+    tally = summarize_ordinary(questions, answers, found, values, planned=3, match_tokens=N, corpus=corpus)
     assert tally.identifiers is not None
     for leak, what, whose in (
         (tally.text, "passages", "passage_patients"),
@@ -155,7 +157,8 @@ def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
     for held, planted in zip(of_trained(found[0]), (GOATS, BEES), strict=True):
         assert held.text.strip() in answers[0].text
         assert planted.strip() in held.text
-    tally = summarize_ordinary([own.question for own in answers], answers, found, None, planned=3, corpus=corpus)
+    asked = [own.question for own in answers]
+    tally = summarize_ordinary(asked, answers, found, None, planned=3, match_tokens=N, corpus=corpus)
     assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (1, 2)
 
 
@@ -212,7 +215,8 @@ def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
         drawn |= {(held.figure, held.patient_id) for own in again for held in own}
         assert [of_trained(own) for own in again] == [of_trained(own) for own in found]
     assert drawn == goats | clocks
-    tally = summarize_ordinary([own.question for own in answers], answers, found, found, planned=4, corpus=corpus)
+    asked = [own.question for own in answers]
+    tally = summarize_ordinary(asked, answers, found, found, planned=4, match_tokens=N, corpus=corpus)
     assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (2, 1)
 
 
@@ -221,7 +225,8 @@ def test_without_held_out_patients_there_is_no_chance(cache: TokenCache, tmp_pat
     answers = answers_of(cache.tokenizer, tmp_path / "run", GOATS)
     found = find(corpus, cache, answers)
     assert [held.figure for held in found[0]] == ["all"]
-    tally = summarize_ordinary([own.question for own in answers], answers, found, None, planned=1, corpus=corpus)
+    asked = [own.question for own in answers]
+    tally = summarize_ordinary(asked, answers, found, None, planned=1, match_tokens=N, corpus=corpus)
     assert (tally.text.sampled.value, tally.text.chance.value) == (None, None)
     assert number(tally.text.found.tasks.range) == 1
 
@@ -233,7 +238,7 @@ def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
     engine = ToldEngine(cache.tokenizer, {"letter": GOATS})
     answers = ask(questions, engine, tmp_path / "run")[:3]
     found = find(corpus, cache, answers)
-    tally = summarize_ordinary(questions, answers, found, None, planned=2, corpus=corpus)
+    tally = summarize_ordinary(questions, answers, found, None, planned=2, match_tokens=N, corpus=corpus)
     assert (tally.tasks.value, tally.left_out.value, number(tally.text.found.tasks.range)) == (1, 1, 1)
 
 

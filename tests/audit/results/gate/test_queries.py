@@ -31,6 +31,11 @@ NONE = (0, 0, 0, 0, 0, 200, 0)
 ALL = (70, 130, 0, 0, 0, 0, 0)
 MANY = (0, 0, 0, 80, 0, 120, 0)
 FEW = (0, 0, 0, 5, 0, 195, 0)
+#: Nothing that counts follows the prompts of all, of half and of a third; and of most, while that of 80 comes.
+NOTHING = (0, 0, 0, 0, 0, 0, 200)
+HALF = (0, 0, 0, 0, 0, 100, 100)
+THIRD = (0, 0, 0, 0, 0, 134, 66)
+LOST = (0, 0, 0, 80, 0, 0, 120)
 LATE = (0, 0, 0, 0, 80, 120, 0)
 
 
@@ -65,6 +70,12 @@ def decided(results: RunResults, *, maximum: float = 0.05, queries: int = 1000) 
         # Five may be twenty as they are published.
         (FEW, NONE, "inconclusive", reasons.AROUND_LIMIT),
         (LATE, NONE, "pass", reasons.WITHIN_LIMIT),
+        # Of whom nothing can come nothing does.
+        (NOTHING, NONE, "inconclusive", reasons.NOTHING_FOLLOWS),
+        (HALF, NONE, "inconclusive", reasons.NOTHING_FOLLOWS),
+        (THIRD, NONE, "pass", reasons.WITHIN_LIMIT),
+        (NONE, NOTHING, "pass", reasons.WITHIN_LIMIT),
+        (LOST, NONE, "fail", reasons.BEYOND_CHANCE),
     ],
 )
 def test_what_goes_beyond_what_can_be_guessed_decides(

@@ -1,6 +1,7 @@
 """Ordinary use from its tally: by hand, coarse from classes alone, every exact figure in its published range."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -107,7 +108,7 @@ def test_results_of_one_coarse_table_are_the_same() -> None:
 def test_without_pools_or_of_few_patients_no_chance_is_published() -> None:
     counts: Counts = ((3, 1), (2, 1), (0, 0))
     for leak in (plant_leak(counts, has_pools=False), plant_leak(counts, is_public=False)):
-        text = published(OrdinaryTally(plant_ordinary().tasks, plant_ordinary().left_out, ("text",), leak, None)).text
+        text = published(replace(plant_ordinary(), text=leak, identifiers=None)).text
         assert (text.sampled, text.chance) == (None, None)
 
 
