@@ -68,9 +68,13 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         if view == "chat" or view in outcomes.memorization
     }
     disclosure = outcomes.disclosure[None]
-    # How often a patient of a cohort is read: once at each tier in each form.
+    # Texts of a matched set that a judge reads: of each patient one at each tier in each form, and the control's.
     forms = (disclosure, *(rendering.disclosure for rendering in renderings.values()))
-    readings = sum(max((len(tiers) for tiers in form.by_diagnosis.values()), default=0) for form in forms)
+    texts = 0
+    for form in forms:
+        is_own = form is disclosure
+        by_diagnosis = form.by_diagnosis.values()
+        texts += max((sum(pair.read_of_a_set(is_own=is_own) for pair in of.values()) for of in by_diagnosis), default=0)
     quality = outcomes.judge_quality
     return Tally(
         completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
@@ -101,7 +105,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         ordinary=outcomes.ordinary,
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
-        judge=None if quality is None else tally_judge(quality, readings=readings),
+        judge=None if quality is None else tally_judge(quality, texts=texts),
         drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
