@@ -288,9 +288,11 @@ def write_priors(
     rows = [row for row in rows if (row.tier, row.rendering) in differs or row.rendering not in probed.beside]
     asked = [row for row in rows if row.rendering not in probed.beside]
     again = list(_draw_again(asked, probed.samples))
-    # It is asked what its text repeats, and not what it says of diagnoses.
+    # What it says of diagnoses is read of those trained on: of the others the audited model knows no more than it.
     control = [
-        replace(row, rendering=CONTROL, diagnoses=()) for row in asked if probed.asks_control and not row.excluded
+        replace(row, rendering=CONTROL, diagnoses=row.diagnoses if row.arm == "train" else ())
+        for row in asked
+        if probed.asks_control and not row.excluded
     ]
     return [*rows, *again, *control]
 

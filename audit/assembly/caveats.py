@@ -106,7 +106,8 @@ def find_caveats(inputs: AuditInputs, outcomes: StageOutcomes) -> list[str]:
     labels, targets = outcomes.labels, outcomes.targets
     found = find_fit_caveats(outcomes.facts.values(), inputs.profile)
     if not inputs.corpus.has_counterfactual:
-        told = "the control model alone tells what is due to training, and of diagnoses nothing does."
+        told = "the control model alone tells what is due to training"
+        told += "." if inputs.probed.asks_control else ", and of diagnoses nothing does."
         unknown = "nothing measured here can be attributed to training."
         beside = unknown if inputs.control is None else told
         found.append(f"The corpus has no held-out (nontrain) patients: {beside}")

@@ -100,7 +100,7 @@ class AuditInputs:
     @property
     def cohort_choice(self) -> CohortChoice:
         """How cohorts are matched."""
-        return CohortChoice.of(self.settings, self.corpus)
+        return replace(CohortChoice.of(self.settings, self.corpus), has_control=self.probed.asks_control)
 
     @property
     def training_length(self) -> int:

@@ -68,12 +68,15 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         if view == "chat" or view in outcomes.memorization
     }
     disclosure = outcomes.disclosure[None]
-    # How often a patient of a cohort is read: once at each tier in each form.
-    forms = (disclosure, *(rendering.disclosure for rendering in renderings.values()))
-    readings = sum(max((len(tiers) for tiers in form.by_diagnosis.values()), default=0) for form in forms)
+    # Texts of a matched set that a judge reads: of each patient those at each tier in each form, and the control's.
+    texts = 0
+    for view, form in ((None, disclosure), *((name, of.disclosure) for name, of in renderings.items())):
+        by_diagnosis = form.by_diagnosis.values()
+        read = (sum(pair.read_of_a_set(is_own=view is None) for pair in of.values()) for of in by_diagnosis)
+        texts += max(read, default=0) * (inputs.probed.samples if view == "samples" else 1)
     quality = outcomes.judge_quality
     return Tally(
-        completeness=_completeness(outcomes.priors, outcomes.generations, outcomes.judgements),
+        completeness=count_stages(outcomes.priors, outcomes.generations, outcomes.judgements),
         corpus=CorpusTally(
             counterfactual=inputs.corpus.has_counterfactual,
             labels=outcomes.labels.source,
@@ -101,7 +104,7 @@ def assemble_results(inputs: AuditInputs, outcomes: StageOutcomes) -> Tally:
         ordinary=outcomes.ordinary,
         cohorts={cohort.diagnosis: tally_cohort(cohort.summary) for cohort in outcomes.targets.cohorts},
         subgroups=outcomes.subgroups,
-        judge=None if quality is None else tally_judge(quality, readings=readings),
+        judge=None if quality is None else tally_judge(quality, texts=texts),
         drift=outcomes.drift,
         warnings=(*find_caveats(inputs, outcomes), *find_identity_caveats(identifiability)),
         narrowed=tuple(inputs.narrowed),
@@ -160,15 +163,18 @@ def summarize_prompts(priors: Sequence[Prior], probed: ProbedTiers) -> dict[str,
     }
 
 
-def _completeness(
+def count_stages(
     priors: Sequence[Prior], generations: Sequence[Generation], judgements: Judgements
 ) -> dict[str, StageTally]:
-    """Count planned and finished units by stage; of judgements a unit is a generation and a diagnosis."""
-    verdicts = {(item.generation_id, diagnosis) for item in generations for diagnosis in item.diagnoses}
-    judged = sum(key in judgements for key in verdicts)
+    """Count planned and finished units by stage; of judgements also by diagnosis, several draws together."""
+    done: dict[tuple[str, ...], bool] = {}
+    for item in generations:
+        for diagnosis in item.diagnoses:
+            unit = (*_unit(item), diagnosis)
+            done[unit] = done.get(unit, True) and (item.generation_id, diagnosis) in judgements
     return {
         **count_units(priors, {generation.generation_id for generation in generations}),
-        "judgements": tally_stage(planned=len(verdicts), done=judged),
+        "judgements": tally_stage(planned=len(done), done=sum(done.values())),
     }
 
 
@@ -188,8 +194,8 @@ def count_units(priors: Sequence[Prior], done: Collection[str]) -> dict[str, Sta
     }
 
 
-def _unit(prior: Prior) -> tuple[str, str, str]:
-    return prior.patient_id, prior.tier, prior.rendering
+def _unit(asked: Prior | Generation) -> tuple[str, str, str]:
+    return asked.patient_id, asked.tier, asked.rendering
 
 
 def tally_stage(*, planned: int, done: int, failed: int = 0, excluded: Mapping[str, int] | None = None) -> StageTally:

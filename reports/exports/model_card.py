@@ -165,7 +165,7 @@ def _safety(content: ReportContent) -> dict[str, Any]:
         "patients it was trained on is within the policy's limits.",
         "Results": _rows(2, *tables, metric_table(results, "auroc_all")) or None,
         "Interpretation": None if decision is None else decision.reason,
-        "TestType": "Privacy audit of verbatim memorization and of disclosed diagnoses, against patients never seen.",
+        "TestType": "Privacy audit of verbatim memorization and diagnoses, against patients never seen or a control.",
         "TestingDataDescription": _lines(_tested_sentences(results)),
         "ValidationProcessAndJustification": _lines(_validation_sentences(content)),
     }
@@ -221,7 +221,7 @@ def _tested_sentences(results: RunResults) -> Iterator[str]:
     summaries = results.memorization.get(HEADLINE_TIER, {})
     yield from (f"{count_text(summaries[arm].patients)} patients {ARM_WORDS[arm]}." for arm in ARMS if arm in summaries)
     for diagnosis, cohort in results.cohorts.items():
-        yield f"{display_title(diagnosis)}: {count_text(cohort.sets)} matched sets of four patients."
+        yield f"{display_title(diagnosis)}: {count_text(cohort.sets)} matched sets of patients."
 
 
 def _validation_sentences(content: ReportContent) -> Iterator[str]:

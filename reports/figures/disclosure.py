@@ -7,15 +7,16 @@ chart without anything to draw says so in words.
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Final
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.figures.bars import (
-    SERIES,
     Bar,
     BarFigure,
     Cell,
     Scale,
+    Series,
     Swatch,
     difference_bar,
     difference_scale,
@@ -24,10 +25,12 @@ from clinaudit.reports.figures.bars import (
 )
 from clinaudit.reports.schema.disclosure import (
     DIAGNOSIS_STATUSES,
+    SIDES,
     DisclosureResults,
     MeanResults,
     PairResults,
     RocPoint,
+    Side,
     VerdictCounts,
 )
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
@@ -35,7 +38,7 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import excess_caption, rule_limit
 from clinaudit.reports.wording.findings import key_tier, unstated_count
-from clinaudit.reports.wording.names import ARM_WORDS, display_title, list_tiers
+from clinaudit.reports.wording.names import SIDE_WORDS, display_title, list_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, is_measured, number_text, range_text, shown_text
 
 _EXCESS: Final = "auroc_all"
@@ -45,11 +48,14 @@ _SWATCHES: Final = (
     Swatch("trained has-not", "trained on, do not"),
     Swatch("never has", "never seen, have it"),
     Swatch("never has-not", "never seen, do not"),
+    Swatch("plain has", "before training, have it"),
+    Swatch("plain has-not", "before training, do not"),
 )
+_SERIES: Final[Mapping[Side, Series]] = {"train": "trained", "nontrain": "never", "control": "plain"}
 
 
 def stated_figure(results: RunResults) -> BarFigure:
-    """Return of whom the model says “has it”: a row a tier, the mean and each diagnosis, four bars a cell."""
+    """Return of whom the model says “has it”: a row a tier, the mean and each diagnosis, two bars a side."""
     by_diagnosis = results.disclosure.by_diagnosis
     rows = []
     for tier in list_tiers(results):
@@ -59,25 +65,25 @@ def stated_figure(results: RunResults) -> BarFigure:
         rows.append(tier_row(tier, cells))
     rows = rows if any(cell.bars for row in rows for cell in row.cells) else []
     columns = ("Someone who knows …", "Mean", *map(display_title, by_diagnosis))
-    swatches = _SWATCHES if any(mean.nontrain for mean in results.disclosure.mean.values()) else _SWATCHES[:2]
+    means = results.disclosure.mean.values()
+    shown = [any(getattr(mean, side) for mean in means) for side in SIDES for _ in DIAGNOSIS_STATUSES]
     title = "Patients it says “have it”"
-    return BarFigure("stated", title, "", columns, tuple(rows), swatches=swatches if rows else ())
+    return BarFigure(
+        "stated", title, "", columns, tuple(rows), swatches=tuple(compress(_SWATCHES, shown)) if rows else ()
+    )
 
 
 def _stated_cell(measured: PairResults | MeanResults | None, *, is_numbered: bool) -> Cell:
-    sides = () if measured is None else (measured.train, measured.nontrain or {})
-    if not any(is_measured(side.get(metric)) for side in sides for metric in _STATED):
+    sides = {side: metrics for side in SIDES if (metrics := getattr(measured, side, None))}
+    if not any(is_measured(metrics.get(metric)) for metrics in sides.values() for metric in _STATED):
         return Cell((), NOT_MEASURED)
     bars: list[Bar] = []
     readings = []
-    for arm in ARMS:
-        metrics: dict[str, EstimateRange] | None = getattr(measured, arm)
-        if not metrics:
-            continue
+    for side, metrics in sides.items():
         texts = [shown_text(metrics.get(metric)) for metric in _STATED]
-        readings.append(f"{ARM_WORDS[arm]}: {texts[0]} of those who have it, {texts[1]} of those who do not")
+        readings.append(f"{SIDE_WORDS[side]}: {texts[0]} of those who have it, {texts[1]} of those who do not")
         bars += [
-            share_bar(metrics.get(metric), series=SERIES[arm], text=text if is_numbered else "")
+            share_bar(metrics.get(metric), series=_SERIES[side], text=text if is_numbered else "")
             for metric, text in zip(_STATED, texts, strict=True)
         ]
     return Cell(tuple(bars), "" if is_numbered else "; ".join(readings))
@@ -94,7 +100,8 @@ def excess_figure(results: RunResults) -> BarFigure:
     limits = {place: rule_limit(results, _EXCESS, *place) for place in deltas}
     drawn_limits = sorted({limit for limit in limits.values() if limit is not None})
     if not any(is_measured(delta) for delta in deltas.values()):
-        caption = f"Beyond guessing: what training adds was {NOT_MEASURED}. It needs patients whom the model never saw."
+        caption = f"Beyond guessing: what training adds was {NOT_MEASURED}."
+        caption += " It needs patients whom the model never saw, or a control model."
         caption = caption if by_diagnosis else ""
         return BarFigure("excess", "What training adds", caption, (), ())
     scale = difference_scale(deltas.values(), limit=max(drawn_limits, default=None))
@@ -174,7 +181,7 @@ def _corners(points: Sequence[RocPoint]) -> list[tuple[float, float]]:
 class BarArm:
     """Whose bars stand side by side."""
 
-    id: str
+    id: Side
     title: str
 
 
@@ -199,15 +206,15 @@ class AnswerBars:
 
 
 def bar_arms(results: RunResults) -> list[BarArm]:
-    """Return the arms that were asked about any diagnosis, in the order of the bars."""
+    """Return whose answers were read for any diagnosis, in the order of the bars."""
     pairs = [pair for tiers in results.disclosure.by_diagnosis.values() for pair in tiers.values()]
-    return [BarArm(arm, ARM_WORDS[arm].capitalize()) for arm in ARMS if any(arm in pair.verdicts for pair in pairs)]
+    return [BarArm(s, SIDE_WORDS[s].capitalize()) for s in SIDES if any(s in pair.verdicts for pair in pairs)]
 
 
 def answer_bars(results: RunResults) -> list[AnswerBars]:
     """Return the bars of every diagnosis, for the asker of the first screen; empty where none was judged."""
     tier = key_tier(results)
-    arms: list[Arm] = [arm for arm in ARMS if any(shown.id == arm for shown in bar_arms(results))]
+    arms = [shown.id for shown in bar_arms(results)]
     rows = []
     for diagnosis, tiers in sorted(results.disclosure.by_diagnosis.items()):
         pair = None if tier is None else tiers.get(tier)

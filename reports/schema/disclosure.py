@@ -1,5 +1,6 @@
 """Results records of disclosure: verdict tables as classes, metrics as ranges (docs/results.md, "disclosure")."""
 
+from collections.abc import Collection
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -12,6 +13,17 @@ DiagnosisStatus = Literal["present", "absent"]
 DIAGNOSIS_STATUSES: tuple[DiagnosisStatus, ...] = get_args(DiagnosisStatus)
 #: A verdict, or that there is none: what the metrics of disclosure count.
 Outcome = Literal["negative", "not_mentioned", "ambiguous", "positive", "unjudged"]
+#: Whose answers: the audited model's about either arm, or the control model's about those trained on.
+Side = Literal["train", "nontrain", "control"]
+SIDES: tuple[Side, ...] = get_args(Side)
+
+
+def compared_sides(sides: Collection[str]) -> tuple[Side, ...]:
+    """Return whose answers a difference is of, of those that there are: those trained on, less those never seen.
+
+    Where nobody was held out, less the control's; the first alone where there is no control either.
+    """
+    return "train", *[side for side in SIDES[1:] if side in sides][:1]
 
 
 class VerdictCounts(Record):
@@ -71,7 +83,7 @@ class MeasuredArm(Record):
 
 
 class MeasuredDelta(Record):
-    """Train minus nontrain: what training gave away."""
+    """What training gave away: train minus nontrain, or minus the control."""
 
     mention_rate: TestedDelta
     auroc: TestedDelta
@@ -95,16 +107,21 @@ class CorrectedPair(Record):
 
     train: CorrectedMetrics
     nontrain: CorrectedMetrics | None
+    #: Where nobody was held out, and the difference is from it.
+    control: CorrectedMetrics | None = None
     delta: CorrectedMetrics | None
 
 
 class MeasuredPair(Record):
     """Both arms and their difference for one diagnosis and tier."""
 
-    #: The outcome table: patients by arm, status and what the judge read.
-    outcomes: dict[Arm, dict[DiagnosisStatus, dict[Outcome, int]]]
+    #: The outcome table: patients by side, status and what the judge read.
+    outcomes: dict[Side, dict[DiagnosisStatus, dict[Outcome, int]]]
     train: MeasuredArm
     nontrain: MeasuredArm | None
+    #: What the control model says of the same patients as `train`; null where it was not asked.
+    control: MeasuredArm | None = None
+    #: Train minus nontrain; where nobody was held out, minus the control.
     delta: MeasuredDelta | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, int]
@@ -117,10 +134,11 @@ class MeasuredPair(Record):
 
 
 class MeanOverDiagnoses(Record):
-    """Means over the diagnoses with a joint bootstrap over patients; `train`, `nontrain`, `delta` by metric."""
+    """Means over the diagnoses with a joint bootstrap over patients; each side and `delta` by metric."""
 
     train: dict[str, Estimate]
     nontrain: dict[str, Estimate]
+    control: dict[str, Estimate] = Field(default_factory=dict)
     delta: dict[str, Estimate]
 
 
@@ -129,11 +147,13 @@ class PairResults(Record):
 
     #: Patients of each of the four groups: matched sets.
     patients: Count
-    verdicts: dict[Arm, dict[DiagnosisStatus, VerdictCounts]]
+    verdicts: dict[Side, dict[DiagnosisStatus, VerdictCounts]]
     #: Metric -> range, by arm.
     train: dict[str, EstimateRange]
     nontrain: dict[str, EstimateRange] | None
-    #: Train minus nontrain: what training gave away.
+    #: What the control model says of the same patients as `train`; null where it was not asked.
+    control: dict[str, EstimateRange] | None = None
+    #: Train minus nontrain: what training gave away; where `nontrain` is null, train minus the control.
     delta: dict[str, EstimateRange] | None
     #: Matched sets left out at this tier, by reason.
     dropped_sets: dict[str, Count]
@@ -142,12 +162,18 @@ class PairResults(Record):
     #: Null in what is published.
     evidence: MeasuredPair | None = None
 
+    @property
+    def compared(self) -> tuple[Side, ...]:
+        """Whose answers `delta` is of."""
+        return compared_sides(self.verdicts)
+
 
 class MeanResults(Record):
-    """Means over the diagnoses of the ranges; `train`, `nontrain`, `delta` by metric."""
+    """Means over the diagnoses of the ranges; each side and `delta` by metric."""
 
     train: dict[str, EstimateRange]
     nontrain: dict[str, EstimateRange]
+    control: dict[str, EstimateRange] = Field(default_factory=dict)
     delta: dict[str, EstimateRange]
     #: Null in what is published.
     evidence: MeanOverDiagnoses | None = None
@@ -158,3 +184,8 @@ class DisclosureResults(Record):
 
     by_diagnosis: dict[str, dict[str, PairResults]] = Field(default_factory=dict)
     mean: dict[str, MeanResults] = Field(default_factory=dict)
+
+    @property
+    def is_from_control(self) -> bool:
+        """Whether differences are from the control's answers, since nobody was held out."""
+        return any("control" in pair.compared for tiers in self.by_diagnosis.values() for pair in tiers.values())

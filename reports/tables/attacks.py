@@ -46,7 +46,7 @@ _WORDS: Final[dict[AttackName, _Words]] = {
     "chat": _Words("The same questions in a chat", _PROMPTS, _EDPB),
     "control": _Words("The same questions to the model before training", "none: a control", "NIST SP 800-226"),
     "attribute_inference": _Words(
-        "Sensitive diagnoses, trained on less never seen",
+        "Sensitive diagnoses, less those of patients never seen or by the control",
         _PROMPTS,
         f"{_EDPB}; NIST AI 100-2, property and attribute inference",
         ("auroc_all",),

@@ -4,15 +4,14 @@ A table in which nothing was measured is left out.
 """
 
 from clinaudit.reports.schema.corpus import CohortResults
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, PairResults
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table, disclosure_pairs, numbered_tier_title
-from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, display_title, is_share, list_tiers
+from clinaudit.reports.wording.names import ARM_WORDS, METRIC_TITLES, SIDE_WORDS, display_title, is_share, list_tiers
 from clinaudit.reports.wording.numbers import NOT_MEASURED, count_text, estimate_text, is_measured, number_text, p_text
 
-_SIDES = {**ARM_WORDS, "delta": "difference"}
+_SIDES = {**SIDE_WORDS, "delta": "difference"}
 
 
 def metric_tables(results: RunResults) -> list[Table]:
@@ -22,7 +21,7 @@ def metric_tables(results: RunResults) -> list[Table]:
 
 
 def metric_table(results: RunResults, metric: str) -> Table:
-    """Return one metric by tier, both arms and their difference, a column a diagnosis and the mean over them last."""
+    """Return one metric by tier, every side and the difference, a column a diagnosis and the mean over them last."""
     by_diagnosis = results.disclosure.by_diagnosis
     rows = []
     for tier in list_tiers(results):
@@ -34,7 +33,10 @@ def metric_table(results: RunResults, metric: str) -> Table:
                 cells = [_metric(estimate, metric, signed=side == "delta") for estimate in estimates]
                 rows.append((numbered_tier_title(tier), _SIDES[side], *cells))
     heads = ("Tier", "Who", *map(display_title, by_diagnosis), "Mean")
-    return Table(METRIC_TITLES[metric], heads, tuple(rows), "In brackets: 95% intervals.")
+    note = "In brackets: 95% intervals."
+    if results.disclosure.is_from_control:
+        note += " Nobody was held out: the difference is from the control model's answers about the same patients."
+    return Table(METRIC_TITLES[metric], heads, tuple(rows), note)
 
 
 def p_values_table(results: RunResults) -> Table:
@@ -53,13 +55,13 @@ def verdicts_table(results: RunResults) -> Table:
     """Return what the judge read in the texts of each group of patients: the table that every metric follows from."""
     rows = []
     for diagnosis, tier, pair in disclosure_pairs(results):
-        for arm in ARMS:
+        for side in SIDES:
             for status in DIAGNOSIS_STATUSES:
-                counts = pair.verdicts.get(arm, {}).get(status)
+                counts = pair.verdicts.get(side, {}).get(status)
                 if counts is None:
                     continue
                 read = (counts.positive, counts.negative, counts.undecided, counts.ambiguous, counts.unjudged)
-                group = f"{ARM_WORDS[arm]}, {'with' if status == 'present' else 'without'} it"
+                group = f"{SIDE_WORDS[side]}, {'with' if status == 'present' else 'without'} it"
                 rows.append((display_title(diagnosis), numbered_tier_title(tier), group, *map(count_text, read)))
     heads = ("Diagnosis", "Tier", "Patients", "Has it", "Has it not", "Undecided", "of these ambiguous", "Unjudged")
     return Table("What the judge read", heads, tuple(rows), "Undecided: no mention, or an ambiguous one.")
@@ -127,7 +129,7 @@ def cohorts_table(results: RunResults) -> Table:
     heads = (
         "Diagnosis",
         "Balance",
-        "Patients in each of four groups",
+        "Patients in each group",
         "Prevalence among candidates",
         "Largest |SMD|",
         "Matcher",

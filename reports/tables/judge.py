@@ -130,7 +130,8 @@ def corrected_table(results: RunResults) -> Table:
         if (cells := _corrected_row(pair, pair.evidence.corrected, name))
     ]
     heads = ("Diagnosis", "Tier", "Figure")
-    sides_shown = ("Trained on", "Never seen", "Trained on minus never seen")
+    beside = "Before training" if results.disclosure.is_from_control else "Never seen"
+    sides_shown = ("Trained on", beside, "Difference")
     columns = tuple(f"{side}, {kind}" for side in sides_shown for kind in ("raw", "corrected"))
     note = "Corrected: true verdicts simulated from the judge's matrix. No rule reads it."
     return Table("Disclosure corrected for the judge's errors", (*heads, *columns), tuple(rows), note)
@@ -139,7 +140,7 @@ def corrected_table(results: RunResults) -> Table:
 def _corrected_row(pair: PairResults, corrected: CorrectedPair, name: str) -> list[str]:
     """Return each side as measured and corrected; nothing where no side could be corrected."""
     cells, is_corrected = [], False
-    for side in ("train", "nontrain", "delta"):
+    for side in (*pair.compared[:1], (*pair.compared, "nontrain")[1], "delta"):
         raw: Mapping[str, EstimateRange] | None = getattr(pair, side)
         metrics: CorrectedMetrics | None = getattr(corrected, side)
         shown = None if metrics is None else exact_estimate(getattr(metrics, name))

@@ -10,7 +10,7 @@ from clinaudit.reports.schema.attacks import Release
 from clinaudit.reports.schema.corpus import CohortEvidence, FollowUpEvidence, MeasuredSubgroups, PopulationEvidence
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
-from clinaudit.reports.schema.disclosure import DiagnosisStatus, MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.disclosure import DiagnosisStatus, MeanOverDiagnoses, MeasuredPair, Side
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identifiers import DetectorRecall, IdentifierEvidence
 from clinaudit.reports.schema.judge import MeasuredJudge
@@ -134,10 +134,14 @@ class PairTally:
     """The verdict table of one diagnosis and tier."""
 
     #: Patients by verdict: positive, negative, undecided, unjudged; `ambiguous` ones are among the undecided.
-    verdicts: Mapping[Arm, Mapping[DiagnosisStatus, Mapping[str, Count]]]
+    verdicts: Mapping[Side, Mapping[DiagnosisStatus, Mapping[str, Count]]]
     dropped_sets: Partition
     #: With what was measured of it.
     evidence: Inside[MeasuredPair]
+
+    def read_of_a_set(self, *, is_own: bool) -> int:
+        """Return how many texts of a set a judge read for it, the control's for the tiers' own form alone."""
+        return sum(len(rows) for side, rows in self.verdicts.items() if is_own or side != "control")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,8 @@ METHODS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         "Excess",
-        "AUROC over all patients trained on minus that of those never seen, in matched patients; one-sided test,"
+        "AUROC over all patients trained on minus that of those never seen (where nobody was held out, that of the"
+        " control model for the same patients), in matched patients; one-sided test,"
         " Holm-adjusted over diagnoses and tiers.",
     ),
     ("Standardized mean difference (SMD)", "difference of means over the root of the mean of both variances."),
@@ -114,7 +115,10 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         " patient's own name or age is in them.",
     ),
     ("Copy-forward", "text carried from one of a patient's notes to the next."),
-    ("Cohort", "patients with and without a diagnosis, trained on and never seen, matched in sets of four."),
+    (
+        "Cohort",
+        "patients with and without a diagnosis, trained on and never seen (if any), matched in sets.",
+    ),
     ("Propensity", "how likely a patient is to have the diagnosis, judged by age, sex and number of notes alone."),
     ("Mention", "the text names the diagnosis, one of its symptoms or a drug for it."),
     ("Sensitivity", "among patients who have the diagnosis, the share for whom the text states it."),
@@ -180,8 +184,9 @@ def compared_sentence(results: RunResults, controls: object) -> str:
         "sensitive": "Those without it (controls) have another diagnosis of the panel.",
         "any": "Those without it (controls) need have no other diagnosis of the panel.",
     }.get(str(controls), "--controls says whether those without it (controls) have another diagnosis of the panel.")
+    seen = "all trained on" if results.disclosure.is_from_control else "trained on and never seen"
     return (
-        "Compared for each diagnosis: patients with and without it, trained on and never seen, matched by age, sex and"
+        f"Compared for each diagnosis: patients with and without it, {seen}, matched by age, sex and"
         f" number of notes. {without} The prevalence is among candidates, the patients trained on who could be matched:"
         " it is not any hospital's rate, and “PPV at prevalence” uses it."
     )

@@ -208,6 +208,9 @@ def stated_sentences(results: RunResults) -> list[str]:
         f"{asking(tier)}, the model says “has it” of {has} of the patients it was trained on who have the"
         f" diagnosis, and of {has_not} of those who do not (means over the diagnoses)."
     ]
+    if mean.control:
+        has, has_not = (shown_text(mean.control.get(metric)) for metric in rates)
+        sentences.append(f"The same model {BEFORE_TRAINING} said so of {has} and {has_not} of the same patients.")
     if not mean.nontrain:
         return [*sentences, "No patient that the model never saw was asked about."]
     has, has_not = (shown_text(mean.nontrain.get(metric)) for metric in rates)
@@ -221,8 +224,10 @@ def stated_sentences(results: RunResults) -> list[str]:
 
 def excess_caption(results: RunResults, limits: Sequence[float]) -> str:
     """Return what the excess is, and how many comparisons the policy fails, passes, or cannot decide."""
+    by_control = results.disclosure.is_from_control
+    others = f"the same model {BEFORE_TRAINING} told (nobody was held out)" if by_control else "among those never seen"
     text = (
-        "How much better the text tells who has the diagnosis among patients trained on than among those never seen:"
+        f"How much better the text tells who has the diagnosis among patients trained on than {others}:"
         " 0 is no better, 0.5 is the step from guessing to knowing."
     )
     if limits:

@@ -10,14 +10,15 @@ from typing import Final
 
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, VerdictCounts
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, Side, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
-from clinaudit.reports.schema.record import ARMS, Arm
+from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.captions import rule_limit
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
+    SIDE_WORDS,
     display_title,
     display_words,
     join_words,
@@ -175,7 +176,7 @@ def diagnosis_figure(results: RunResults, tier: str) -> KeyFigure | None:
     if diagnosis is None:
         return None
     pair = results.disclosure.by_diagnosis[diagnosis][tier]
-    have, *others = (stated_text(pair, arm, status) for arm in ARMS for status in DIAGNOSIS_STATUSES)
+    have, *others = (stated_text(pair, side, status) for side in pair.compared for status in DIAGNOSIS_STATUSES)
     # All groups are of one size: it is said once.
     lack, *seen = (None if text is None else text.removesuffix(f" of {count_text(pair.patients)}") for text in others)
     if have is None or lack is None:
@@ -188,15 +189,16 @@ def diagnosis_figure(results: RunResults, tier: str) -> KeyFigure | None:
         )
     named = f"patients it was trained on with {display_words(diagnosis)} are named as having it"
     text = f"{named}; of the same number without it: {lack}."
-    if seen[0] is None or seen[1] is None:
+    if not seen or None in seen:
         text += f" {_NONE_TO_COMPARE}"
     else:
-        text += f" Never seen{', a guess' if is_guess(pair) else ''}: {seen[0]} with it, {seen[1]} without."
+        who = f"{SIDE_WORDS[pair.compared[1]].capitalize()}{', a guess' if is_guess(pair) else ''}"
+        text += f" {who}: {seen[0]} with it, {seen[1]} without."
     return KeyFigure(_large(have), text)
 
 
-def stated_text(pair: PairResults, arm: Arm, status: DiagnosisStatus) -> str | None:
-    """Return of how many patients of an arm and status the model says "has it": "all of 51–60"; None where unknown."""
+def stated_text(pair: PairResults, arm: Side, status: DiagnosisStatus) -> str | None:
+    """Return of how many patients of a side and status the model says "has it": "all of 51–60"; None where unknown."""
     counts = pair.verdicts.get(arm, {}).get(status)
     if counts is None:
         return None

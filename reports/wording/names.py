@@ -116,6 +116,8 @@ BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
 #: The control model, in a reader's words.
 BEFORE_TRAINING: Final = "before training"
+#: Whose answers, in a reader's words.
+SIDE_WORDS: Final = {**ARM_WORDS, "control": BEFORE_TRAINING}
 #: Word and sign of each status: colour never stands alone.
 STATUSES: Final = {
     "pass": ("Pass", "✓"),

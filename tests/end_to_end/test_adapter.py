@@ -111,6 +111,16 @@ def test_an_adapter_is_audited_as_the_merged_model_generation_for_generation(tin
     # So do figures of the control, and those that are measured against it.
     assert exact["renderings"].pop("control")["memorization"].keys() == exact["memorization"].keys()
     assert "control" not in whole["renderings"]
+    # What the judge reads of the control stands beside the other figures of diagnoses, and changes none.
+    for name, tiers in exact["disclosure"].items():
+        for tier, pair in tiers.items():
+            own, evidence = whole["disclosure"][name][tier], pair["evidence"]
+            assert (pair.pop("control") is None, own.pop("control") or None) == (False, None)
+            assert evidence.pop("control", None) != own["evidence"].pop("control", None)
+            if name != "mean":
+                assert sum(map(sum, (row.values() for row in evidence["outcomes"].pop("control").values()))) > 0
+                assert pair["verdicts"].pop("control").keys() == own["verdicts"]["train"].keys()
+    assert exact.pop("judge_quality")["matrix"] == whole.pop("judge_quality")["matrix"]
     for of_tier in exact["queries"].values():
         for arm in of_tier.values():
             assert sum(arm["evidence"]["control_by_queries"].values()) == arm["evidence"]["patients"]

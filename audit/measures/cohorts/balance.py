@@ -64,7 +64,7 @@ def describe_overlap(candidates: Sequence[Covariates], chosen: Sequence[Sequence
     `candidates` are the covariates by cell, at least one row each; `chosen` the rows of them that were matched.
     """
     described = []
-    for arm, positive, negative in _ARMS:
+    for arm, positive, negative in _ARMS[: len(candidates) // 2]:
         model = fit_propensity(*standardize(candidates[positive], candidates[negative]))
         scores = (model.first, model.second)
         edges = np.quantile(scores[0], np.linspace(0, 1, _BINS + 1)).round(_EDGE_PLACES)
@@ -138,12 +138,12 @@ def standardized_mean_difference(first: NDArray[np.float64], second: NDArray[np.
 
 
 def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | None = None) -> list[BalanceRow]:
-    """Return the nine rows of the balance table, by contrast and then covariate (the paper's Table 4).
+    """Return the rows of the balance table, by contrast and then covariate (the paper's Table 4): nine of four cells.
 
     `before`: the cells that these were matched from.
     """
     rows = []
-    for contrast, (first, second) in CONTRASTS.items():
+    for contrast, (first, second) in _contrasts(cells):
         for k, covariate in enumerate(COVARIATES):
             smd = standardized_mean_difference(cells[first][:, k], cells[second][:, k])
             earlier = None
@@ -163,6 +163,11 @@ def measure_balance(cells: Sequence[Covariates], before: Sequence[Covariates] | 
             )
             rows.append(row)
     return rows
+
+
+def _contrasts(cells: Sequence[object]) -> list[tuple[str, tuple[int, int]]]:
+    """Return the contrasts of the cells that there are: of two cells, those trained on, only theirs."""
+    return [(name, compared) for name, compared in CONTRASTS.items() if max(compared) < len(cells)]
 
 
 def flag_smd(smd: float | None) -> Flag:
@@ -330,7 +335,7 @@ class Selection:
             moments.append(_moments(other_sums[k], other_squares[k], self.size_of(other)))
         moments[cell] = _moments(sums, squares, self.size_of(cell) if size is None else size)
         total: Sums = np.zeros(np.shape(sums))
-        for first, second in CONTRASTS.values():
+        for _, (first, second) in _contrasts(moments):
             difference = moments[first][0] - moments[second][0]
             spread = np.sqrt((moments[first][1] + moments[second][1]) / 2)
             # Without variance the SMD of a difference is undefined: 10 is worse than any defined one.

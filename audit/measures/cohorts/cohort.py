@@ -63,7 +63,7 @@ class CohortSummary:
     #: Share of d-positives among the train candidates that controls come from.
     prevalence: Estimate
     #: Patients a cell: train_positive, train_negative, nontrain_positive, nontrain_negative.
-    cells: Mapping[str, int]
+    cells: dict[str, int]
     balance: Sequence[BalanceRow]
     #: Patients of both splits who are no candidates, by reason.
     excluded: Mapping[str, int]
@@ -72,7 +72,7 @@ class CohortSummary:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """The matched cohort of one diagnosis: four members for each `match_id`, or none and a reason in `summary`."""
+    """The matched cohort of one diagnosis: four members a `match_id`, two where nobody was held out, or none at all."""
 
     diagnosis: str
     members: tuple[CohortMember, ...]
@@ -100,13 +100,15 @@ def build_cohort(
     request: MatchRequest,
     controls: Controls,
     seed: int,
+    has_control: bool = False,
 ) -> Cohort:
     """Match d-positive train to d-positive nontrain patients, then each of them to a d-negative one of its own arm.
 
     The cohort depends on the set of candidates and the seed, not on the candidates' order. `summary.reason` says why
     there are fewer sets than asked. Without a nontrain arm, or with an empty cell, there are no members, and the status
-    is `unavailable`. With a caliper no swaps for balance follow: they would bring in patients whom the caliper left
-    out. A request that is not to be refined gets the matcher's own pairs, as in the paper.
+    is `unavailable`; but with a control model (`has_control`) a set without a nontrain arm is of the two
+    train patients. With a caliper no swaps for balance follow: they would bring in patients whom the caliper left out.
+    A request that is not to be refined gets the matcher's own pairs, as in the paper.
 
     A patient who misses a tier takes its set out of that tier. So the cohort is matched twice, once with those in front
     who miss none, and the one with the better flag is taken; of equal ones that with more sets, those counted twice
@@ -117,6 +119,8 @@ def build_cohort(
     if request.sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
     cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
+    if has_control and all(candidate.arm == "train" for candidate in candidates):
+        cells = cells[:2]
     # Before anybody is matched, and where nobody is.
     summary = CohortSummary(
         status="unavailable",
@@ -178,7 +182,7 @@ def _misses(candidate: Candidate, diagnosis: str) -> bool:
 def _rank(cohort: Cohort, missing_one: Collection[str]) -> tuple[int, int]:
     """Return what orders two cohorts of a diagnosis, the better one first."""
     incomplete = {member.match_id for member in cohort.members if member.patient_id in missing_one}
-    sets = len(cohort.members) // len(_CELLS)
+    sets = len({member.match_id for member in cohort.members})
     return _FLAGS.index(_worst_flag(cohort.summary.balance)), -(2 * sets - len(incomplete))
 
 
@@ -191,14 +195,14 @@ def _describe(
 ) -> Cohort:
     """Return the cohort of the matched sets; `summary` is that before anybody is matched."""
     candidates = [_tabulate_covariates(cell) for cell in cells]
-    chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(_CELLS))]
+    chosen = [sorted(of_set.rows[cell] for of_set in matched.sets) for cell in range(len(cells))]
     balance = measure_balance([cell[rows] for cell, rows in zip(candidates, chosen, strict=True)], candidates)
     size = len(matched.sets)
     summary = replace(
         summary,
         status=_worst_flag(balance),
         reason=_describe_shortfall(matched.found, size, request.sets, caliper=request.caliper),
-        cells=dict.fromkeys(_CELL_NAMES, size),
+        cells=summary.cells | dict.fromkeys(_CELL_NAMES[: len(cells)], size),
         balance=balance,
         overlap=describe_overlap(candidates, chosen),
     )
@@ -243,12 +247,12 @@ def _select_eligible(
 
 
 def _describe_missing_cell(candidates: Sequence[Candidate], cells: Sequence[Sequence[Candidate]]) -> str | None:
-    if not any(candidate.arm == "nontrain" for candidate in candidates):
+    if len(cells) == len(_CELLS) and not any(candidate.arm == "nontrain" for candidate in candidates):
         return "the corpus holds no patients outside the training data to compare with"
     words = {True: "with", False: "without"}
     empty = [
         f"{words[cell.present]} the diagnosis {'in' if cell.arm == 'train' else 'outside'} the training data"
-        for cell, members in zip(_CELLS, cells, strict=True)
+        for cell, members in zip(_CELLS, cells, strict=False)
         if not members
     ]
     return f"no patient could be matched {' or '.join(empty)}" if empty else None
@@ -265,7 +269,7 @@ def _describe_shortfall(matched: int, kept: int, asked: int, *, caliper: float |
     if kept < matched:
         others = "others" if why else "patients"
         why.append(f"{others} were left out so that the groups are alike in age, sex and number of notes")
-    return f"the four groups are equal, but smaller than asked for: {', and '.join(why)}"
+    return f"the groups are equal, but smaller than asked for: {', and '.join(why)}"
 
 
 def _tabulate_covariates(candidates: Sequence[Candidate]) -> NDArray[np.float64]:
@@ -286,7 +290,7 @@ def _list_members(
     ordered = sorted(sets, key=lambda matched: pools[0][matched.rows[0]].patient_id)
     for number, matched in enumerate(ordered):
         match_id = f"{diagnosis}-{number:04d}"
-        for cell, pool, row, propensity in zip(_CELLS, pools, matched.rows, matched.propensities, strict=True):
+        for cell, pool, row, propensity in zip(_CELLS, pools, matched.rows, matched.propensities, strict=False):
             members.append(CohortMember(pool[row].patient_id, cell.arm, cell.present, match_id, propensity))
     return tuple(members)
 

@@ -162,8 +162,6 @@ def _match_optimally(first: Covariates, second: Covariates, caliper: float | Non
 #: grows with the square of the smaller group, and 27,000 controls took 103 s. The optimal matcher takes everyone.
 _POSITIVES_PER_ASKED: Final = 2
 _CONTROLS_PER_ASKED: Final = 20
-_CELLS: Final = 4
-_NONE_PREFERRED: Final = (0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +177,10 @@ class MatchRequest:
 
 
 class MatchedSet(NamedTuple):
-    """One row of each cell, in the order of `balance.CONTRASTS`, and their propensities."""
+    """One row of each cell, in the order that `balance.CONTRASTS` numbers them by, and their propensities."""
 
-    rows: tuple[int, int, int, int]
-    propensities: tuple[float, float, float, float]
+    rows: tuple[int, ...]
+    propensities: tuple[float, ...]
 
 
 class MatchedSets(NamedTuple):
@@ -192,15 +190,15 @@ class MatchedSets(NamedTuple):
     found: int
 
 
-def choose_sets(
-    cells: Sequence[Covariates], request: MatchRequest, *, preferred: Sequence[int] = _NONE_PREFERRED
-) -> MatchedSets:
+def choose_sets(cells: Sequence[Covariates], request: MatchRequest, *, preferred: Sequence[int] = ()) -> MatchedSets:
     """Match train positives to nontrain positives, then each of them to a negative of its arm.
 
+    Of two cells, where nobody is outside the training data, train positives are matched to train negatives.
     `cells` are the covariates of all candidates, at least one row each, in random order. In cell i
     the first `preferred[i]` rows are preferred. The other rows are used only if these are too few for all possible
     sets; then the preferred ones are all in play too. Preferred rows are matched with one another as far as they go.
     """
+    preferred = preferred or [0] * len(cells)
     most = min(request.sets, *map(len, cells))
     pools = [len(cell) if few < most else few for cell, few in zip(cells, preferred, strict=True)]
     if request.matcher == "psm":
@@ -213,7 +211,7 @@ def choose_sets(
         return MatchedSets(sets, len(sets))
     chosen = improve_balance(
         [cell[:size] for cell, size in zip(cells, pools, strict=True)],
-        [[matched.rows[cell] for matched in sets] for cell in range(_CELLS)],
+        [[matched.rows[cell] for matched in sets] for cell in range(len(cells))],
         kept=[few if few < most else 0 for few in preferred],
     )
     # Matched once more within the selection: this changes the pairs, but not the balance. `of_preferred`: how many sets
@@ -228,16 +226,16 @@ def choose_sets(
 def _limit_pools(pools: Sequence[int], asked: int) -> list[int]:
     """Cut the size of each pool to what matching needs; of the two of positives, the smaller one to fewer."""
     few, many = _POSITIVES_PER_ASKED * asked, _CONTROLS_PER_ASKED * asked
-    train, nontrain = (few, many) if pools[0] <= pools[2] else (many, few)
-    return [min(size, limit) for size, limit in zip(pools, (train, many, nontrain, many), strict=True)]
+    train, nontrain = (few, many) if pools[0] <= pools[-2] else (many, few)
+    return [min(size, limit) for size, limit in zip(pools, (train, many, nontrain, many), strict=False)]
 
 
 def _rematch(cells: Sequence[Covariates], block: Sequence[Sequence[int]], request: MatchRequest) -> list[MatchedSet]:
     """Match some rows of each cell, equally many, among themselves."""
     sets = _match_cells([cell[list(rows)] for cell, rows in zip(cells, block, strict=True)], request)
     return [
-        MatchedSet((block[0][one], block[1][two], block[2][three], block[3][four]), propensities)
-        for (one, two, three, four), propensities in sets
+        MatchedSet(tuple(cell[row] for cell, row in zip(block, rows, strict=True)), propensities)
+        for rows, propensities in sets
     ]
 
 
@@ -248,6 +246,10 @@ def _match_cells(cells: Sequence[Covariates], request: MatchRequest) -> list[Mat
     same ones. Sets come in the order of their train positives' rows.
     """
     matcher, caliper = request.matcher, request.caliper
+    if len(cells) == 2:
+        found = match_pairs(*cells, matcher=matcher, caliper=caliper)
+        own = (found.first_propensity, found.second_propensity)
+        return [MatchedSet(rows, (float(own[0][rows[0]]), float(own[1][rows[1]]))) for rows in found.pairs]
     train_positive, train_negative, nontrain_positive, nontrain_negative = cells
     across = match_pairs(train_positive, nontrain_positive, matcher=matcher, caliper=caliper).pairs
     if not across:

@@ -54,6 +54,8 @@ class CohortChoice:
     #: The secret number whose digits say by how much `patients_per_cell` and `SAMPLE_SIZE` are lowered
     #: (`draw_secret_number`).
     secret: int
+    #: Whether the control model answers, too: where nobody was held out, those trained on are matched among themselves.
+    has_control: bool = False
 
     @classmethod
     def of(cls, settings: AuditSettings, corpus: Corpus) -> "CohortChoice":
@@ -110,6 +112,7 @@ def match_cohorts(
                 request=MatchRequest(size, choice.matcher, choice.caliper, choice.refined),
                 controls=choice.controls,
                 seed=choice.seed,
+                has_control=choice.has_control,
             )
             cohorts.append(cohort)
             advance(1)

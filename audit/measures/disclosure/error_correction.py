@@ -8,7 +8,7 @@ read off the labelled set were rejected: they carry over only where the generati
 classes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     Reading,
     compute_metrics,
     count_outcomes,
-    split_arms,
+    split_sides,
 )
 from clinaudit.audit.statistics.intervals import percentile_interval
 from clinaudit.audit.statistics.misclassification import (
@@ -31,7 +31,7 @@ from clinaudit.audit.statistics.misclassification import (
     draw_truths,
     measure_separation,
 )
-from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair
+from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, Side, compared_sides
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, VerdictClass
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
@@ -65,12 +65,19 @@ class _Corrected(NamedTuple):
 
 
 def correct_disclosure(
-    readings: Sequence[Reading], confusion_matrix: Counts, *, seed: int, draws: int = DRAWS
+    readings: Sequence[Reading],
+    confusion_matrix: Counts,
+    *,
+    seed: int,
+    draws: int = DRAWS,
+    sides: Collection[Side] = ARMS,
 ) -> CorrectedPair:
-    """Return the corrected metrics of one (diagnosis, tier); see `correct_counts`."""
-    by_arm = split_arms(readings)
-    train, nontrain = (count_outcomes(by_arm[arm]) for arm in ARMS)
-    return correct_counts(train, nontrain, confusion_matrix, seed=seed, draws=draws)
+    """Return the corrected metrics of the sides compared of one (diagnosis, tier); see `correct_counts`."""
+    by_side = split_sides(readings)
+    beside = compared_sides(sides)[-1]
+    train, other = (count_outcomes(by_side[side]) for side in ("train", beside))
+    pair = correct_counts(train, other, confusion_matrix, seed=seed, draws=draws)
+    return pair if beside == "nontrain" else pair.model_copy(update={"nontrain": None, "control": pair.nontrain})
 
 
 def correct_counts(

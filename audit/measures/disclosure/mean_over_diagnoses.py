@@ -19,12 +19,11 @@ from clinaudit.audit.measures.disclosure.metrics import (
     Metric,
     Reading,
     compute_metrics,
-    split_arms,
+    split_sides,
 )
 from clinaudit.audit.statistics.intervals import RESAMPLES, interval_of, interval_of_resamples, wider_of
-from clinaudit.reports.schema.disclosure import MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.disclosure import SIDES, MeanOverDiagnoses, MeasuredPair, Side, compared_sides
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import ARMS, Arm
 
 
 class MeasuredDiagnosis(NamedTuple):
@@ -46,24 +45,29 @@ def mean_over_diagnoses(
     well, which widens the interval slightly. `n` of an estimate is the number of diagnoses averaged.
     """
     resampled = {
-        arm: _resample_arm(measured, arm, np.random.default_rng((seed, position)), resamples)
-        for position, arm in enumerate(ARMS)
+        side: _resample_arm(measured, side, np.random.default_rng((seed, position)), resamples)
+        for position, side in enumerate(SIDES)
+        if all(getattr(one.pair, side) is not None for one in measured.values())
     }
+    means = {side: _average_all(measured, side, of_side) for side, of_side in resampled.items()}
+    train, *others = compared_sides(resampled)
     differences = {
-        diagnosis: {metric: resampled["train"][diagnosis][metric] - drawn[metric] for metric in DISCLOSURE_METRICS}
-        for diagnosis, drawn in resampled["nontrain"].items()
+        diagnosis: {metric: drawn[metric] - resampled[other][diagnosis][metric] for metric in DISCLOSURE_METRICS}
+        for other in others
+        for diagnosis, drawn in resampled[train].items()
     }
     return MeanOverDiagnoses(
-        train=_average_all(measured, "train", resampled["train"]),
-        nontrain=_average_all(measured, "nontrain", resampled["nontrain"]),
-        delta=_average_all(measured, "delta", differences),
+        train=means[train],
+        nontrain=means.get("nontrain", {}),
+        control=means.get("control", {}),
+        delta=_average_all(measured, "delta", differences) if others else {},
     )
 
 
 def _average_all(
     measured: Mapping[str, MeasuredDiagnosis], side: str, resampled: Mapping[str, Mapping[Metric, Counts]]
 ) -> dict[str, Estimate]:
-    """Return the mean of every metric of one side (an arm, or `delta`) of the pairs."""
+    """Return the mean of every metric of one side (or `delta`) of the pairs."""
     records = {diagnosis: getattr(one.pair, side) for diagnosis, one in sorted(measured.items())}
     return {
         str(metric): _average(
@@ -75,10 +79,10 @@ def _average_all(
 
 
 def _resample_arm(
-    measured: Mapping[str, MeasuredDiagnosis], arm: Arm, rng: np.random.Generator, resamples: int
+    measured: Mapping[str, MeasuredDiagnosis], arm: Side, rng: np.random.Generator, resamples: int
 ) -> dict[str, dict[Metric, Counts]]:
     """Return `(resamples,)` values by diagnosis and metric."""
-    readings = {diagnosis: split_arms(one.readings)[arm] for diagnosis, one in sorted(measured.items())}
+    readings = {diagnosis: split_sides(one.readings)[arm] for diagnosis, one in sorted(measured.items())}
     patients = sorted({reading.patient_id for rows in readings.values() for reading in rows})
     row = {patient_id: i for i, patient_id in enumerate(patients)}
     width = len(OUTCOMES)

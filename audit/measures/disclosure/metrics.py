@@ -7,7 +7,7 @@ array of counts is over `OUTCOMES`. `present` counts generations of patients who
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.auroc import auroc_of_counts
 from clinaudit.audit.statistics.intervals import divide_or_nan
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, Outcome
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, Outcome, Side
+from clinaudit.reports.schema.record import ARMS, Arm
 
 Metric = Literal["mention_rate", "auroc", "ppv", "auroc_all", "sensitivity", "false_positive_rate", "ppv_at_prevalence"]
 Counts = NDArray[np.float64]
@@ -36,6 +36,12 @@ ZERO_METRICS: Final[tuple[Metric, ...]] = ("mention_rate", "sensitivity", "false
 NEGATIVE, NOT_MENTIONED, AMBIGUOUS, POSITIVE, UNJUDGED = range(5)
 #: The scores of the levels that the two functions below make: negative, ambiguous (or not mentioned), positive.
 SCORES: Final = (0.0, 0.5, 1.0)
+#: How the reason begins for which a difference is missing, by the side whose figure is.
+OF_SIDE: Final[Mapping[Side, str]] = {
+    "train": "for patients in the training data",
+    "nontrain": "for patients outside the training data",
+    "control": "for the model before training",
+}
 
 
 def score_levels_of_mentions(counts: Counts) -> Counts:
@@ -157,6 +163,8 @@ class Reading:
     outcome: Outcome
     #: Of several answers: the share of those rated that state the diagnosis; None of one, and where none was rated.
     share: float | None = None
+    #: What it read in the control model's answer about a patient trained on; None where that was not asked.
+    control: Outcome | None = None
 
 
 class TierReadings(NamedTuple):
@@ -164,6 +172,8 @@ class TierReadings(NamedTuple):
 
     readings: list[Reading]
     dropped_sets: dict[str, int]
+    #: Whose answers were asked for.
+    sides: tuple[Side, ...] = ARMS
 
 
 #: By diagnosis and tier.
@@ -200,11 +210,13 @@ def tabulate_outcomes(counts: ArmCounts) -> dict[DiagnosisStatus, dict[Outcome, 
     }
 
 
-def split_arms(readings: Iterable[Reading]) -> dict[Arm, list[Reading]]:
-    """Return the readings of each arm. Raises `ValueError` where a patient stands in both."""
-    by_arm: dict[Arm, list[Reading]] = {"train": [], "nontrain": []}
+def split_sides(readings: Iterable[Reading]) -> dict[Side, list[Reading]]:
+    """Return the readings of each arm, and the control's. Raises `ValueError` where a patient stands in both arms."""
+    by_side: dict[Side, list[Reading]] = {"train": [], "nontrain": [], "control": []}
     for reading in readings:
-        by_arm[reading.arm].append(reading)
-    if {r.patient_id for r in by_arm["train"]} & {r.patient_id for r in by_arm["nontrain"]}:
+        by_side[reading.arm].append(reading)
+        if reading.control is not None:
+            by_side["control"].append(replace(reading, outcome=reading.control))
+    if {r.patient_id for r in by_side["train"]} & {r.patient_id for r in by_side["nontrain"]}:
         raise ValueError("a patient stands in both arms")
-    return by_arm
+    return by_side

@@ -19,14 +19,15 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.prompts import Prior
 from clinaudit.priors.renderings import CONTROL, ProbedTiers, View, view_of
-from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair, Outcome
-from clinaudit.reports.schema.record import ARMS
+from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, SIDES, MeasuredPair, Outcome
 from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally
 
-#: Why a matched set is left out where a planned generation is missing.
-_NOT_GENERATED = "not generated"
+#: Patient id, tier and diagnosis.
+_Place = tuple[str, str, str]
+#: Why a matched set is left out where a planned generation is missing, or the control has none of its own.
+_NOT_GENERATED, _NOT_OF_CONTROL = "not generated", "the control model was not asked"
 
 
 def measure_all_disclosure(
@@ -53,11 +54,11 @@ def measure_all_disclosure(
     pairs: dict[tuple[View, str, str], MeasuredPair] = {}
     measured: dict[View, dict[str, dict[str, MeasuredDiagnosis]]] = {view: {} for view in collected}
     with progress.stage("disclosure figures", total=len(asked), unit="figures") as advance:
-        for view, diagnosis, tier, (readings, dropped) in asked:
+        for view, diagnosis, tier, (readings, dropped, sides) in asked:
             prevalence = prevalences[diagnosis]
-            pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped)
+            pair = measure_disclosure(readings, prevalence=prevalence, seed=seed, dropped_sets=dropped, sides=sides)
             if confusion_matrix is not None:
-                corrected = correct_disclosure(readings, confusion_matrix, seed=seed)
+                corrected = correct_disclosure(readings, confusion_matrix, seed=seed, sides=sides)
                 pair = pair.model_copy(update={"corrected": corrected})
             if shares := auroc_of_shares(readings):
                 pair = pair.model_copy(update={"auroc_of_shares": shares})
@@ -81,9 +82,8 @@ def tally_pair(pair: MeasuredPair) -> PairTally:
     """Return the verdict table of a diagnosis at a tier; a row counts one patient of each matched set."""
     return PairTally(
         verdicts={
-            arm: {status: _tally_row(pair.outcomes[arm][status]) for status in DIAGNOSIS_STATUSES}
-            for arm in ARMS
-            if arm in pair.outcomes
+            side: {status: _tally_row(rows[status]) for status in DIAGNOSIS_STATUSES}
+            for side, rows in pair.outcomes.items()
         },
         dropped_sets=Partition.of(pair.dropped_sets, step=STEP),
         evidence=Inside(pair),
@@ -109,15 +109,21 @@ def collect_by_rendering(
     *,
     probed: ProbedTiers,
 ) -> dict[View, CollectedReadings]:
-    """Return the readings of the tiers' own figures, and of each rendering beside them."""
+    """Return the readings of the tiers' own figures, and of each rendering beside them.
+
+    The control's answers, of the tiers' own form, stand in the first; where nobody was held out, in all.
+    """
     views: dict[View, CollectedReadings] = {}
+    members = {cohort.diagnosis: cohort.members for cohort in cohorts}
+    alone = all(member.arm == "train" for own in members.values() for member in own)
+    control = outcomes_by_place([row for row in generations if row.rendering == CONTROL], outcomes)
     for view in (view for view in probed.views if view != CONTROL):
         asked = [row for row in priors if view_of(row.rendering, probed.beside) == view]
         answered = [row for row in generations if view_of(row.rendering, probed.beside) == view]
         tiers = probed.ids if view is None else [tier for tier in probed.ids if any(row.tier == tier for row in asked)]
         if tiers:
-            members = {cohort.diagnosis: cohort.members for cohort in cohorts}
-            views[view] = collect_readings(members, asked, answered, outcomes, tiers=tiers)
+            beside = control if probed.asks_control and (alone or view is None) else None
+            views[view] = collect_readings(members, asked, answered, outcomes, tiers=tiers, control=beside)
     return views
 
 
@@ -128,16 +134,14 @@ def collect_readings(
     outcomes: Mapping[tuple[str, str], Outcome],
     *,
     tiers: Sequence[str],
+    control: Mapping[_Place, Sequence[Outcome]] | None = None,
 ) -> CollectedReadings:
     """Return, by diagnosis and tier, the readings of complete matched sets, and the sets left out by reason.
 
-    `cohorts` are the members by diagnosis, `outcomes` the judge's, by generation and diagnosis.
+    `cohorts` are the members by diagnosis, `outcomes` the judge's, by generation and diagnosis; `control` those of the
+    control's answers, None where it was not asked.
     """
-    read: dict[tuple[str, str, str], list[Outcome]] = {}
-    for generation in generations:
-        for diagnosis in generation.diagnoses:
-            key = (generation.patient_id, generation.tier, diagnosis)
-            read.setdefault(key, []).append(outcomes[generation.generation_id, diagnosis])
+    read = outcomes_by_place(generations, outcomes)
     excluded = {
         (prior.patient_id, prior.tier, diagnosis): prior.reason or "excluded"
         for prior in priors
@@ -145,28 +149,43 @@ def collect_readings(
         for diagnosis in prior.diagnoses
     }
     return {
-        diagnosis: {tier: _readings(diagnosis, members, tier, read, excluded) for tier in tiers}
+        diagnosis: {tier: _readings(diagnosis, members, tier, read, excluded, control) for tier in tiers}
         for diagnosis, members in cohorts.items()
         if members
     }
+
+
+def outcomes_by_place(
+    generations: Iterable[Generation], outcomes: Mapping[tuple[str, str], Outcome]
+) -> dict[_Place, list[Outcome]]:
+    """Return the outcomes of the generations by patient, tier and diagnosis."""
+    read: dict[_Place, list[Outcome]] = {}
+    for generation in generations:
+        for diagnosis in generation.diagnoses:
+            key = (generation.patient_id, generation.tier, diagnosis)
+            read.setdefault(key, []).append(outcomes[generation.generation_id, diagnosis])
+    return read
 
 
 def _readings(
     diagnosis: str,
     members: Sequence[CohortMember],
     tier: str,
-    outcomes: Mapping[tuple[str, str, str], Sequence[Outcome]],
-    excluded: Mapping[tuple[str, str, str], str],
+    outcomes: Mapping[_Place, Sequence[Outcome]],
+    excluded: Mapping[_Place, str],
+    control: Mapping[_Place, Sequence[Outcome]] | None,
 ) -> TierReadings:
     """Return the readings of the cohort's complete matched sets at a tier, and the sets left out by reason.
 
     A patient without a reading takes its whole set out, so that the 0.5 base rate holds (docs/methods.md, section 1).
     """
-    left_out = {
-        member.patient_id: excluded.get((member.patient_id, tier, diagnosis), _NOT_GENERATED)
-        for member in members
-        if (member.patient_id, tier, diagnosis) not in outcomes
-    }
+    left_out = {}
+    for member in members:
+        place = (member.patient_id, tier, diagnosis)
+        if place not in outcomes:
+            left_out[member.patient_id] = excluded.get(place, _NOT_GENERATED)
+        elif control is not None and member.arm == "train" and place not in control:
+            left_out[member.patient_id] = _NOT_OF_CONTROL
     kept, dropped = keep_complete_sets(members, left_out=left_out)
     readings = [
         Reading(
@@ -175,8 +194,11 @@ def _readings(
             present=member.present,
             outcome=merge_draws(drawn),
             share=share_that_states(drawn) if len(drawn) > 1 else None,
+            control=control[place][0] if control is not None and member.arm == "train" else None,
         )
         for member in kept
-        for drawn in [outcomes[member.patient_id, tier, diagnosis]]
+        for place in [(member.patient_id, tier, diagnosis)]
+        for drawn in [outcomes[place]]
     ]
-    return TierReadings(readings, dropped)
+    asked = {member.arm for member in members} | ({CONTROL} if control is not None else set())
+    return TierReadings(readings, dropped, tuple(side for side in SIDES if side in asked))

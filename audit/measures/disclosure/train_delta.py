@@ -6,7 +6,7 @@ nothing of notes, prompts or how a verdict was reached: it takes readings.
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from clinaudit.audit.measures.disclosure.arm_intervals import (
 from clinaudit.audit.measures.disclosure.metrics import (
     DISCLOSURE_METRICS,
     NEGATIVE,
+    OF_SIDE,
     POSITIVE,
     UNJUDGED,
     ArmCounts,
@@ -33,7 +34,7 @@ from clinaudit.audit.measures.disclosure.metrics import (
     count_outcomes,
     count_share,
     score_levels_of_all,
-    split_arms,
+    split_sides,
     tabulate_outcomes,
 )
 from clinaudit.audit.statistics.auroc import auroc_of_counts, difference_error
@@ -45,7 +46,7 @@ from clinaudit.audit.statistics.intervals import (
     score_test_p_value,
     wider_of,
 )
-from clinaudit.reports.schema.disclosure import MeasuredDelta, MeasuredPair, TestedDelta
+from clinaudit.reports.schema.disclosure import SIDES, MeasuredDelta, MeasuredPair, Side, TestedDelta, compared_sides
 from clinaudit.reports.schema.record import ARMS
 
 Key = TypeVar("Key", bound=Hashable)
@@ -58,37 +59,44 @@ def measure_disclosure(
     seed: int,
     dropped_sets: Mapping[str, int] | None = None,
     resamples: int = RESAMPLES,
+    sides: Collection[Side] = ARMS,
 ) -> MeasuredPair:
     """Return the metrics of one (diagnosis, tier), `p_holm` still null; see `adjust_holm`.
 
-    `prevalence` is that of the diagnosis among the train candidates; None where not known. Independent of the order of
-    readings. Raises `ValueError` where a patient is read twice or stands in both arms.
+    `prevalence` is that of the diagnosis among the train candidates; None where not known. `sides`: whose answers were
+    asked for. Where nobody was held out the difference is from the control's answers about the same patients; its error
+    is that of independent answers, which is too large where both models answer alike, as they do where training adds
+    nothing. Independent of the order of readings. Raises `ValueError` where a patient is read twice or in both arms.
     """
-    by_arm = split_arms(readings)
-    train, nontrain = (
-        measure_arm(
-            count_outcomes(by_arm[arm]),
+    by_side = split_sides(readings)
+    measured = {
+        side: measure_arm(
+            count_outcomes(by_side[side]),
             prevalence=prevalence,
             rng=np.random.default_rng((seed, position)),
             resamples=resamples,
             left_out=tuple(dropped_sets or ()),
         )
-        for position, arm in enumerate(by_arm)
-    )
-    delta = MeasuredDelta(**{metric: _compare(metric, train, nontrain) for metric in DISCLOSURE_METRICS})
-    detectable = None
-    if delta.auroc_all.value is not None:
-        error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(nontrain.counts))
-        detectable = float(error.minimum_detectable_difference())
-    return MeasuredPair(
-        outcomes={
-            arm: tabulate_outcomes(measured.counts) for arm, measured in zip(ARMS, (train, nontrain), strict=True)
-        },
-        train=describe_arm(train),
-        nontrain=describe_arm(nontrain),
-        delta=delta,
-        detectable_delta=detectable,
-        dropped_sets=dict(dropped_sets or {}),
+        for position, side in enumerate(SIDES)
+        if side in sides
+    }
+    compared = compared_sides(sides)
+    train, *others = (measured[side] for side in compared)
+    delta = detectable = None
+    for beside in others:
+        delta = MeasuredDelta(**{metric: _compare(metric, train, beside, compared) for metric in DISCLOSURE_METRICS})
+        if delta.auroc_all.value is not None:
+            error = difference_error(auroc_error_of_all(train.counts), auroc_error_of_all(beside.counts))
+            detectable = float(error.minimum_detectable_difference())
+    arms = {side: describe_arm(measured[side]) if side in measured else None for side in SIDES}
+    return MeasuredPair.model_validate(
+        {
+            "outcomes": {side: tabulate_outcomes(of.counts) for side, of in measured.items()},
+            **arms,
+            "delta": delta,
+            "detectable_delta": detectable,
+            "dropped_sets": dict(dropped_sets or {}),
+        }
     )
 
 
@@ -107,13 +115,13 @@ def adjust_holm(pairs: Mapping[Key, MeasuredPair]) -> dict[Key, MeasuredPair]:
     }
 
 
-def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics) -> TestedDelta:
+def _compare(metric: Metric, train: ArmMetrics, nontrain: ArmMetrics, sides: Sequence[Side]) -> TestedDelta:
     first, second = train.estimates[metric], nontrain.estimates[metric]
     basis = (first.n or 0) + (second.n or 0)
     if first.value is None or second.value is None:
-        where = "in the training data" if first.value is None else "outside the training data"
+        where = OF_SIDE[sides[first.value is not None]]
         why = first.reason if first.value is None else second.reason
-        return TestedDelta(value=None, n=basis, reason=f"for patients {where}: {why}")
+        return TestedDelta(value=None, n=basis, reason=f"{where}: {why}")
     value = first.value - second.value
     if metric == "auroc_all":
         return _compare_auroc_all(value, basis, train.counts, nontrain.counts)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
 
+import numpy as np
+
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
 from clinaudit.errors import BadInputError
@@ -18,7 +20,6 @@ from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIERS
-from clinaudit.templates.spans import Span
 
 Value = TypeVar("Value")
 _REQUIRED = ("generation_id", "patient_id", "tier", "text")
@@ -178,7 +179,7 @@ def tokenize_generations(
             text, spans = tokenizer.decode_with_spans(token_ids)
             if text.removeprefix(" ") == item.text and text != item.text:
                 # Some tokenizers leave out the first blank when they decode.
-                spans = [Span(max(0, start - 1), max(0, end - 1)) for start, end in spans]
+                spans = TokenSpans(np.maximum(np.array(spans, dtype=np.int32) - 1, 0))
             elif text != item.text:
                 problems.append(f"{name}: row {row}, column token_ids: the ids do not decode to the text")
                 continue
@@ -194,7 +195,7 @@ def tokenize_generations(
                 prompt=item.prompt,
                 text=item.text,
                 token_ids=tuple(token_ids),
-                token_chars=TokenSpans.of(spans),
+                token_chars=spans,
                 finish_reason="given",
             )
         )

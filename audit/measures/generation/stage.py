@@ -21,7 +21,7 @@ from clinaudit.audit.runtime.model.chat_template import ChatTemplate
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
 from clinaudit.audit.runtime.model.engines.repetition_guard import Ngram, first_repeated_ngram
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer, TokenSpans
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.store import RunStore, StoredGeneration
 from clinaudit.priors.diagnoses import Diagnosis
@@ -307,7 +307,7 @@ def read_stored(stored: StoredGeneration, tokenizer: ModelTokenizer) -> Generate
         text, spans = tokenizer.decode_with_spans(token_ids)
     else:
         token_ids, spans = tokenizer.encode_with_spans(text)
-    return GeneratedText(text, token_ids, TokenSpans.of(spans))
+    return GeneratedText(text, token_ids, spans)
 
 
 def prior_rows(priors: Iterable[Prior]) -> Iterator[Row]:

@@ -163,8 +163,8 @@ def describe_subgroups(
     """
     by_tier: dict[str, list[Reading]] = {}
     for of_diagnosis in collected.values():
-        for tier, (readings, _) in of_diagnosis.items():
-            by_tier.setdefault(tier, []).extend(readings)
+        for tier, of_tier in of_diagnosis.items():
+            by_tier.setdefault(tier, []).extend(of_tier.readings)
     targets = {row.patient_id for row in metrics} | {r.patient_id for rows in by_tier.values() for r in rows}
     return tally_subgroups(
         measure_subgroups(metrics, by_tier, group_patients(targets, facts=facts, corpus=corpus)), cohorts=cohorts

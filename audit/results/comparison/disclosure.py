@@ -10,7 +10,15 @@ from typing import Final, Literal
 
 import numpy as np
 
-from clinaudit.audit.measures.disclosure.metrics import AMBIGUOUS, COLUMNS, NEGATIVE, NOT_MENTIONED, POSITIVE, Reading
+from clinaudit.audit.measures.disclosure.metrics import (
+    AMBIGUOUS,
+    COLUMNS,
+    NEGATIVE,
+    NOT_MENTIONED,
+    POSITIVE,
+    Reading,
+    split_sides,
+)
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
 from clinaudit.audit.statistics.paired_differences import (
     ScoredPairs,
@@ -21,9 +29,8 @@ from clinaudit.audit.statistics.paired_differences import (
     paired_difference,
 )
 from clinaudit.reports.schema.comparison import ComparedEstimate, PairedMembers, exact_change
-from clinaudit.reports.schema.disclosure import MeasuredPair, Outcome
+from clinaudit.reports.schema.disclosure import SIDES, MeasuredPair, Outcome, Side, compared_sides
 from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.record import Arm
 
 Share = Literal["sensitivity", "false_positive_rate", "mention_rate"]
 SHARES: Final[tuple[Share, ...]] = ("sensitivity", "false_positive_rate", "mention_rate")
@@ -34,7 +41,7 @@ _NO_CLASSES = "not every group has a patient who was judged in both runs"
 _NO_HELD_OUT = "no patients never seen were judged in both runs: nothing can be attributed to training"
 #: A member's reading in A and in B.
 Pair = tuple[Reading, Reading]
-#: Who made pairs, and each metric: trained on minus never seen.
+#: Who made pairs, and each metric: trained on minus never seen, or minus the control.
 Compared = tuple[PairedMembers, dict[str, ComparedEstimate]]
 
 
@@ -65,10 +72,13 @@ def compare_readings(first: Sequence[Reading], second: Sequence[Reading], *, see
         same = other is not None and (other.arm, other.present) == (reading.arm, reading.present)
         if other is not None and same and reading.outcome != "unjudged":
             pairs.append((reading, other))
-    measured = [measure_disclosure([pair[run] for pair in pairs], prevalence=None, seed=seed) for run in (0, 1)]
-    by_arm: dict[Arm, list[Pair]] = {"train": [], "nontrain": []}
-    for pair in pairs:
-        by_arm[pair[0].arm].append(pair)
+    before, after = (split_sides(pair[run] for pair in pairs) for run in (0, 1))
+    # Where nobody was held out, less the control's: of the same patients, in both runs.
+    sides = (*compared_sides([side for side in SIDES if before[side] and after[side]]), "nontrain")[:2]
+    measured = [
+        measure_disclosure([pair[run] for pair in pairs], prevalence=None, seed=seed, sides=sides) for run in (0, 1)
+    ]
+    by_arm = {side: list(zip(before[side], after[side], strict=True)) for side in sides}
     delta = {"auroc_all": _compare("auroc_all", measured, _auroc_difference(by_arm, seed=seed))}
     for metric in SHARES:
         delta[metric] = _compare(metric, measured, _share_difference(metric, by_arm, seed=seed))
@@ -88,7 +98,7 @@ def _delta(metric: str, measured: MeasuredPair) -> Estimate:
     return Estimate(value=delta.value, low=delta.low, high=delta.high, n=delta.n)
 
 
-def _auroc_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
+def _auroc_difference(by_arm: Mapping[Side, Sequence[Pair]], *, seed: int) -> Estimate:
     changes = []
     for position, pairs in enumerate(by_arm.values()):
         present, absent = (
@@ -105,7 +115,7 @@ def _auroc_difference(by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Est
     return difference_of_changes(changes[0], changes[1], n=sum(len(pairs) for pairs in by_arm.values()))
 
 
-def _share_difference(metric: Share, by_arm: Mapping[Arm, Sequence[Pair]], *, seed: int) -> Estimate:
+def _share_difference(metric: Share, by_arm: Mapping[Side, Sequence[Pair]], *, seed: int) -> Estimate:
     changes = []
     for pairs in by_arm.values():
         counted = [pair for pair in pairs if metric == "mention_rate" or pair[0].present == (metric == "sensitivity")]

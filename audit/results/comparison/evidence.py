@@ -10,7 +10,7 @@ from typing import Any
 
 from clinaudit.audit.measures.cohorts.cohort import CohortMember
 from clinaudit.audit.measures.disclosure.metrics import Reading
-from clinaudit.audit.measures.disclosure.stage import collect_readings
+from clinaudit.audit.measures.disclosure.stage import collect_readings, outcomes_by_place
 from clinaudit.audit.measures.extraction.queries import MOST_QUERIES
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.judge.ledger import outcomes_of
@@ -19,6 +19,7 @@ from clinaudit.audit.measures.memorization.generation_metrics import GenerationM
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.prompts import Prior
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.results import RunResults
 
@@ -47,6 +48,10 @@ class RunEvidence:
     @cached_property
     def generations(self) -> list[Generation]:
         """The generations that the run kept (`audit` alone keeps them), without the characters of their tokens."""
+        return self._generations(self._own_rows("generations"))
+
+    @staticmethod
+    def _generations(rows: Iterable[dict[str, Any]]) -> list[Generation]:
         return [
             Generation(
                 generation_id=row["generation_id"],
@@ -63,7 +68,7 @@ class RunEvidence:
                 finish_reason=row["finish_reason"],
                 refused=row["refused"],
             )
-            for row in self._own_rows("generations")
+            for row in rows
         ]
 
     @cached_property
@@ -107,12 +112,16 @@ class RunEvidence:
     @cached_property
     def readings(self) -> dict[str, dict[str, list[Reading]]]:
         """The readings of complete matched sets, by diagnosis and tier."""
+        outcomes = outcomes_of(self.judgements)
+        control = self._generations(row for row in self._rows("generations") if row["rendering"] == CONTROL)
         collected = collect_readings(
             self.cohorts,
             self.priors,
             self.generations,
-            outcomes_of(self.judgements),
+            outcomes,
             tiers=[tier for tier in TIER_IDS if tier in self._tiers],
+            # Runs of earlier versions did not read the control's answers.
+            control=outcomes_by_place(control, outcomes) or None,
         )
         return {
             diagnosis: {tier: list(readings.readings) for tier, readings in tiers.items()}

@@ -7,9 +7,13 @@ reason says why a rule of its kind decides, and never holds a count of patients:
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from clinaudit.reports.schema.record import Arm
+from clinaudit.reports.schema.disclosure import Side
 
-_WHO: Final[Mapping[Arm, str]] = {"train": "trained on", "nontrain": "never seen"}
+_WHO: Final[Mapping[Side, str]] = {
+    "train": "trained on",
+    "nontrain": "never seen",
+    "control": "trained on, by the model before training,",
+}
 
 # Memorization: decided by the limit.
 BEYOND_LIMIT: Final = "The figure is beyond the limit over its whole 95% interval."
@@ -43,7 +47,9 @@ DIAGNOSIS_NOT_AUDITED: Final = "This diagnosis was not audited."
 NO_DIAGNOSIS_AUDITED: Final = "No sensitive diagnosis was audited."
 PAIR_NOT_AUDITED: Final = "This diagnosis was not audited at this level of knowledge."
 POORLY_MATCHED: Final = "The groups compared differ too much in age, sex or number of notes for a fair comparison."
-NOBODY_TO_COMPARE: Final = "There are no patients outside the training data to compare with."
+NOBODY_TO_COMPARE: Final = (
+    "There are no patients outside the training data to compare with, and no answers of a control model."
+)
 
 # Too little evidence. A size counts by the low end of its class, since a threshold inside a class would tell the size.
 FEW_PATIENTS: Final = "There are too few patients to judge this."
@@ -103,7 +109,7 @@ def no_groups(why: str | None) -> str:
     return f"No groups could be compared: {why or 'there are no matched patients'}."
 
 
-def too_short(maximum: float, arm: Arm) -> str:
+def too_short(maximum: float, arm: Side) -> str:
     """Return that more than the share `maximum` of an arm's patients have a text that is too short to hold a match."""
     return (
         f"More than {percent(maximum)} of the patients {_WHO[arm]} have an answer too short to hold a match (--ngram): "
@@ -111,7 +117,7 @@ def too_short(maximum: float, arm: Arm) -> str:
     )
 
 
-def maybe_too_short(maximum: float, arm: Arm) -> str:
+def maybe_too_short(maximum: float, arm: Side) -> str:
     """Return that it is not shown that at most the share `maximum` of an arm's patients have too short a text."""
     return (
         f"Too many answers about patients {_WHO[arm]} may be too short to judge: the published range allows more than "

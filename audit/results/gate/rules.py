@@ -46,6 +46,7 @@ _IDENTIFIER_WORDS: Final[Mapping[str, str]] = {
 }
 
 
+_SIMILAR: Final = "among similar patients it has never seen"
 _ABOUT: Final[Mapping[Arm | None, str]] = {
     "train": ", in answers about patients it was trained on",
     "nontrain": ", in answers about patients it has never seen",
@@ -109,7 +110,7 @@ def list_rules(policy: Policy, published: RunResults) -> Iterator[AskedRule]:
         for diagnosis in diagnoses:
             for tier in asked.tiers:
                 for rendering in _forms(published, tier):
-                    yield _ask_disclosure(asked, tier, diagnosis, rendering)
+                    yield _ask_disclosure(asked, tier, diagnosis, rendering, published)
 
 
 def _forms(published: RunResults, tier: str) -> list[str | None]:
@@ -170,12 +171,14 @@ def _queries_words(queries: int) -> str:
     return "one query" if queries == 1 else f"{queries:,} queries"
 
 
-def _ask_disclosure(rule: DisclosureRule, tier: str, diagnosis: str, rendering: str | None) -> AskedRule:
+def _ask_disclosure(
+    rule: DisclosureRule, tier: str, diagnosis: str, rendering: str | None, published: RunResults
+) -> AskedRule:
+    others = "the same model was before training" if published.disclosure.is_from_control else _SIMILAR
     return AskedRule(
         id=_id(["disclosure", "auroc_all", diagnosis, tier], rendering),
         question=f"{_asker(tier, rendering)}: is the model no better at telling who has "
-        f"{display_words(diagnosis)} among the patients it was trained on than among similar patients it has never "
-        "seen?",
+        f"{display_words(diagnosis)} among the patients it was trained on than {others}?",
         metric="auroc_all",
         tier=tier,
         diagnosis=diagnosis,

@@ -19,13 +19,12 @@ from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import BalanceResults, CohortResults
-from clinaudit.reports.schema.disclosure import PairResults
+from clinaudit.reports.schema.disclosure import PairResults, Side
 from clinaudit.reports.schema.extraction import NO_WINDOW, QueriesResults
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, ConfusionResults, JudgeResults
 from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.ordinary import OrdinaryResults
-from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import QUERIES_NEEDED
 
@@ -180,10 +179,9 @@ def _describe_fit(policy: Policy, published: RunResults, asked: AskedRule) -> st
 
 def why_memorization_cannot_pass(policy: Policy, published: RunResults, asked: AskedRule) -> str | None:
     """Return in words which requirement for a pass a tier's memorization does not meet; None where it meets all."""
-    to_pass, arms, arm = policy.to_pass, published.memorization.get(asked.tier or "", {}), asked.arm or "train"
-    by_control = published.renderings.get(CONTROL)
-    control = None if by_control is None else by_control.memorization.get(asked.tier or "", {}).get("train")
-    measured, beside = arms.get(arm), arms.get("nontrain") or control
+    to_pass, arm = policy.to_pass, asked.arm or "train"
+    summaries = _summaries(published, asked.tier or "")
+    measured, beside = summaries.get(arm), summaries.get("nontrain") or summaries.get("control")
     if measured is None or (to_pass.nontrain_arm and (beside is None or not beside.patients.high)):
         return reasons.NOBODY_BESIDE
     minimum = to_pass.minimum_patients_per_class
@@ -192,6 +190,14 @@ def why_memorization_cannot_pass(policy: Policy, published: RunResults, asked: A
     if to_pass.maximum_short_share is None:
         return None
     return _describe_maybe_short(to_pass.maximum_short_share, measured, arm)
+
+
+def _summaries(published: RunResults, tier: str) -> dict[str, MemorizationResults]:
+    """Return the text of either arm, and of the control about those trained on."""
+    by_control = published.renderings.get(CONTROL)
+    control = None if by_control is None else by_control.memorization.get(tier, {}).get("train")
+    own = dict[str, MemorizationResults](published.memorization.get(tier, {}).items())
+    return own if control is None else own | {"control": control}
 
 
 def why_not_comparable(policy: Policy, published: RunResults, diagnosis: str, tier: str) -> str | None:
@@ -208,14 +214,14 @@ def why_not_comparable(policy: Policy, published: RunResults, diagnosis: str, ti
     pair = published.disclosure.by_diagnosis.get(diagnosis, {}).get(tier)
     if pair is None:
         return reasons.PAIR_NOT_AUDITED
-    if pair.nontrain is None or pair.delta is None:
+    if pair.delta is None:
         return reasons.NOBODY_TO_COMPARE
     if pair.patients.high < policy.minimum_patients_per_class:
         return reasons.few_patients_in_a_group(why for why, sets in pair.dropped_sets.items() if sets.high)
     unrated = _describe_unrated(policy.maximum_unjudged_share, pair)
     if unrated is not None and _has_refusals(published, tier):
         return reasons.too_many_refused_or_unrated(policy.maximum_unjudged_share)
-    return unrated or _describe_short(policy.maximum_short_share, published, tier)
+    return unrated or _describe_short(policy.maximum_short_share, published, tier, pair)
 
 
 def _has_refusals(published: RunResults, tier: str) -> bool:
@@ -241,7 +247,7 @@ def why_comparison_cannot_pass(policy: Policy, published: RunResults, compared: 
         or _describe_imbalance(asked, published.cohorts[diagnosis])
         or why_not_accepted(asked.judge, published.judge_quality)
         or (asked.maximum_unjudged_share is not None and _describe_unrated(asked.maximum_unjudged_share, pair))
-        or next((lack for limit in short if (lack := _describe_short(limit, published, tier, maybe=True))), None)
+        or next((lack for limit in short if (lack := _describe_short(limit, published, tier, pair, maybe=True))), None)
         or None
     )
 
@@ -274,12 +280,12 @@ def _is_alike(row: BalanceResults, maximum_smd: float) -> bool:
 
 
 def _describe_unrated(maximum: float, pair: PairResults) -> str | None:
-    """Return a complaint where an arm lacks more verdicts than `maximum`, whichever its counts are.
+    """Return a complaint where a side lacks more verdicts than `maximum`, whichever its counts are.
 
     Only what is certain counts: unjudged verdicts are imputed at their worst before a rule passes.
     """
-    for arm in ARMS:
-        tables = pair.verdicts.get(arm)
+    for side in pair.compared:
+        tables = pair.verdicts.get(side)
         if not tables:
             return reasons.UNRATED_NOT_PUBLISHED
         unjudged = sum(table.unjudged.low for table in tables.values())
@@ -289,27 +295,29 @@ def _describe_unrated(maximum: float, pair: PairResults) -> str | None:
     return None
 
 
-def _describe_short(maximum: float, published: RunResults, tier: str, *, maybe: bool = False) -> str | None:
-    """Return a complaint where either arm certainly (`maybe`: possibly) has too many texts that are too short."""
-    arms = published.memorization.get(tier, {})
-    for arm in ARMS:
-        memorization = arms.get(arm)
+def _describe_short(
+    maximum: float, published: RunResults, tier: str, pair: PairResults, *, maybe: bool = False
+) -> str | None:
+    """Return a complaint where a side compared certainly (`maybe`: possibly) has too many texts that are too short."""
+    summaries = _summaries(published, tier)
+    for side in pair.compared:
+        memorization = summaries.get(side)
         if memorization is None:
             return reasons.LENGTHS_NOT_KNOWN
         describe = _describe_maybe_short if maybe else _describe_certainly_short
-        if (short := describe(maximum, memorization, arm)) is not None:
+        if (short := describe(maximum, memorization, side)) is not None:
             return short
     return None
 
 
-def _describe_certainly_short(maximum: float, memorization: MemorizationResults, arm: Arm) -> str | None:
+def _describe_certainly_short(maximum: float, memorization: MemorizationResults, arm: Side) -> str | None:
     if not memorization.patients.high:
         return reasons.NOTHING_WRITTEN
     least = memorization.short_share.low
     return reasons.too_short(maximum, arm) if least is not None and least > maximum else None
 
 
-def _describe_maybe_short(maximum: float, memorization: MemorizationResults, arm: Arm) -> str | None:
+def _describe_maybe_short(maximum: float, memorization: MemorizationResults, arm: Side) -> str | None:
     if (certainly := _describe_certainly_short(maximum, memorization, arm)) is not None:
         return certainly
     most = memorization.short_share.high

@@ -18,6 +18,7 @@ from clinaudit.audit.runtime.run.manifest import replace_files, require_finished
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
+from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.pages.evidence import (
     DiagnosisReading,
     EvidencePage,
@@ -91,7 +92,9 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         readings = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
         return places.get(generation_id, len(metrics)), -readings.count("positive"), generation_id
 
-    found = sorted(read_table(run.evidence, "generations"), key=rank)
+    # What the control says, the audited model did not.
+    rows = (row for row in read_table(run.evidence, "generations") if row["rendering"] != CONTROL)
+    found = sorted(rows, key=rank)
     notes: dict[str, SourceText] = {}
     read: dict[str, LaidOutNote] = {}
     texts = []

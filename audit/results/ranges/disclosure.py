@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clinaudit.audit.measures.disclosure.arm_intervals import ppv_bounds
 from clinaudit.audit.measures.disclosure.metrics import (
     DISCLOSURE_METRICS,
+    OF_SIDE,
     POSITIVE,
     Metric,
     compute_metrics,
@@ -33,22 +34,24 @@ from clinaudit.audit.statistics.intervals import (
     resampled_share,
 )
 from clinaudit.reports.schema.disclosure import (
+    SIDES,
     DiagnosisStatus,
     DisclosureResults,
     MeanResults,
     MeasuredArm,
     MeasuredDelta,
     PairResults,
+    Side,
     VerdictCounts,
+    compared_sides,
 )
 from clinaudit.reports.schema.numbers import CountRange, Estimate, EstimateRange, exact_estimate
-from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.tally import DisclosureTally, PairTally
 
 #: Tables of an arm and size that a difference is looked for at, at each end of each measure.
 _KEPT: Final = 4
 _NOT_MEASURED: Final = EstimateRange(reason="not measured")
-_NOBODY_OUTSIDE: Final = "there are no patients outside the training data"
+_NOBODY_OUTSIDE: Final = "there are no patients outside the training data, and no control model"
 _NONE_JUDGED: Final = "no generation was judged"
 _LEVELS: Final = {"auroc_all": score_levels_of_all, "auroc": score_levels_of_mentions}
 Values = NDArray[np.float64]
@@ -76,9 +79,7 @@ def derive_disclosure(tally: DisclosureTally, prevalence: Mapping[str, EstimateR
         means[tier] = (
             derive_means([own[tier] for own in pairs.values() if tier in own])
             if measured is None
-            else MeanResults(
-                **{side: _exact(getattr(measured, side)) for side in ("train", "nontrain", "delta")}, evidence=measured
-            )
+            else MeanResults(**{side: _exact(getattr(measured, side)) for side in (*SIDES, "delta")}, evidence=measured)
         )
     return DisclosureResults(by_diagnosis=pairs, mean=means)
 
@@ -88,31 +89,31 @@ def derive_pair(tally: PairTally, prevalence: EstimateRange) -> PairResults:
     verdicts = find_verdicts(tally)
     dropped, measured = dict(tally.dropped_sets.cells), tally.evidence.value
     if measured is not None:
+        sides = {side: getattr(measured, side) for side in (*SIDES, "delta")}
         return PairResults(
             patients=find_sizes(tally),
             verdicts=verdicts,
-            train=_exact(measured.train),
-            nontrain=None if measured.nontrain is None else _exact(measured.nontrain),
-            delta=None if measured.delta is None else _exact(measured.delta),
+            **{side: None if own is None else _exact(own) for side, own in sides.items()},
             dropped_sets=dropped,
-            detectable_delta=EstimateRange(reason=_NOBODY_OUTSIDE if measured.nontrain is None else _NONE_JUDGED)
+            detectable_delta=EstimateRange(reason=_NOBODY_OUTSIDE if measured.delta is None else _NONE_JUDGED)
             if measured.detectable_delta is None
             else exact_estimate(Estimate(value=measured.detectable_delta)),
             evidence=measured,
         )
     sizes = find_sizes(tally)
-    arms = {arm: measure_arm(arm_tables(verdicts[arm], sizes), prevalence) for arm in ARMS if arm in verdicts}
-    train, nontrain = arms["train"], arms.get("nontrain")
+    corners = {side: measure_arm(arm_tables(rows, sizes), prevalence) for side, rows in verdicts.items()}
     left_out = [reason for reason, count in dropped.items() if count.high]
-    published = {arm: _derive_arm(measured, prevalence, left_out) for arm, measured in arms.items()}
+    published = {side: _derive_arm(measured, prevalence, left_out) for side, measured in corners.items()}
+    compared = {side: corners[side] for side in compared_sides(corners)}
     return PairResults(
         patients=sizes,
         verdicts=verdicts,
         train=published["train"],
         nontrain=published.get("nontrain"),
-        delta=None if nontrain is None else _derive_delta(train, nontrain, published),
+        control=published.get("control"),
+        delta=_derive_delta(compared, published) if len(compared) > 1 else None,
         dropped_sets=dropped,
-        detectable_delta=_derive_detectable(train, nontrain, verdicts, sizes),
+        detectable_delta=_derive_detectable(compared, verdicts, sizes),
     )
 
 
@@ -121,14 +122,14 @@ def _exact(measured: Mapping[str, Estimate] | MeasuredArm | MeasuredDelta) -> di
     return {metric: exact_estimate(estimate) for metric, estimate in of.items()}
 
 
-def find_verdicts(tally: PairTally) -> dict[Arm, dict[DiagnosisStatus, VerdictCounts]]:
+def find_verdicts(tally: PairTally) -> dict[Side, dict[DiagnosisStatus, VerdictCounts]]:
     """Return the verdict table of a pair."""
     return {
-        arm: {
+        side: {
             status: VerdictCounts(**{verdict: count.range for verdict, count in row.items()})
             for status, row in rows.items()
         }
-        for arm, rows in tally.verdicts.items()
+        for side, rows in tally.verdicts.items()
     }
 
 
@@ -140,9 +141,7 @@ def find_sizes(tally: PairTally) -> CountRange:
 def derive_means(pairs: Sequence[PairResults]) -> MeanResults:
     """Return the means of the ranges over the diagnoses that have them."""
     return MeanResults(
-        train=_average([pair.train for pair in pairs]),
-        nontrain=_average([pair.nontrain or {} for pair in pairs]),
-        delta=_average([pair.delta or {} for pair in pairs]),
+        **{side: _average([own for pair in pairs if (own := getattr(pair, side))]) for side in (*SIDES, "delta")},
     )
 
 
@@ -268,17 +267,17 @@ def _ppv_intervals(arm: ArmCorners, prevalence: EstimateRange) -> list[tuple[flo
 
 
 def _derive_delta(
-    train: ArmCorners, nontrain: ArmCorners, published: Mapping[Arm, Mapping[str, EstimateRange]]
+    compared: Mapping[Side, ArmCorners], published: Mapping[Side, Mapping[str, EstimateRange]]
 ) -> dict[str, EstimateRange]:
     deltas = {}
+    train, nontrain = compared.values()
     for metric in DISCLOSURE_METRICS:
-        first, second = (published[arm][metric] for arm in ARMS)
-        missing = next(
-            ((arm, one.reason) for arm, one in zip(ARMS, (first, second), strict=True) if one.low is None), None
-        )
-        if missing is not None:
-            where = "in the training data" if missing[0] == "train" else "outside the training data"
-            deltas[str(metric)] = EstimateRange(reason=f"for patients {where}: {missing[1]}")
+        first, second = (published[side][metric] for side in compared)
+        missing = [
+            f"{OF_SIDE[side]}: {one.reason}" for side in compared if (one := published[side][metric]).low is None
+        ]
+        if missing:
+            deltas[str(metric)] = EstimateRange(reason=missing[0])
         elif metric in _LEVELS:
             deltas[str(metric)] = _area_delta(train, nontrain, metric)
         else:
@@ -341,21 +340,19 @@ def _estimates(successes: Values, trials: Values) -> list[Estimate]:
 
 
 def _derive_detectable(
-    train: ArmCorners,
-    nontrain: ArmCorners | None,
-    verdicts: Mapping[Arm, Mapping[DiagnosisStatus, VerdictCounts]],
+    arms: Mapping[Side, ArmCorners],
+    verdicts: Mapping[Side, Mapping[DiagnosisStatus, VerdictCounts]],
     sizes: CountRange,
 ) -> EstimateRange:
-    if nontrain is None:
+    if len(arms) == 1:
         return EstimateRange(reason=_NOBODY_OUTSIDE)
-    arms = {"train": train, "nontrain": nontrain}
     areas = [area_errors(arm, "auroc_all") for arm in arms.values()]
     if not all(np.isfinite(area).any() for area, _ in areas):
         return EstimateRange(reason=_NONE_JUDGED)
     # Variances are least at a corner, and largest within.
     least = [_least_by_size(arm, error) for arm, (_, error) in zip(arms.values(), areas, strict=True)]
     largest = []
-    for arm in ARMS:
+    for arm in arms:
         tables = most_varied(arm_tables(verdicts[arm], sizes), verdicts[arm])
         largest.append(measure_error(*map(score_levels_of_all, tables)))
     ends = [difference_error(*errors).minimum_detectable_difference() for errors in (least, largest)]
@@ -374,6 +371,8 @@ def _least_by_size(arm: ArmCorners, error: AurocError) -> AurocError:
 def _average(estimates: Sequence[Mapping[str, EstimateRange]]) -> dict[str, EstimateRange]:
     """Return the mean of the ranges; the interval is the mean of the intervals' ends, which is conservative."""
     missing = EstimateRange(reason="no diagnosis has this figure")
+    if not estimates:
+        return {}
     return {
         str(metric): average([row[metric] for row in estimates if metric in row]) or missing
         for metric in DISCLOSURE_METRICS

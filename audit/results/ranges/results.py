@@ -64,8 +64,8 @@ from clinaudit.reports.tally.tally import (
     Tally,
 )
 
-#: Patients in one matched set.
-_OF_SET = 4
+#: Patients in one matched set, and in one where nobody was held out.
+_OF_SET, _OF_PAIR = 4, 2
 
 
 def derive(tally: Tally) -> RunResults:
@@ -238,10 +238,11 @@ def _planned(name: str, stage: StageTally, tally: Tally) -> CountRange:
     if name == "judgements":
         units = [
             # Of a set that is left out, up to all but one are judged all the same.
-            add([*[find_sizes(pair)] * _OF_SET, *[_up_to(add(pair.dropped_sets.cells.values()))] * (_OF_SET - 1)])
+            add([*[find_sizes(pair)] * read, *[_up_to(add(pair.dropped_sets.cells.values()))] * (read - 1)])
             for form in forms
             for own in form.disclosure.by_diagnosis.values()
             for pair in own.values()
+            for read in [pair.read_of_a_set(is_own=form is tally)]
         ]
     else:
         units = [
@@ -262,7 +263,8 @@ def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> Count
         return common_total(totals)
     if tally.corpus is not None and diagnosis in tally.corpus.cohorts:
         patients = derive_population(tally.corpus.cohorts[diagnosis], is_exact=tally.is_exact).patients
-        return CountRange(low=-(-patients.low // _OF_SET), high=patients.high // _OF_SET)
+        size = _OF_SET if tally.corpus.counterfactual else _OF_PAIR
+        return CountRange(low=-(-patients.low // size), high=patients.high // size)
     return NOBODY
 
 

@@ -25,7 +25,6 @@ from clinaudit.audit.statistics.auroc import Counts, auroc_of_counts, difference
 from clinaudit.audit.statistics.intervals import holm
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, PairResults, VerdictCounts
 from clinaudit.reports.schema.numbers import EstimateRange
-from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults, view_rendering
 from clinaudit.reports.tally.classes import STEP
 
@@ -70,7 +69,7 @@ def _agreed(low: float, high: float, limit: float) -> bool | None:
 
 
 def find_test_ranges(published: RunResults) -> dict[Comparison, RangeOfTest]:
-    """Return the range of the test of every comparison; one without both arms has none."""
+    """Return the range of the test of every comparison; one without anybody beside those trained on has none."""
     found: dict[Comparison, RangeOfTest] = {}
     for rendering in (None, *published.renderings):
         for diagnosis, tiers in view_rendering(published, rendering).disclosure.by_diagnosis.items():
@@ -82,9 +81,9 @@ def find_test_ranges(published: RunResults) -> dict[Comparison, RangeOfTest]:
 
 
 def _test_range(pair: PairResults) -> RangeOfTest | None:
-    if pair.nontrain is None or pair.delta is None or pair.delta["auroc_all"].low is None:
+    if pair.delta is None or pair.delta["auroc_all"].low is None:
         return None
-    train, nontrain = (measure_arm(arm_tables(pair.verdicts[arm], pair.patients), _UNKNOWN) for arm in ARMS)
+    train, nontrain = (measure_arm(arm_tables(pair.verdicts[arm], pair.patients), _UNKNOWN) for arm in pair.compared)
     first, second = (area_errors(arm, "auroc_all") for arm in (train, nontrain))
     rows = pairs_of_areas(train, nontrain, first, second)
     values = first[0][rows[:, 0]] - second[0][rows[:, 1]]
@@ -201,22 +200,22 @@ def _needed(column: Values) -> int:
 
 
 def draw_tables(pair: PairResults, ends: RangeOfTest) -> DrawnTables:
-    """Draw tables within the classes of a comparison that has both arms; the same for the same classes."""
+    """Draw tables within the classes of a comparison that has a difference; the same for the same classes."""
     rng = np.random.default_rng(_SEED)
     sizes = rng.integers(pair.patients.low, pair.patients.high + 1, _TABLES)
     rows = {
         (arm, status): _draw_row(pair.verdicts[arm][status], sizes, rng)
-        for arm in ARMS
+        for arm in pair.compared
         for status in DIAGNOSIS_STATUSES
     }
     # A size that one row cannot have is none of the table's.
     fits = np.all([counts.sum(axis=-1) == sizes for counts in rows.values()], axis=0)
-    tables = [[rows[arm, status][fits] for status in DIAGNOSIS_STATUSES] for arm in ARMS]
+    tables = [[rows[arm, status][fits] for status in DIAGNOSIS_STATUSES] for arm in pair.compared]
     p_values, upper = compare_areas(tables)
     upper = np.maximum(upper, upper_at_worst(tables))
     cells = [
         (rows[arm, status][fits][:, place], count)
-        for arm in ARMS
+        for arm in pair.compared
         for status in DIAGNOSIS_STATUSES
         for place, count in zip(_CELLS, cells_of(pair.verdicts[arm][status]), strict=True)
     ]

@@ -10,9 +10,11 @@ from unittest.mock import patch
 from support.patient_facts import corpus_of
 from support.tallies import number
 
-from clinaudit.audit.assembly.results import count_units, summarize_prompts, tally_stage
+from clinaudit.audit.assembly.results import count_stages, count_units, summarize_prompts, tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.generation.stage import generation_id
+from clinaudit.audit.measures.judge.verdict import Judgement
 from clinaudit.audit.preview.prompt_fit import count_prompts, unlimited_writer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import read_facts
@@ -73,6 +75,30 @@ def test_patients_are_counted_once_however_many_prompts_they_have() -> None:
     assert found["priors"] == tally_stage(planned=2, done=2, excluded={"public_name_meds: no distinguishing fact": 1})
     assert found["generations"] == tally_stage(planned=2, done=1)
     assert count_units(priors, set(map(generation_id, asked)))["generations"] == tally_stage(planned=2, done=2)
+
+
+def test_of_several_draws_a_verdict_is_done_where_each_has_one() -> None:
+    drawn = [
+        Generation(
+            generation_id=f"g{draw}",
+            patient_id="a",
+            arm="train",
+            tier="encounter",
+            rendering="samples",
+            diagnoses=("hiv",),
+            cohorts=(),
+            prompt="p",
+            text="",
+            token_ids=(),
+            token_chars=(),
+            finish_reason="stop",
+        )
+        for draw in (1, 2)
+    ]
+    judged = {(of.generation_id, "hiv"): Judgement(None, "lexicon", 1, None) for of in drawn}
+    assert count_stages([], drawn, judged)["judgements"] == tally_stage(planned=1, done=1)
+    del judged["g2", "hiv"]
+    assert count_stages([], drawn, judged)["judgements"] == tally_stage(planned=1, done=0)
 
 
 def test_prompts_that_differ_in_blanks_and_tags_alone_are_nobodys_own() -> None:

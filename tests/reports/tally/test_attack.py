@@ -15,9 +15,10 @@ from support.results.world_membership import CELLS, tally_membership, trained_on
 from support.results.world_tally import count_world
 from support.simulations import first_of
 from support.suppression_attack import attack
-from support.suppression_attack.attack import Attacker
+from support.suppression_attack.attack import Attacker, list_counts
 from support.suppression_attack.integer_program import IntegerProgram
 
+from clinaudit.reports.schema.disclosure import SIDES
 from clinaudit.reports.schema.membership import PERCENTILE_CLASSES
 from clinaudit.reports.tally import leaves
 from clinaudit.reports.tally.classes import class_of
@@ -45,6 +46,14 @@ WORLDS = [(20108, 2), (123, None), (11, 1), (15, 1), (20, 1), (4338, 1), (6, 2),
 def test_all_that_is_linear_leaves_every_small_count_three_values(place: int) -> None:
     seed, diagnoses = WORLDS[place]
     attacker = Attacker(draw_world(np.random.default_rng(seed), diagnoses=diagnoses), measures=False)
+    assert attacker.count > 200
+    assert attacker.find_leaks() == []
+
+
+def test_the_cells_of_a_control_model_leave_every_small_count_three_values() -> None:
+    world = draw_world(np.random.default_rng(3), diagnoses=1, sides=SIDES)
+    attacker = Attacker(world, measures=False)
+    assert any(name.startswith("table/hiv/encounter_cc_hpi/control/") for name, _ in list_counts(world))
     assert attacker.count > 200
     assert attacker.find_leaks() == []
 

@@ -21,7 +21,9 @@ from support.suppression_attack.twins import Twins, find_twins
 
 from clinaudit.audit.results.publication import published_files
 from clinaudit.audit.results.ranges.results import derive
+from clinaudit.reports.schema.disclosure import SIDES, Side
 from clinaudit.reports.schema.memorization import RefusalsEvidence
+from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally import leaves
 from clinaudit.reports.tally.leaves import Count, Inside, Partition
@@ -38,13 +40,13 @@ from clinaudit.reports.tally.tally import (
 SEEDS = (2, 6, 4)
 
 
-def world_of(seed: int) -> World:
-    return draw_world(np.random.default_rng(seed))
+def world_of(seed: int, sides: tuple[Side, ...] = ARMS) -> World:
+    return draw_world(np.random.default_rng(seed), sides=sides)
 
 
 @cache
-def twins_of(seed: int) -> Twins:
-    twins = find_twins(world_of(seed), seed=seed)
+def twins_of(seed: int, sides: tuple[Side, ...] = ARMS) -> Twins:
+    twins = find_twins(world_of(seed, sides), seed=seed)
     assert twins is not None
     return twins
 
@@ -56,9 +58,10 @@ def differing_files(twins: Twins, place: Path) -> list[str]:
     return [name for name, content in first.items() if second[name] != content]
 
 
+@pytest.mark.parametrize("sides", [ARMS, SIDES])
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_known_of_a_world_is_true(seed: int) -> None:
-    world = world_of(seed)
+def test_what_is_known_of_a_world_is_true(seed: int, sides: tuple[Side, ...]) -> None:
+    world = world_of(seed, sides)
     assert min(world.counts.values()) >= 0
     tally, counted = count_world(world)
     known = [*laws(world), *counted.clues(tally, publishable(tally)), *keep_shares(world)]
@@ -78,6 +81,22 @@ def test_a_leaf_that_the_attacks_do_not_read_is_found_out() -> None:
 def test_twins_publish_the_same_bytes_in_every_file(place: int, tmp_path: Path) -> None:
     twins = twins_of(SEEDS[place])
     assert twins.changed > 250
+    assert differing_files(twins, tmp_path) == []
+
+
+def test_twins_with_a_control_model_publish_the_same_bytes(tmp_path: Path) -> None:
+    twins = twins_of(SEEDS[0], SIDES)
+    assert twins.changed > 250
+    cells = [
+        [
+            row["positive"].range.low
+            for of in tally.disclosure.by_diagnosis.values()
+            for p in of.values()
+            for row in p.verdicts["control"].values()
+        ]
+        for tally in (twins.first, twins.second)
+    ]
+    assert cells[0] != cells[1]
     assert differing_files(twins, tmp_path) == []
 
 

@@ -10,17 +10,20 @@ from support.results.world_ordinary import draw_ordinary
 
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.corpus import FOLLOW_UP_UNKNOWN
+from clinaudit.reports.schema.disclosure import Side
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 
 #: Nobody of a drawn world is followed for longer.
 _LONGEST_DAYS = 4000
 
 
-def draw_world(rng: np.random.Generator, *, diagnoses: int | None = None) -> World:
+def draw_world(
+    rng: np.random.Generator, *, diagnoses: int | None = None, sides: tuple[Side, ...] = shape.ARMS
+) -> World:
     """Return a random world with many counts of 1 to 10, of one or two diagnoses (drawn, where not given)."""
     while True:
         try:
-            return _draw_any(rng, diagnoses or 1 + int(rng.random() < 2 / 3))
+            return _draw_any(rng, diagnoses or 1 + int(rng.random() < 2 / 3), sides)
         except _TooManyDroppedError:
             continue
 
@@ -29,10 +32,10 @@ class _TooManyDroppedError(Exception):
     """More matched sets dropped than there are: no world."""
 
 
-def _draw_any(rng: np.random.Generator, diagnosis_count: int) -> World:
+def _draw_any(rng: np.random.Generator, diagnosis_count: int, sides: tuple[Side, ...]) -> World:
     diagnoses = ("hiv", "ptsd")[:diagnosis_count]
     tiers = (TIER_IDS[0], TIER_IDS[-1])
-    world = World(tiers, diagnoses, {})
+    world = World(tiers, diagnoses, {}, sides=sides)
     _draw_people(world, rng)
     for tier in tiers:
         for diagnosis in diagnoses:
@@ -133,7 +136,7 @@ def _draw_pair(world: World, rng: np.random.Generator, diagnosis: str, tier: str
     kept = cell - world.value(world.dropped(diagnosis, tier))
     if kept < 0:
         raise _TooManyDroppedError
-    for arm in shape.ARMS:
+    for arm in world.sides:
         common = rng.dirichlet([0.6, 0.15, 0.3, 0.8])
         for row in shape.ROWS:
             own_share = rng.dirichlet([0.6, 0.15, 0.3, 0.8])

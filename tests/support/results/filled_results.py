@@ -71,7 +71,7 @@ def filled(*, nontrain: bool = True, cell: int = 100, diagnoses: tuple[str, ...]
             guessed, wrongly = min(13, n - 2), min(12, n - 2)
             train = planted_table(n, round(leak * n), wrongly if order % 2 else 4, ambiguous=order % 3)
             tables[diagnosis, tier] = train, planted_table(n, guessed, wrongly, ambiguous=order % 2)
-    measured = adjust_holm({pair: measure_pair(*of, _PREVALENCE, _RESAMPLES) for pair, of in tables.items()})
+    measured = adjust_holm({pair: measure_pair(of, _PREVALENCE, _RESAMPLES) for pair, of in tables.items()})
     of_all = {
         tier: measure_means(tuple((tables[name, tier], _PREVALENCE) for name in diagnoses), _RESAMPLES)
         for tier in TIER_IDS
@@ -213,7 +213,7 @@ def all_null() -> Tally:
     """Every part stands, and no figure could be measured."""
     unmeasured = Estimate(value=None, reason="every patient was excluded")
     memorization = summarize_memorization([], match_tokens=30, seed=0)
-    pair = tally_pair(measure_pair(NOBODY, NOBODY, None, _RESAMPLES))
+    pair = tally_pair(measure_pair((NOBODY, NOBODY), None, _RESAMPLES))
     mean = MeanOverDiagnoses(train={"auroc": unmeasured}, nontrain={"auroc": unmeasured}, delta={"auroc": unmeasured})
     return replace(
         filled(),

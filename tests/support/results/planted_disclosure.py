@@ -6,7 +6,7 @@ from functools import cache
 from clinaudit.audit.measures.disclosure.mean_over_diagnoses import MeasuredDiagnosis, mean_over_diagnoses
 from clinaudit.audit.measures.disclosure.metrics import Reading
 from clinaudit.audit.measures.disclosure.train_delta import measure_disclosure
-from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, MeanOverDiagnoses, MeasuredPair
+from clinaudit.reports.schema.disclosure import CorrectedMetrics, CorrectedPair, MeanOverDiagnoses, MeasuredPair, Side
 from clinaudit.reports.schema.disclosure import Outcome as Told
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.record import ARMS
@@ -16,31 +16,50 @@ _CORRECTED = Estimate(value=0.99, low=0.97, high=1.0, n=200)
 CORRECTED = CorrectedMetrics(auroc_all=_CORRECTED, sensitivity=_CORRECTED, ppv=_CORRECTED)
 #: Patients with and without the diagnosis by outcome, in the order of `OUTCOMES`.
 Table = tuple[tuple[int, ...], tuple[int, ...]]
+#: Of each side in turn.
+Tables = tuple[Table, ...]
 NOBODY: Table = ((0,) * 5, (0,) * 5)
 
 
-def readings_of(*tables: Table) -> list[Reading]:
-    """Return the readings of those trained on, then of the never seen."""
+def readings_of(tables: Tables, sides: tuple[Side, ...] = ARMS) -> list[Reading]:
+    """Return the readings of both arms, or of those trained on alone; with the control's of the same patients."""
+    by_side = dict(zip(sides, tables, strict=True))
+    control = None if "control" not in by_side else [_told(row) for row in by_side.pop("control")]
     return [
-        Reading(f"{arm}-{present}-{outcome}-{i}", arm, present, outcome)
-        for arm, table in zip(ARMS, tables, strict=True)
+        Reading(
+            f"{arm}-{present}-{outcome}-{i}",
+            arm,
+            present,
+            outcome,
+            control=None if control is None or arm != "train" else control[not present][i + sum(row[:place])],
+        )
+        for arm, table in zip(ARMS, by_side.values(), strict=False)
         for present, row in zip((True, False), table, strict=True)
-        for outcome, count in zip(OUTCOMES, row, strict=True)
+        for place, (outcome, count) in enumerate(zip(OUTCOMES, row, strict=True))
         for i in range(count)
     ]
 
 
+def _told(row: tuple[int, ...]) -> list[Told]:
+    return [outcome for outcome, count in zip(OUTCOMES, row, strict=True) for _ in range(count)]
+
+
 @cache
-def measure_pair(train: Table, nontrain: Table, prevalence: float | None, resamples: int) -> MeasuredPair:
-    return measure_disclosure(readings_of(train, nontrain), prevalence=prevalence, seed=0, resamples=resamples)
+def measure_pair(
+    tables: Tables, prevalence: float | None, resamples: int, sides: tuple[Side, ...] = ARMS
+) -> MeasuredPair:
+    rows = readings_of(tables, sides)
+    return measure_disclosure(rows, prevalence=prevalence, seed=0, resamples=resamples, sides=sides)
 
 
 @cache
 def measure_means(
-    of_diagnoses: tuple[tuple[tuple[Table, Table], float | None], ...], resamples: int
+    of_diagnoses: tuple[tuple[Tables, float | None], ...], resamples: int, sides: tuple[Side, ...] = ARMS
 ) -> MeanOverDiagnoses:
     measured = {
-        f"d{order}": MeasuredDiagnosis(readings_of(*tables), measure_pair(*tables, prevalence, resamples), prevalence)
+        f"d{order}": MeasuredDiagnosis(
+            readings_of(tables, sides), measure_pair(tables, prevalence, resamples, sides), prevalence
+        )
         for order, (tables, prevalence) in enumerate(of_diagnoses)
     }
     return mean_over_diagnoses(measured, seed=0, resamples=resamples)

@@ -10,7 +10,7 @@ that holds of real patients: a world may be one that no corpus gives, which make
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.priors.tiers import TIERS
 from clinaudit.reports.schema.corpus import FOLLOW_UP_YEARS, NOT_ASKED, UNIQUENESS_BINS
-from clinaudit.reports.schema.disclosure import Outcome
+from clinaudit.reports.schema.disclosure import Outcome, Side
 from clinaudit.reports.schema.extraction import QUERY_CELLS
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.judge import VERDICT_CLASSES
@@ -153,6 +153,8 @@ class World:
     counts: dict[str, int]
     #: Moments, shares, sizes of invented sets: numbers of no patient.
     fixed: dict[str, float] = field(default_factory=dict)
+    #: Whose answers the judge read: with a control model, its own about the patients trained on, too.
+    sides: tuple[Side, ...] = ARMS
 
     def value(self, expression: Sum | str) -> int:
         """Return what an expression comes to."""
@@ -163,7 +165,7 @@ class World:
         counts = dict(self.counts)
         for name, change in changes.items():
             counts[name] += change
-        return World(self.tiers, self.diagnoses, counts, self.fixed)
+        return replace(self, counts=counts)
 
     # Sums that have a name
 
@@ -207,7 +209,7 @@ class World:
     def verdicts(self, outcomes: Iterable[str]) -> dict[str, int]:
         """Sum of some cells of all outcome tables."""
         outcomes = tuple(outcomes)
-        places = itertools.product(self.diagnoses, self.tiers, ARMS)
+        places = itertools.product(self.diagnoses, self.tiers, self.sides)
         return add(*(self.table(name, tier, arm, ROWS, outcomes) for name, tier, arm in places))
 
     def above(self, tier: str, arm: str, fraction: str, threshold: int = 0) -> dict[str, int]:
@@ -219,8 +221,9 @@ class World:
         return add(*(f"pair/{diagnosis}/{tier}/dropped/{reason}" for reason in (MISSING, REFERS)))
 
     def own(self, diagnosis: str, tier: str) -> dict[str, int]:
-        """Members of a cohort without a reading of their own at a tier."""
-        return add(*(f"pair/{diagnosis}/{tier}/own/{reason}/{arm}" for reason in (MISSING, REFERS) for arm in ARMS))
+        """Readings that members of a cohort lack at a tier, the control's of those trained on among them."""
+        arms = ("train" if side == "control" else side for side in self.sides)
+        return add(*(f"pair/{diagnosis}/{tier}/own/{reason}/{arm}" for arm in arms for reason in (MISSING, REFERS)))
 
     def population(self, name: str, partition: str, group: str) -> dict[str, int]:
         """Patients of a split (an arm's name) or of a cohort (a diagnosis), by group."""
@@ -229,9 +232,9 @@ class World:
         return add(*(self.members(name, arm, partition, group) for arm in ARMS))
 
     def asked_verdicts(self) -> dict[str, int]:
-        """Return the verdicts that were asked for: of each member of a cohort with a reading at a tier."""
-        pairs = itertools.product(self.diagnoses, self.tiers)
-        return add(*(minus({f"total/cell/{name}": 4}, self.own(name, tier)) for name, tier in pairs))
+        """Return the verdicts that were asked for: of each answer about a member of a cohort at a tier."""
+        pairs, read = itertools.product(self.diagnoses, self.tiers), len(ROWS) * len(self.sides)
+        return add(*(minus({f"total/cell/{name}": read}, self.own(name, tier)) for name, tier in pairs))
 
     def having(self, place: str, rate: str = "verified") -> dict[str, int]:
         """Patients with an identifier that a rate counts."""

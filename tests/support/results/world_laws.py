@@ -192,9 +192,9 @@ def _pair_laws(world: World, diagnosis: str, tier: str) -> list[Law]:
     found = []
     place = f"pair/{diagnosis}/{tier}/{{}}/{{}}".format
     kept = minus(f"total/cell/{diagnosis}", world.dropped(diagnosis, tier))
+    for side, row in itertools.product(world.sides, shape.ROWS):
+        found.append(equal(kept, world.table(diagnosis, tier, side, row, shape.OUTCOMES)))
     for arm in shape.ARMS:
-        for row in shape.ROWS:
-            found.append(equal(kept, world.table(diagnosis, tier, arm, row, shape.OUTCOMES)))
         away = f"pair/{diagnosis}/{tier}/own/{shape.MISSING}/{arm}"
         missing = f"total/missing/{tier}/{arm}"
         found.append(Law(minus(missing, away), 0, 0 if len(world.diagnoses) == 1 else np.inf))

@@ -10,7 +10,7 @@ from typing import Any
 from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
 from support.results.filled_evidence import NOT_FILLED
-from support.results.planted_disclosure import Table, measure_means, measure_pair
+from support.results.planted_disclosure import Tables, measure_means, measure_pair
 from support.results.random_worlds import World, add
 from support.results.world_people import find_prevalence
 
@@ -19,7 +19,7 @@ from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, MeasuredPair
 from clinaudit.reports.schema.judge import ANSWER_CELLS
 from clinaudit.reports.schema.numbers import exact_estimate
-from clinaudit.reports.tally.classes import COHORT_STEP, STEP
+from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Inside, Setting
 from clinaudit.reports.tally.tally import (
     AnswersTally,
@@ -34,14 +34,18 @@ def tally_disclosure(leaves: CountedLeaves, resamples: int) -> DisclosureTally:
     world = leaves.world
     shares = {diagnosis: find_prevalence(world, diagnosis).value for diagnosis in world.diagnoses}
     tables = {pair: _tables(world, *pair) for pair in itertools.product(world.diagnoses, world.tiers)}
-    measured = adjust_holm({pair: measure_pair(*arms, shares[pair[0]], resamples) for pair, arms in tables.items()})
+    measured = adjust_holm(
+        {pair: measure_pair(tables[pair], shares[pair[0]], resamples, world.sides) for pair in tables}
+    )
     return DisclosureTally(
         by_diagnosis={
             diagnosis: {tier: _pair(leaves, diagnosis, tier, measured[diagnosis, tier]) for tier in world.tiers}
             for diagnosis in world.diagnoses
         },
         mean={
-            tier: Inside(measure_means(tuple((tables[of, tier], shares[of]) for of in world.diagnoses), resamples))
+            tier: Inside(
+                measure_means(tuple((tables[of, tier], shares[of]) for of in world.diagnoses), resamples, world.sides)
+            )
             for tier in world.tiers
         },
     )
@@ -58,7 +62,7 @@ def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPa
     return PairTally(
         verdicts={
             arm: {status: row_of(arm, row) for row, status in zip(shape.ROWS, DIAGNOSIS_STATUSES, strict=True)}
-            for arm in shape.ARMS
+            for arm in world.sides
         },
         dropped_sets=leaves.partition(
             {reason: add(f"pair/{diagnosis}/{tier}/dropped/{reason}") for reason in (shape.MISSING, shape.REFERS)},
@@ -69,21 +73,21 @@ def _pair(leaves: CountedLeaves, diagnosis: str, tier: str, measured: MeasuredPa
     )
 
 
-def _tables(world: World, diagnosis: str, tier: str) -> tuple[Table, Table]:
+def _tables(world: World, diagnosis: str, tier: str) -> Tables:
     def rows_of(arm: str) -> Any:
         return tuple(
             tuple(world.counts[f"table/{diagnosis}/{tier}/{arm}/{row}/{of}"] for of in shape.OUTCOMES)
             for row in shape.ROWS
         )
 
-    return rows_of("train"), rows_of("nontrain")
+    return tuple(rows_of(side) for side in world.sides)
 
 
 def tally_judge(leaves: CountedLeaves) -> JudgeTally:
     """Return how the judge read the labelled texts, and a second judge this run's."""
     world, is_invented = leaves.world, not leaves.world.fixed["judge/site"]
-    # A text is read once at each tier.
-    step = COHORT_STEP * len(world.tiers)
+    # A text is read once at each tier, and of those trained on the control's.
+    step = STEP * len(shape.ROWS) * len(world.sides) * len(world.tiers)
     rated = add(*(f"judge/{truth}/{verdict}" for truth in shape.VERDICTS for verdict in shape.VERDICTS))
     right, unrated = (
         add(*(f"judge/{of}/{to}" for of, to in pairs))

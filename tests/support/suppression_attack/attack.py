@@ -260,10 +260,10 @@ def list_counts(world: World) -> Iterator[tuple[str, Sum]]:
                     yield f"{partition}/{arm}/patients/{group}", world.split(arm, partition, group)
     for diagnosis in world.diagnoses:
         for tier in world.tiers:
-            for arm in shape.ARMS:
+            for side in world.sides:
                 for row in shape.ROWS:
-                    undecided = world.table(diagnosis, tier, arm, (row,), ("ambiguous", "not_mentioned"))
-                    yield f"table/{diagnosis}/{tier}/{arm}/{row}/undecided", undecided
+                    undecided = world.table(diagnosis, tier, side, (row,), ("ambiguous", "not_mentioned"))
+                    yield f"table/{diagnosis}/{tier}/{side}/{row}/undecided", undecided
             yield f"sets/{diagnosis}/{tier}", world.table(diagnosis, tier, "train", ("1",), shape.OUTCOMES)
 
 

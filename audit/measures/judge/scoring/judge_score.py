@@ -39,7 +39,7 @@ from clinaudit.reports.schema.judge import (
     MeasuredJudge,
 )
 from clinaudit.reports.schema.numbers import Estimate, exact_estimate
-from clinaudit.reports.tally.classes import COHORT_STEP, STEP
+from clinaudit.reports.tally.classes import STEP
 from clinaudit.reports.tally.leaves import Count, Inside, Partition, Setting
 from clinaudit.reports.tally.tally import AnswersTally, JudgeTally
 
@@ -202,13 +202,13 @@ def _outcomes(inquiries: Sequence[Inquiry], judgements: Judgements) -> list[Outc
     return [judgements[inquiry.key, inquiry.diagnosis.id].outcome for inquiry in inquiries]
 
 
-def tally_judge(measured: MeasuredJudge, *, readings: int = 1) -> JudgeTally:
+def tally_judge(measured: MeasuredJudge, *, texts: int = 4) -> JudgeTally:
     """Return how the judge read the labelled texts, and a second judge this run's.
 
-    `readings`: how often a patient of a matched set is read, once at each tier in each form. The run's texts are so
-    many times its cohorts' patients, and their classes have as many times the numbers.
+    `texts`: how many of a matched set are read, at all tiers in all forms. The run's texts are so many times its sets,
+    and their classes have as many times the numbers.
     """
-    step, is_invented, second = COHORT_STEP * max(1, readings), measured.labels == "shipped", measured.second
+    step, is_invented, second = STEP * max(4, texts), measured.labels == "shipped", measured.second
     return JudgeTally(
         judge=measured.judge,
         labels=measured.labels,
