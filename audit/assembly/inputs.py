@@ -42,6 +42,10 @@ from clinaudit.templates.text_file import read_text_file
 _LARGEST_LOSS: Final = 700.0
 
 
+#: Fewer answers to a prompt, or colder ones, tell little more than the greedy one.
+_FEWEST_DRAWN, _LEAST_TEMPERATURE = 8, 1.0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditInputs:
     """The checked inputs of an audit."""
@@ -88,7 +92,8 @@ class AuditInputs:
             "fragment": settings.fragment != "both" and not FRAGMENT_TIERS.isdisjoint(settings.tier),
             "prompt_form": settings.prompt_form == "chat"
             or (settings.prompt_form == "text" and find_chat_template(self.tokenizer) is not None),
-            "samples": settings.release == "weights" and not settings.samples,
+            "samples": settings.release == "weights"
+            and (settings.samples < _FEWEST_DRAWN or settings.temperature < _LEAST_TEMPERATURE),
         }
         return [option for option, is_left_out in left_out.items() if is_left_out]
 
