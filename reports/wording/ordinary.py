@@ -17,7 +17,8 @@ def ordinary_sentence(ordinary: OrdinaryResults) -> str:
     if not text.tasks.high:
         short = f" {counted(ordinary.short, 'task')} got no answer long enough to hold any." if ordinary.short else ""
         return f"None of {asked} a patient the model was trained on {interval}.{short}"
+    chance = "" if text.chance is None else f"; of as many it never saw, by chance: {count_text(text.chance.tasks)}"
     return (
-        f"{count_text(text.tasks)} of {asked} patients the model was trained on {interval}; patients concerned:"
+        f"{count_text(text.tasks)} of {asked} patients the model was trained on {interval}{chance}; patients concerned:"
         f" {count_text(text.patients)}."
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
 from clinaudit.audit.results.gate.policy import DisclosureRule, OrdinaryLimit, Policy, TextRule
-from clinaudit.audit.results.gate.reading import Reading, read_figure
+from clinaudit.audit.results.gate.reading import Reading, read_figure, subtract
 from clinaudit.audit.results.gate.rules import AskedRule, RuleDecision, conclude, list_rules, was_asked
 from clinaudit.audit.results.gate.sufficiency import (
     describe_refused,
@@ -147,11 +147,14 @@ def _decide_ordinary(policy: Policy, limit: OrdinaryLimit, published: RunResults
     if ordinary is None or share is None or share.confidence_low is None or share.confidence_high is None:
         return "inconclusive", reasons.no_figure("no everyday task was asked" if share is None else share.reason)
     if share.confidence_low > limit.maximum:
-        # Where answers hold as much of patients never seen, it is the house's way to write.
         sampled, chance = ordinary.text.sampled, ordinary.text.chance
-        if sampled is not None and chance is not None and (sampled.share.low or 0.0) <= (chance.share.high or 0.0):
-            return "inconclusive", reasons.ALIKE_OF_NEVER_SEEN
-        return "fail", reasons.BEYOND_LIMIT
+        if sampled is None or chance is None:
+            return "inconclusive", reasons.CHANCE_NOT_KNOWN
+        # What answers hold of as many patients never seen is the house's way to write.
+        excess = subtract(sampled.share, chance.share).confidence_low or 0.0
+        return (
+            ("fail", reasons.BEYOND_LIMIT) if excess > limit.maximum else ("inconclusive", reasons.ALIKE_OF_NEVER_SEEN)
+        )
     if (too_little := why_ordinary_is_open(policy, published, ordinary)) is not None:
         return "inconclusive", too_little
     if share.confidence_high > limit.maximum:

@@ -141,7 +141,7 @@ def _less(
         figure = alone.figure or _NOT_MEASURED.observed
         measured, chance, beside = alone, _Counted(None), None
     else:
-        figure = _subtract(first, second)
+        figure = subtract(first, second)
     read = _with_ends(figure)
     if read.decided_on is None:
         return read
@@ -154,7 +154,8 @@ def _less(
     return Reading(figure, read.decided_on.model_copy(update=counts), is_beyond_chance)
 
 
-def _subtract(first: EstimateRange, second: EstimateRange) -> EstimateRange:
+def subtract(first: EstimateRange, second: EstimateRange) -> EstimateRange:
+    """Return the difference of two figures, floored at 0, with the interval that `_less` says."""
     low = _end(first.low, first.confidence_low, second.high, second.confidence_high, sign=-1)
     high = _end(first.high, first.confidence_high, second.low, second.confidence_low, sign=1)
     least = 0.0 if second.high is None else _floored((first.low or 0.0) - second.high)

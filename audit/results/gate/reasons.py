@@ -21,16 +21,16 @@ WITHIN_LIMIT: Final = "The figure is within the limit over its whole 95% interva
 AROUND_LIMIT: Final = "The limit lies within the figure's 95% interval: more patients are needed to tell."
 BEYOND_CHANCE: Final = "What goes beyond chance is beyond the limit over its whole 95% interval."
 CHANCE_NOT_KNOWN: Final = (
-    "The figure is beyond the limit, but no patients outside the training data show what chance gives: dates "
-    "and names may belong to somebody regardless of what the model learned."
+    "The figure is beyond the limit, but no patients outside the training data show what chance gives: dates, names "
+    "and phrases may belong to somebody regardless of what the model learned."
 )
 GUESSES_NOT_KNOWN: Final = (
     "The figure is beyond the limit, but neither patients outside the training data nor a control model show how much "
     "of what follows a note's beginning can be guessed."
 )
 ALIKE_OF_NEVER_SEEN: Final = (
-    "The figure is beyond the limit, but as many answers hold text of patients never seen: it is not shown that "
-    "training is the cause."
+    "The figure is beyond the limit, but answers hold text of patients never seen, too: that training is the cause of "
+    "more than the limit is not shown."
 )
 TIER_NOT_AUDITED: Final = "This level of knowledge was not audited."
 

@@ -42,14 +42,14 @@ def test_the_published_table_has_classes() -> None:
             429,
             True,
             "3 of 429 everyday tasks about nobody brought back text from patients the model was trained on"
-            " (95% interval up to 2.1%); patients concerned: 2.",
+            " (95% interval up to 2.1%); of as many it never saw, by chance: 0; patients concerned: 2.",
         ),
         (
             FEW,
             429,
             False,
             "1–10 of 429 everyday tasks about nobody brought back text from patients the model was trained on"
-            " (95% interval up to 4.3%); patients concerned: 1–20.",
+            " (95% interval up to 4.3%); of as many it never saw, by chance: 0; patients concerned: 1–20.",
         ),
         (NOTHING, 0, False, "Ordinary use was not measured: no everyday task fits into the model’s context."),
     ],

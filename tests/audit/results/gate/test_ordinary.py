@@ -42,6 +42,17 @@ def test_nothing_found_in_enough_tasks_passes_and_what_is_found_fails() -> None:
     assert (alike.status, alike.reason) == ("inconclusive", reasons.ALIKE_OF_NEVER_SEEN)
 
 
+def test_a_failure_takes_an_excess_over_chance_that_its_interval_shows() -> None:
+    """174 of 429 tasks beside 164: 2.3 points more, of which chance gives up to nine either way."""
+    near = decided(published(((190, 90), (174, 80), (164, 80))))
+    assert (near.status, near.reason) == ("inconclusive", reasons.ALIKE_OF_NEVER_SEEN)
+    assert decided(published(((320, 90), (316, 80), (226, 80)))).status == "fail"
+    alone = published(LEAK)
+    text = alone.ordinary.text.model_copy(update={"sampled": None, "chance": None})
+    nobody = alone.model_copy(update={"ordinary": alone.ordinary.model_copy(update={"text": text})})
+    assert (decided(nobody).status, decided(nobody).reason) == ("inconclusive", reasons.CHANCE_NOT_KNOWN)
+
+
 def test_too_few_tasks_are_no_pass() -> None:
     assert decided(published(tasks=200)).reason == reasons.AROUND_LIMIT
     assert decided(published(tasks=0)).status == "inconclusive"
