@@ -10,7 +10,15 @@ from typing import Final
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Narrowing, RuleStatus
 from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.results import RunResults
-from clinaudit.reports.wording.names import HEADLINE_TIER, STATUSES, asker_words, display_words, join_words, order_tiers
+from clinaudit.reports.wording.names import (
+    HEADLINE_TIER,
+    ORDINARY_TEXT,
+    STATUSES,
+    asker_words,
+    display_words,
+    join_words,
+    order_tiers,
+)
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
 
@@ -150,7 +158,8 @@ def _found_words(rules: Iterable[DecidedRule]) -> str:
 
 def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[str]:
     """Return who gets what with the least knowledge, and whether never-seen patients are as exposed."""
-    text = [rule for rule in rules if rule.diagnosis is None and rule.tier]
+    everyday = any(rule.metric == ORDINARY_TEXT for rule in rules)
+    text = [rule for rule in rules if rule.diagnosis is None and rule.tier and rule.metric != ORDINARY_TEXT]
     told = [rule for rule in rules if rule.diagnosis is not None and rule.tier]
     place = {tier: number for number, tier in enumerate(order_tiers(rule.tier or "" for rule in [*text, *told]))}
 
@@ -180,9 +189,10 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
         for tier, words in gotten.items()
     ]
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
+    sentences += ["In everyday tasks about nobody, it writes out patients’ notes."] * everyday
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
         sentences.append("For patients it never saw, it could only guess the diagnoses.")
-    if sentences and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
+    if place and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
     return sentences or ["At least one limit of the policy is shown to be broken."]
 
