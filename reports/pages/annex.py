@@ -158,7 +158,7 @@ def _identifiers(results: RunResults) -> AnnexPart:
 def _diagnoses(content: ReportContent) -> AnnexPart:
     results = content.results
     curves = roc_panels(results.disclosure)
-    about = "ROC curves and p-values stand in the exact report alone, which stays inside."
+    about = "ROC curves and p-values of diagnoses stand in the exact report alone, which stays inside."
     if curves:
         about = (
             "ROC curves among the generations that mention the diagnosis: dashed for background facts, solid for"

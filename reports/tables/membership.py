@@ -25,7 +25,7 @@ def membership_table(results: MembershipResults) -> Table:
             ("Trained on and never seen told apart (AUROC)", estimate_text(results.auroc, interval=True)),
             ("Trained on found, at 10% of never seen wrongly found", _share(results.found_at_10)),
             ("Trained on found, at 1% of never seen wrongly found", _share(results.found_at_1)),
-            ("No difference over the whole split (p-value, one-sided)", _p_value(results.p_value)),
+            ("Could the difference over the whole split be chance? (p, one-sided)", _p_value(results.p_value)),
         )
     about = (
         f"{'' if results.score is None else f'By {SCORE_TITLES[results.score]}. '}Figures are of all patients together"
