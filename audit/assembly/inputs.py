@@ -205,22 +205,25 @@ def require_together(settings: AuditSettings) -> None:
     ):
         if is_asked:
             raise UsageError(f"{asked} and {left_out} do not go together; leave one of them out")
+    if settings.temperature != AuditSettings.model_fields["temperature"].default and not settings.samples:
+        raise UsageError("--temperature is that of drawn answers, and none are drawn; give --samples, or leave it out")
 
 
 def find_control(settings: AuditSettings, model: AuditedModel) -> AuditedModel | None:
     """Return the control model: the one that is named, else an adapter's base; None without one, or where refused.
 
-    A base with another tokenizer than its adapter is none. Raises `UsageError` where a named one cannot be compared.
+    A base with another tokenizer than its adapter is none. Raises `UsageError` where a named one cannot be compared, or
+    `--control` asks for one and there is none.
     """
     named = settings.control_model
     if settings.control == "none":
         return None
-    if model.files is None:
-        if named is not None:
-            raise UsageError("--control-model goes with a model directory, not with a served MODEL; leave it out")
-        return None
-    base = None if model.files.adapter is None else model.files.directory
+    if model.files is None and named is not None:
+        raise UsageError("--control-model goes with a model directory, not with a served MODEL; leave it out")
+    base = None if model.files is None or model.files.adapter is None else model.files.directory
     if (path := named or base) is None:
+        if "control" in settings.model_fields_set:
+            raise UsageError(f"--control {settings.control} needs --control-model (or an adapter); leave it out")
         return None
     control = find_model(
         str(path),

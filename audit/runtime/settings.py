@@ -247,7 +247,9 @@ class ReportOptions(IdentityOptions):
     )
     training_log: Path | None = option(None, "JSONL with one row per epoch, for the report.")
     release: Release | None = option(
-        None, "How the model gets out, for the report: asked from outside, with its weights, or used inside alone."
+        None,
+        "How the model gets out: asked from outside, with its weights (strict then asks for --samples), or used inside "
+        "alone.",
     )
 
 

@@ -12,6 +12,7 @@ from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import (
     HEADLINE_TIER,
+    ORDINARY,
     ORDINARY_TEXT,
     STATUSES,
     asker_words,
@@ -19,7 +20,7 @@ from clinaudit.reports.wording.names import (
     join_words,
     order_tiers,
 )
-from clinaudit.reports.wording.numbers import counted
+from clinaudit.reports.wording.numbers import counted, is_measured
 from clinaudit.reports.wording.rule_figures import OWN_NOTES, is_of_identifiers, is_of_others, text_subject
 
 _NO_POLICY: Final = "No verdict: no policy was applied"
@@ -89,13 +90,16 @@ def asker_counts_text(decision: GateDecision) -> str:
     """
     order = list(_OF_ASKERS)
     worst: dict[str, int] = {}
-    for rule in (rule for rule in decision.rules if rule.tier):
+    # Everyday tasks have one rule, and no tier that could be left out.
+    unasked = [rule for rule in decision.rules if rule.tier == ORDINARY and not is_measured(rule.observed)]
+    for rule in (rule for rule in decision.rules if rule.tier and rule not in unasked):
         worst[rule.tier or ""] = min(worst.get(rule.tier or "", len(order)), order.index(rule.status))
     counts = Counter(order[place] for place in worst.values())
     if not worst:
         return ""
     first, *others = (status for status in order if counts[status])
-    left_out, every = len(decision.not_asked), len(worst) + len(decision.not_asked)
+    left_out = len(decision.not_asked) + len(unasked)
+    every = len(worst) + left_out
     number = f"{counts[first]} of" if others or left_out or every == 1 else "all"
     text = f"{_OF_ASKERS[first][0]} for {number} {counted(every, 'kind')} of asker"
     told = [f"{counts[status]} {_OF_ASKERS[status][1]}" for status in others]

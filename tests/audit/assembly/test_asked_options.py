@@ -1,6 +1,7 @@
 """Options that contradict each other, and control models that cannot be compared, are refused at once."""
 
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,12 @@ def test_what_another_option_leaves_out_is_not_asked_for(
         require_together(settings_of(tmp_path, **options))
     for kept in options:
         require_together(settings_of(tmp_path, **{kept: options[kept]}))
+
+
+@pytest.mark.parametrize(("samples", "temperature", "is_bad"), [(0, 0.7, True), (8, 0.7, False), (0, 1.0, False)])
+def test_a_temperature_goes_with_samples(samples: int, temperature: float, is_bad: bool, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give --samples") if is_bad else nullcontext():
+        require_together(settings_of(tmp_path, samples=samples, temperature=temperature))
 
 
 @pytest.fixture(scope="module")
@@ -86,6 +93,13 @@ def test_a_model_with_the_same_tokenizer_and_no_shorter_context_is_a_control(mod
 def test_what_cannot_be_compared_is_refused(models: Path, name: str, error: type[Exception], said: str) -> None:
     settings = settings_of(models, engine="transformers", control_model=models / name)
     with pytest.raises(error, match=said):
+        find_control(settings, audited(settings))
+
+
+@pytest.mark.parametrize("control", ["full", "scores"])
+def test_a_control_that_is_asked_for_has_to_be_there(models: Path, control: str) -> None:
+    settings = settings_of(models, engine="transformers", control=control)
+    with pytest.raises(UsageError, match=f"--control {control} needs --control-model"):
         find_control(settings, audited(settings))
 
 

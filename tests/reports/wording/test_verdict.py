@@ -211,6 +211,14 @@ def test_kinds_of_asker_are_counted_by_the_worst_of_their_rules(worst: tuple[Rul
     assert tally_text(counted).startswith(f"{text} (" if text else "no rules")
 
 
+def test_everyday_tasks_that_were_left_out_were_not_asked() -> None:
+    rule = with_failed(lambda _: False).decision.rules[0].model_copy(update={"status": "inconclusive"})  # type: ignore[union-attr]
+    tasks = rule.model_copy(update={"tier": "ordinary", "observed": EstimateRange(reason="not measured")})
+    decision = GateDecision(status="inconclusive", policy="", reason="", rules=[rule, tasks], not_asked={"public": 2})
+    said = "could not be decided for 1 of 3 kinds of asker; the other 2 were not asked"
+    assert asker_counts_text(decision) == said
+
+
 def test_a_stranger_is_told_another_patients_notes() -> None:
     sentences = consequence_sentences(with_failed(of(tier="public", others=("nontrain",))))
     assert sentences == ["Asked about a stranger, it recites another patient’s notes."]
