@@ -52,10 +52,10 @@ _ABOUT: Final[dict[Arm, str]] = {"train": "it was trained on", "nontrain": "it n
 _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
 #: Attacks that were not run, in a reader's words; of the others what is missing is said by itself.
 _NOT_RUN: Final[dict[AttackName, str]] = {
-    "queries_needed": "probabilities of notes",
+    "queries_needed": "notes’ probabilities",
     "sampling": "drawn answers",
-    "chat": "a chat",
-    "control": "a control model",
+    "chat": "chat",
+    "control": "control model",
     "membership": "membership",
     "ordinary_use": "everyday tasks",
     "canaries": "planted notes",

@@ -193,7 +193,7 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
         for tier, words in gotten.items()
     ]
     sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
-    sentences += ["In everyday tasks about nobody, it writes out patients’ notes."] * everyday
+    sentences += ["Everyday tasks bring back patients’ notes."] * everyday
     if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
         sentences.append("For patients it never saw, it could only guess the diagnoses.")
     if place and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
