@@ -10,7 +10,6 @@ from typing import Final
 
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
-from clinaudit.reports.schema.attacks import AttackName
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, Side, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
@@ -50,19 +49,6 @@ _PARTS_OF_ANSWER: Final = (
 )
 _ABOUT: Final[dict[Arm, str]] = {"train": "it was trained on", "nontrain": "it never saw"}
 _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
-#: Attacks that were not run, in a reader's words; of the others what is missing is said by itself.
-_NOT_RUN: Final[dict[AttackName, str]] = {
-    "queries_needed": "notes’ probabilities",
-    "sampling": "drawn answers",
-    "chat": "chat",
-    "control": "control model",
-    "membership": "membership",
-    "ordinary_use": "everyday tasks",
-    "canaries": "planted notes",
-    "fine_tuning": "further training",
-    "gradients": "gradients",
-    "poisoning": "planted notes",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +215,7 @@ def unstated_count(counts: VerdictCounts) -> CountRange:
 
 def not_tested_words(results: RunResults) -> str:
     """Return what the audit did not test: what no audit of this kind tests, then what this run left out."""
-    not_run = [_NOT_RUN[of.name] for of in results.attacks if of.status == "not run" and of.name in _NOT_RUN]
-    words = ["paraphrase", "other prompts", *dict.fromkeys(not_run)]
+    words = ["paraphrase", "sampled text", "access to the weights", "other prompts"]
     if results.corpus is not None and not results.corpus.counterfactual:
         words.append("patients never seen (there are none)")
     if not results.memorization:
