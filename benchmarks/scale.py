@@ -134,7 +134,7 @@ def _memory(pid: int) -> int:
 
 
 def show(seen: Watched, generations: int) -> None:
-    """Print a row a stage and the totals."""
+    """Print a row a stage and the totals; without generations none for each."""
     print("| stage | seconds | processor seconds | cores busy | memory, MB |\n| --- | ---: | ---: | ---: | ---: |")
     before = (0.0, 0.0)
     for title, end, spent, peak in seen.ends:
@@ -142,10 +142,8 @@ def show(seen: Watched, generations: int) -> None:
         print(f"| {title} | {wall:.1f} | {used:.1f} | {used / max(wall, 1e-9):.1f} | {peak / 1e6:.0f} |")
         before = (end, spent)
     spent = seen.ends[-1][2]
-    print(
-        f"status {seen.status}: {seen.seconds:.0f} s, {spent:.0f} s of processor, {spent / generations * 1000:.2f} ms "
-        f"a generation, peak {seen.peak / 1e6:.0f} MB"
-    )
+    each = f", {spent / generations * 1000:.2f} ms a generation" if generations else ""
+    print(f"status {seen.status}: {seen.seconds:.0f} s, {spent:.0f} s of processor{each}, peak {seen.peak / 1e6:.0f} MB")
 
 
 def main() -> None:
@@ -173,6 +171,9 @@ def main() -> None:
         else:
             command += [str(given.folder / "corpus")]
         seen = watch([*command, *more])
+    if given.what == "check":
+        show(seen, 0)
+        return
     with (given.folder / "generations.jsonl").open(encoding="utf-8") as file:
         show(seen, sum(1 for _ in file))
 

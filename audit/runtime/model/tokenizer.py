@@ -29,7 +29,7 @@ class TokenSpans(Sequence[Span]):
     @classmethod
     def of(cls, spans: Iterable[Span]) -> "TokenSpans":
         """Pack spans."""
-        return spans if isinstance(spans, cls) else cls(np.array(list(spans), dtype=np.int32).reshape(-1, 2))
+        return cls(np.array(list(spans), dtype=np.int32).reshape(-1, 2))
 
     def __len__(self) -> int:
         return len(self._bounds)
