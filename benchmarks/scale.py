@@ -143,7 +143,8 @@ def show(seen: Watched, generations: int) -> None:
         before = (end, spent)
     spent = seen.ends[-1][2]
     each = f", {spent / generations * 1000:.2f} ms a generation" if generations else ""
-    print(f"status {seen.status}: {seen.seconds:.0f} s, {spent:.0f} s of processor{each}, peak {seen.peak / 1e6:.0f} MB")
+    took = f"{seen.seconds:.0f} s, {spent:.0f} s of processor{each}"
+    print(f"status {seen.status}: {took}, peak {seen.peak / 1e6:.0f} MB")
 
 
 def main() -> None:
