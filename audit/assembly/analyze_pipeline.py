@@ -17,7 +17,6 @@ from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import (
     RunDirectory,
@@ -60,18 +59,17 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
         generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
-    tokenizer_digest = digest_tokenizer(given.tokenizer)
     settings: dict[str, object] = {
         "clinaudit": VERSION,
         "command": "analyze",
         "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
         "CORPUS": corpus.digest,
-        "--tokenizer": tokenizer_digest,
+        "--tokenizer": digest_tokenizer(given.tokenizer),
         "--template": profile.digest,
         "--ngram": given.ngram,
         "--seed": given.seed,
     }
-    with open_store(run) as store, open_token_cache(run, tokenizer_digest, tokenizer) as cache:
+    with open_store(run) as store:
         refuse_purged(run)
         store.bind_settings(settings)
         confine_libraries(run.work)
@@ -82,7 +80,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         with open_runner(given.ray_address, run.work) as runner:
             memorization = measure_memorization(
                 generations,
-                MatchedCorpus(corpus, cache, profile),
+                MatchedCorpus(corpus, tokenizer, profile),
                 match_tokens=given.ngram,
                 seed=given.seed,
                 progress=progress,

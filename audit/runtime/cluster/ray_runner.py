@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -29,6 +30,7 @@ from clinaudit.audit.runtime.cluster.ray_security import (
     require_tls,
 )
 from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
 
 Shared = TypeVar("Shared")
@@ -57,7 +59,10 @@ class ShardRunner(Protocol):
 
 
 class LocalRunner:
-    """Runs all shards in this process, one after the other."""
+    """Runs shards in processes of this machine (None: one per core), and a single shard in this process."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._processes = processes
 
     def map(
         self,
@@ -69,8 +74,21 @@ class LocalRunner:
         gpu: bool = False,  # noqa: ARG002
     ) -> Iterator[tuple[int, Result]]:
         """Yield each shard's index and result, in order."""
-        for index, shard in enumerate(shards):
-            yield index, function(shared, shard)
+        rest = iter(shards)
+        first = list(islice(rest, 2))
+        with open_processes(shared, self._processes if len(first) > 1 else 1) as pool:
+            yield from enumerate(pool.map(function, chain(first, rest)))
+
+
+def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[Result]:
+    """Yield the results of a map in the order of their shards; those that come early wait."""
+    waiting: dict[int, Result] = {}
+    place = 0
+    for index, result in found:
+        waiting[index] = result
+        while place in waiting:
+            yield waiting.pop(place)
+            place += 1
 
 
 #: A shard during which so many workers died is not tried again: it kills them.
