@@ -3,7 +3,7 @@
 Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
@@ -28,6 +28,8 @@ COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 _RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
 _MAX_TOKEN_ID = 2**31 - 1
+#: Enough for all processors.
+_TEXTS_AT_A_TIME: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,10 @@ def tokenize_generations(
     """
     problems: list[str] = []
     generations: list[Generation] = []
+    laid_out = _lay_out_texts([item.text for item in given if item.token_ids is None], tokenizer)
     for row, item in enumerate(given, start=1):
         if item.token_ids is None:
-            token_ids, spans = tokenizer.encode_with_spans(item.text)
+            token_ids, spans = next(laid_out)
         else:
             token_ids = item.token_ids
             if token_ids and token_ids[-1] == tokenizer.eos_id:
@@ -202,3 +205,8 @@ def tokenize_generations(
     if problems:
         raise BadInputError("the generations do not fit the tokenizer; give that of the model that made them", problems)
     return generations
+
+
+def _lay_out_texts(texts: Sequence[str], tokenizer: ModelTokenizer) -> Iterator[tuple[tuple[int, ...], TokenSpans]]:
+    for first in range(0, len(texts), _TEXTS_AT_A_TIME):
+        yield from tokenizer.encode_many_with_spans(texts[first : first + _TEXTS_AT_A_TIME])

@@ -6,8 +6,8 @@ prompt holds. Knows nothing of how many patients hold a text.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,7 @@ from clinaudit.templates.spans import Span
 _NO_TEXT = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedPiece:
+class MaskedPiece(NamedTuple):
     """What the identity of its source note makes of one piece."""
 
     #: With placeholders.

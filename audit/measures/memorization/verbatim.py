@@ -7,6 +7,7 @@ over many generations (summary.py).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,7 @@ from clinaudit.templates.note import LaidOutNote
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLabel:
+class TokenLabel(NamedTuple):
     """Where one token of a piece stands in the source note."""
 
     section: str
@@ -46,8 +46,7 @@ class TokenLabel:
     boilerplate: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentPlace:
+class SegmentPlace(NamedTuple):
     """The part of a piece that lies in one section."""
 
     section: str
@@ -102,8 +101,7 @@ def _holds(mask: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int6
     return before[np.clip(ends, 0, len(mask))] > before[np.clip(starts, 0, len(mask))]
 
 
-@dataclass(frozen=True, slots=True)
-class AttributedPiece:
+class AttributedPiece(NamedTuple):
     """A piece with its labels, before its patient specificity K is known."""
 
     region_id: int

@@ -217,8 +217,14 @@ class ModelTokenizer:
 
     def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
-        encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        ids = tuple(encoded["input_ids"])
+        return self.encode_many_with_spans([text])[0]
+
+    def encode_many_with_spans(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], TokenSpans]]:
+        """Return the same of each text; the ids are found on all processors."""
+        encoded = self.encode_many(texts)
+        return [self._with_spans(text, tuple(ids.tolist())) for text, ids in zip(texts, encoded, strict=True)]
+
+    def _with_spans(self, text: str, ids: tuple[int, ...]) -> tuple[tuple[int, ...], TokenSpans]:
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans
@@ -232,6 +238,7 @@ class ModelTokenizer:
         )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
+            encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             spans = TokenSpans.of(_without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text))
         bounds = np.array(spans, dtype=np.int32)
         bounds[is_special, 1] = bounds[is_special, 0]
