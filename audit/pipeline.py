@@ -130,7 +130,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
-        with open_runner(settings.ray_address, run.work) as runner:
+        with open_runner(settings.ray_address, run.work, settings.processes) as runner:
             with closing(EngineInUse(inputs.model, runner, store)) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
                 engine.require(max(tokens_needed(everyday), texts.longest))
@@ -179,21 +179,20 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 progress=progress,
             )
             ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
-        write_table(run.evidence, "ordinary", answers)
-        for table, rows in {**memorization.tables, **scored.tables}.items():
-            write_table(run.evidence, table, rows)
 
-        # Identifiers that the generations hold, and whose they are.
-        identifiers = find_identifiers(
-            generations,
-            corpus=inputs.corpus,
-            profile=inputs.profile,
-            seed=settings.seed,
-            progress=progress,
-            beside=inputs.probed.beside,
-            search=Search(inputs.site_rules, settings.processes),
-        )
-        write_table(run.evidence, "identifiers", identifiers.rows)
+            # Identifiers that the generations hold, and whose they are.
+            identifiers = find_identifiers(
+                generations,
+                corpus=inputs.corpus,
+                profile=inputs.profile,
+                seed=settings.seed,
+                progress=progress,
+                beside=inputs.probed.beside,
+                search=Search(inputs.site_rules, runner),
+            )
+        write_table(run.evidence, "ordinary", answers)
+        for table, rows in {**memorization.tables, **scored.tables, "identifiers": identifiers.rows}.items():
+            write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)

@@ -94,7 +94,7 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
             profile=load_profile(),
             seed=0,
             progress=Progress(quiet=True),
-            search=stage.Search(processes=processes),
+            search=stage.Search(runner=LocalRunner(processes)),
         )
         write_table(Path(folder), "identifiers", found.rows)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
@@ -130,7 +130,7 @@ def main() -> None:
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
-    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
+    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
     if given.megabytes:
         varied = vary(generations, given.megabytes, random.Random(0))
         measure_rules([item.text for item in varied])

@@ -45,7 +45,7 @@ def measure_demo(demo: Path, rounds: int) -> None:
     corpus, tokenizer = read_corpus(demo / "corpus"), ModelTokenizer(demo / "model")
     path = demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
-    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
+    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
     spent = 0.0
     search: Callable[..., Any] = stage.find_other_patients_text
 

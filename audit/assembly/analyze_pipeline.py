@@ -28,6 +28,7 @@ from clinaudit.audit.runtime.run.directory import (
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
+from clinaudit.audit.runtime.run.spill import Spill
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
@@ -58,7 +59,8 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
         rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
-        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
+        read = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
+        generations = Spill(corpus.scratch, read)
     settings: dict[str, object] = {
         "clinaudit": VERSION,
         "command": "analyze",
@@ -77,7 +79,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         for reading in corpus.readings:
             progress.say(f"corpus: {reading}")
         write_table(run.evidence, "people", people_rows(corpus))
-        with open_runner(given.ray_address, run.work) as runner:
+        with open_runner(given.ray_address, run.work, given.processes) as runner:
             memorization = measure_memorization(
                 generations,
                 MatchedCorpus(corpus, tokenizer, profile),
@@ -86,16 +88,16 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
                 progress=progress,
                 runner=runner,
             )
+            identifiers = find_identifiers(
+                generations,
+                corpus=corpus,
+                profile=profile,
+                seed=given.seed,
+                progress=progress,
+                search=Search(site_rules, runner),
+            )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
-        identifiers = find_identifiers(
-            generations,
-            corpus=corpus,
-            profile=profile,
-            seed=given.seed,
-            progress=progress,
-            search=Search(site_rules, given.processes),
-        )
         write_table(run.evidence, "identifiers", identifiers.rows)
         units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})

@@ -17,4 +17,8 @@ def analyze_generations(
     quiet = Progress(quiet=True)
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=quiet)
     counts = count_texts(matched.texts, matched.masked_texts, notes.corpus, notes.profile, progress=quiet)
-    return {item.attributed.generation.generation_id: analyze_matched(item, counts) for item in matched}
+    return {
+        item.attributed.generation.generation_id: analyze_matched(item, counts)
+        for shard in matched.shards
+        for item in shard
+    }

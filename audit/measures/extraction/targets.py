@@ -17,7 +17,7 @@ from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, r
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
@@ -67,7 +67,7 @@ def find_openings(
     *,
     match_tokens: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> list[Opening]:
     """Return the unbroken openings among the priors, one a patient and tier, each with its first window that counts.
 
@@ -147,7 +147,7 @@ class _Reader:
             if (pair := self._masker_of(item.opening.patient_id).mask_run(item.note, place)) is not None:
                 item.texts[first] = pair
 
-    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner | None) -> None:
+    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
         corpus, profile = self._notes.corpus, self._notes.profile
         pairs = {pair for item in items for pair in item.texts.values()}

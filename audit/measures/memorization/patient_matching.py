@@ -4,6 +4,7 @@ Owns what is done with one patient's generations before the corpus is asked, and
 nothing of what a match is.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,10 +19,10 @@ from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, concatenate_sequences
 from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.spill import Spill, pack, unpack
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill, pack
 from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
 from clinaudit.priors.identity import Visit
@@ -78,10 +79,11 @@ class _Task:
 class MatchedShards:
     """Matched generations, shard by shard; they wait outside of memory until the counts of their texts are known."""
 
-    def __init__(self, notes: MatchedCorpus, generations: Iterable[Generation]) -> None:
-        self._spill = Spill(notes.corpus.scratch)
+    def __init__(self, notes: MatchedCorpus, generations: Items[Generation]) -> None:
+        #: Each holds those of some patients.
+        self.shards: Spill[list[MatchedGeneration]] = Spill(notes.corpus.scratch)
         #: In the order in which they are matched, as all that follows is.
-        self.generations = list(generations)
+        self.generations = generations
         #: Of each generation, which tokens stand in the patient's own notes.
         self.memorized: list[Flags] = []
         #: Texts that are looked up in the corpus, as they stand and masked.
@@ -96,14 +98,7 @@ class MatchedShards:
         self.memorized += shard.memorized
         self.texts |= {text for text, _ in shard.texts}
         self.masked_texts |= {masked for _, masked in shard.texts}
-        self._spill.append(shard.packed)
-
-    def packed(self) -> Iterator[bytes]:
-        """Yield each shard packed."""
-        return iter(self._spill)
-
-    def __iter__(self) -> Iterator[MatchedGeneration]:
-        return (item for packed in self.packed() for item in unpack(packed))
+        self.shards.append_packed(shard.packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,34 +109,36 @@ class _MatchedShard:
 
 
 def match_generations(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> MatchedShards:
     """Match every generation with its patient's notes; patients come in the order of their first generation.
 
     Without a `runner` the work is done in processes of this machine. Raises `BadInputError` where a node of the cluster
     lacks the tokenizer.
     """
-    by_patient: dict[str, list[Generation]] = {}
-    for generation in generations:
-        by_patient.setdefault(generation.patient_id, []).append(generation)
+    by_patient: dict[str, list[int]] = {}
+    for place, generation in enumerate(generations):
+        by_patient.setdefault(generation.patient_id, []).append(place)
+    order = array("q", (place for own in by_patient.values() for place in own))
     task = _Task(notes.tokenizer, notes.profile, notes.panel, match_tokens)
-    matched = MatchedShards(notes, (generation for own in by_patient.values() for generation in own))
+    matched = MatchedShards(notes, Made(len(order), lambda place: generations[order[place]]))
+    asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        for shard in in_order((runner or LocalRunner()).map(match_shard, task, _cut(by_patient, notes))):
+        for shard in in_order(runner.map(match_shard, task, _cut(asked, notes))):
             matched.add(shard)
             advance(matched.sizes[-1])
     return matched
 
 
-def _cut(by_patient: dict[str, list[Generation]], notes: MatchedCorpus) -> Iterator[list[_Asked]]:
+def _cut(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) -> Iterator[list[_Asked]]:
     shard: list[_Asked] = []
     size = 0
-    for patient_id, own in by_patient.items():
+    for patient_id, own in asked:
         given = notes.corpus.notes_of(patient_id)
         visits = tuple(Visit.of(note, note.text) for note in given)
         chars = sum(len(visit.text) for visit in visits)

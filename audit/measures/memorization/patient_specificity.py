@@ -11,7 +11,7 @@ from clinaudit.audit.measures.memorization.patient_matching import MatchedGenera
 from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, label_tokens
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.profile import NoteProfile
@@ -32,7 +32,7 @@ def count_texts(
     profile: NoteProfile,
     *,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> TextCounts:
     """Count the train patients whose notes hold each text, and whose masked notes each masked one."""
     notes = corpus.packed("train")

@@ -29,10 +29,10 @@ from clinaudit.audit.measures.memorization.patient_specificity import TextCounts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.summary import summarize_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
-from clinaudit.audit.runtime.run.spill import Spill, pack, unpack
+from clinaudit.audit.runtime.run.spill import Items, Spill, pack, unpack
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -120,14 +120,14 @@ class MeasuredMemorization:
 
 
 def measure_memorization(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
     recitations: Recitations | None = None,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
@@ -149,18 +149,18 @@ def measure_memorization(
     )
     counts: list[MeasuredGeneration] = []
     unguarded: dict[str, GenerationMetrics] = {}
-    spilled = {table: Spill(notes.corpus.scratch) for table in _TABLES}
+    spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
     ends = accumulate(matched.sizes)
     shards = (
-        (packed, others[end - size : end])
-        for packed, size, end in zip(matched.packed(), matched.sizes, ends, strict=True)
+        (matched.shards.packed(place), [others[index].without_rows for index in range(end - size, end)])
+        for place, (size, end) in enumerate(zip(matched.sizes, ends, strict=True))
     )
     with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
-        for shard in in_order((runner or LocalRunner()).map(measure_shard, known, shards)):
+        for shard in in_order(runner.map(measure_shard, known, shards)):
             counts += shard.counts
             unguarded |= {row.generation_id: row for row in shard.unguarded}
             for table, packed in shard.rows.items():
-                spilled[table].append(packed)
+                spilled[table].append_packed(packed)
             advance(len(shard.counts))
     guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
     groups: dict[tuple[Rendering, str, Arm], list[MeasuredGeneration]] = {}
@@ -182,7 +182,7 @@ def measure_memorization(
         metrics=[measured.metrics for measured in counts],
         tables={
             "generation_metrics": (asdict(measured.metrics) for measured in counts),
-            **{table: (row for packed in spill for row in unpack(packed)) for table, spill in spilled.items()},
+            **{table: (row for shard in spill for row in shard) for table, spill in spilled.items()},
             "other_patients": (row for other in others for row in other.rows),
         },
     )

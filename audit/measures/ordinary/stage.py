@@ -16,7 +16,7 @@ from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiec
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
 from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
@@ -37,7 +37,7 @@ def find_patients_text(
     match_tokens: int,
     seed: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> list[list[Held]]:
     """Return for each answer the passages that one patient's notes alone hold, as they stand and masked.
 
@@ -83,9 +83,7 @@ def _text_of(answer: Answer, piece: OwnerPiece) -> str:
     return answer.text[answer.token_chars[first].start : answer.token_chars[last].end]
 
 
-def _held_once(
-    places: Sequence[_Place], notes: MatchedCorpus, progress: Progress, runner: ShardRunner | None
-) -> set[_Place]:
+def _held_once(places: Sequence[_Place], notes: MatchedCorpus, progress: Progress, runner: ShardRunner) -> set[_Place]:
     """Return the parts of notes that, masked, the masked notes of one patient alone hold."""
     masker = NoteMasker(notes.profile)
     masker_of = lru_cache(maxsize=1)(lambda owner: PieceMasker.of(masker, owner, notes.corpus))

@@ -31,10 +31,11 @@ from clinaudit.audit.measures.memorization.source_attribution import (
     cut_region_text,
 )
 from clinaudit.audit.measures.memorization.verbatim import compose_piece
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner, in_order
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
@@ -135,32 +136,40 @@ class OtherPatientsText:
     #: Rows of `other_patients.parquet`.
     rows: tuple[Row, ...]
 
+    @property
+    def without_rows(self) -> "OtherPatientsText":
+        """The same for who needs no rows."""
+        return replace(self, rows=())
+
 
 def find_other_patients_text(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     memorized: Sequence[Flags],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
-) -> list[OtherPatientsText]:
+    runner: ShardRunner = ALL_CORES,
+) -> Spill[OtherPatientsText]:
     """Return the other patients' text of each generation, in windows of `match_tokens` tokens; `seed` draws the pools.
 
     `memorized` tells which tokens of each stand in the notes of the patient asked about.
     """
-    searched = [
-        SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, flags, own.patient_id)
-        for own, flags in zip(generations, memorized, strict=True)
-    ]
+
+    def search(place: int) -> SearchedText:
+        own = generations[place]
+        return SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
+
+    searched = Made(len(generations), search)
     of_generation, pools = find_owner_pieces(
         searched, notes, match_tokens=match_tokens, seed=seed, progress=progress, runner=runner
     )
-    return [
+    described = (
         _describe(item, own, has_pools=pools.size[notes.corpus.patients[item.patient_id].split] > 0)
         for item, own in zip(generations, of_generation, strict=True)
-    ]
+    )
+    return Spill(notes.corpus.scratch, described)
 
 
 OwnerPieces = dict[HolderFigure, list[OwnerPiece]]
@@ -168,13 +177,13 @@ _Runs = dict[HolderFigure, list[OwnerRun]]
 
 
 def find_owner_pieces(
-    searched: Sequence[SearchedText],
+    searched: Items[SearchedText],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> tuple[list[OwnerPieces], Pools]:
     """Return of each text the pieces that one other patient's notes hold, by figure, and the pools that were drawn."""
     order = {split: notes.corpus.scan_order(split) for split in SPLITS}
@@ -184,7 +193,7 @@ def find_owner_pieces(
     total = len(parts) * len(notes.corpus.patients)
     with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
         for first in parts:
-            part = searched[first : first + _TEXTS_AT_A_TIME]
+            part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
             for figure, own in _find_runs(part, notes, pools, match_tokens=match_tokens, advance=advance).items():
                 moved = (replace(run, generation=first + run.generation) for run in own)
                 runs.setdefault(figure, []).extend(moved)
@@ -232,10 +241,10 @@ def _find_runs(
 
 def _attribute(
     runs: _Runs,
-    searched: Sequence[SearchedText],
+    searched: Items[SearchedText],
     notes: MatchedCorpus,
     progress: Progress,
-    runner: ShardRunner | None,
+    runner: ShardRunner,
 ) -> dict[OwnerRun, list[OwnerPiece]]:
     """Return the pieces of each run; its owner's notes are read once."""
     by_owner: dict[str, list[OwnerRun]] = {}
@@ -262,7 +271,7 @@ def _attribute(
     task = _Task(notes.tokenizer, notes.profile, notes.panel)
     found: list[list[OwnerPiece]] = []
     with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
-        for shard in in_order((runner or LocalRunner()).map(attribute_shard, task, shards())):
+        for shard in in_order(runner.map(attribute_shard, task, shards())):
             found += shard
             advance(len(shard))
     return dict(zip(distinct, found, strict=True))
