@@ -7,7 +7,6 @@ published.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from pydantic import Field
@@ -277,18 +276,15 @@ class PaperStatistics:
 
 
 #: PII-Bench, Table 3.
-PAPER_STATISTICS: Final[Mapping[BenchSubset, PaperStatistics]] = MappingProxyType(
-    {
-        "all": PaperStatistics(2842, 1.92, 1028.32, 13.30, 268.41, 2.28),
-        "single": PaperStatistics(1214, 1.0, 893.48, 7.67, 211.21, 1.95),
-        "multi": PaperStatistics(1228, 2.0, 652.65, 13.14, 236.21, 2.06),
-        "hard": PaperStatistics(200, 1.5, 778.03, 10.60, 222.09, 2.10),
-        "distract": PaperStatistics(200, 7.5, 4403.64, 51.08, 859.69, 5.82),
-    }
-)
+PAPER_STATISTICS: Final[Mapping[BenchSubset, PaperStatistics]] = {
+    "all": PaperStatistics(2842, 1.92, 1028.32, 13.30, 268.41, 2.28),
+    "single": PaperStatistics(1214, 1.0, 893.48, 7.67, 211.21, 1.95),
+    "multi": PaperStatistics(1228, 2.0, 652.65, 13.14, 236.21, 2.06),
+    "hard": PaperStatistics(200, 1.5, 778.03, 10.60, 222.09, 2.10),
+    "distract": PaperStatistics(200, 7.5, 4403.64, 51.08, 859.69, 5.82),
+}
 #: PII-Bench, Table 10: entities by type.
-PAPER_TYPES: Final[Mapping[BenchSubset, Mapping[str, int]]] = MappingProxyType(
-    {
+PAPER_TYPES: Final[Mapping[BenchSubset, Mapping[str, int]]] = {
         "single": {
             "PER": 1214, "DEM": 1220, "CODE": 1464, "ORG": 1590, "LOC": 1053, "DATETIME": 1368, "QUANTITY": 1394,
         },
@@ -297,5 +293,4 @@ PAPER_TYPES: Final[Mapping[BenchSubset, Mapping[str, int]]] = MappingProxyType(
         "distract": {
             "PER": 1449, "DEM": 1467, "CODE": 1605, "ORG": 1673, "LOC": 1008, "DATETIME": 1559, "QUANTITY": 1450,
         },
-    }
-)  # fmt: skip
+    }  # fmt: skip

@@ -47,7 +47,7 @@ from clinaudit.errors import BadInputError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
 if TYPE_CHECKING:
-    from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
+    from clinaudit.audit.runtime.served.answering_model import AnsweringModel
 
 #: Raised where a change of the code changes what is learned.
 _VERSION: Final = "1"
@@ -166,15 +166,17 @@ class Plan:
             return SpacyDetector()
         return RuleDetector()
 
-    def served_system(self, options: ServedOptions) -> "ServedSystem":
+    def served_system(self, options: ServedOptions) -> "AnsweringModel":
         """Return the served model, ready to be asked; sends nothing."""
         # Late: it loads the client of a served model.
-        from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
+        from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
         from clinaudit.audit.runtime.served.client import read_key_file
 
         key = None if options.key_file is None else read_key_file(options.key_file)
         access = Access(options.approved_hosts, key)
-        return ServedSystem(ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache)
+        return measured_model(
+            ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache
+        )
 
     def announce(self, estimate: AskingEstimate) -> None:
         """Say how much a served model is about to be asked."""

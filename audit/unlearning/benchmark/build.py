@@ -5,7 +5,7 @@ the same command and gives the same bytes; what a served model answered is kept.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,8 +14,11 @@ from typing import Any, Final, Literal
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.served.access import ServedModel
+from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel, Reading
+from clinaudit.audit.runtime.served.client import read_key_file
+from clinaudit.audit.runtime.served.forms import Inquiry
 from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
     categories_of_file,
@@ -39,7 +42,6 @@ from clinaudit.audit.unlearning.benchmark.questions.sources import (
     read_truth,
 )
 from clinaudit.audit.unlearning.benchmark.records import BenchPatient, Keyword, Question, QuestionOrigin, Split
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, Inquiry, Reading
 from clinaudit.audit.unlearning.benchmark.splits import PERCENTS, split_patients, split_request
 from clinaudit.audit.unlearning.benchmark.statistics import count_bench
 from clinaudit.audit.unlearning.benchmark.taxonomy import taxonomy
@@ -315,10 +317,10 @@ class _Work:
         seed = self._request.seed
         sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
 
-        def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> Iterator[Reading[Judged]]:
-            return models[judge].ask(
-                inquiries, title=f"asking a judge about {task}s", unit=f"{task}s", progress=self._progress
-            )
+        def ask(judge: str, task: PanelTask, inquiries: Sequence[Inquiry[Judged]]) -> list[Reading[Judged]]:
+            title = f"asking a judge about {task}s"
+            with self._progress.stage(title, total=len(inquiries), unit=f"{task}s") as advance:
+                return list(models[judge].ask(inquiries, advance=advance))
 
         verdicts = ask_panel(bench, sample, list(named), ask)
         write_panel(evidence, sample, verdicts, seed=seed)
@@ -333,20 +335,18 @@ class _Work:
             return "served", partial(choose_written, self._model())
         return "templates", partial(choose_by_templates, read_truth(corpus) if corpus.is_dir() else {})
 
-    def _model(self) -> BenchModel:
+    def _model(self) -> AnsweringModel:
         served = self._request.served
         if served is None:
             raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
         return self._open(served.url, served.model, served.approved_hosts, served.key_file)
 
-    def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> BenchModel:
-        return BenchModel(
-            ServedModel(url, model),
-            approved_hosts=approved_hosts,
-            key_file=key_file,
-            seed=self._request.seed,
-            cache=self._cache,
-        )
+    def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> AnsweringModel:
+        access = Access(approved_hosts, None if key_file is None else read_key_file(key_file))
+        # A panel has several endpoints: the model's name says which.
+        words = EndpointWords(f"the endpoint of {model}")
+        kind, seed = "unlearning-benchmark", self._request.seed
+        return AnsweringModel(ServedModel(url, model), access, kind=kind, words=words, seed=seed, cache=self._cache)
 
 
 def _terms_of(

@@ -8,15 +8,17 @@ source says so.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+from clinaudit.audit.runtime.served.forms import FilledForm, Form
 from clinaudit.audit.runtime.served.question import TEXT, Question, break_control_tokens, object_schema
 from clinaudit.audit.unlearning.benchmark.charts import ASSESSMENT_SECTIONS, COMPLAINT_SECTIONS, Chart, ChartEntry
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form
 from clinaudit.audit.unlearning.benchmark.taxonomy import (
     OTHER,
     categories_of_text,
@@ -135,9 +137,10 @@ class _Sorted(FilledForm):
     category: str
 
 
+@cache
 def _category_form() -> Form[_Sorted]:
     schema = object_schema(question=TEXT, reason=TEXT, category={"type": "string", "enum": [*taxonomy(), OTHER]})
-    return Form("category", SYSTEM, _PROMPT, _Sorted, schema, max_answer_tokens=256)
+    return Form("category", SYSTEM, _PROMPT, _Sorted, 256, own_schema=schema)
 
 
 def ask_for_category(title: str) -> Question:
@@ -196,15 +199,13 @@ def categories_of_file(charts: Sequence[Chart], given: Mapping[str, str]) -> dic
     return {key: _first(given[key], held, "given") if key in given else held for key, held in found.items()}
 
 
-def categories_of_model(charts: Sequence[Chart], model: BenchModel, progress: Progress) -> dict[str, Assigned]:
+def categories_of_model(charts: Sequence[Chart], model: AnsweringModel, progress: Progress) -> dict[str, Assigned]:
     """Return the category of each patient: the model's, from the title; raises `IncompleteError` without an answer."""
-
-    def reader(title: str) -> Callable[[str], tuple[str, str] | str]:
-        return lambda answer: read_category(answer, title)
-
     titled = [chart for chart in charts if chart.title()]
-    inquiries = [(ask_for_category(chart.title()), reader(chart.title())) for chart in titled]
-    readings = model.ask(inquiries, title="asking the model for categories", unit="titles", progress=progress)
+    titles = (chart.title() for chart in titled)
+    inquiries = [(ask_for_category(title), partial(read_category, title=title)) for title in titles]
+    with progress.stage("asking the model for categories", total=len(titled), unit="titles") as advance:
+        readings = list(model.ask(inquiries, advance=advance))
     found = {chart.patient_id: assign_category(chart) for chart in charts}
     for chart, reading in zip(titled, readings, strict=True):
         if reading.found is not None:

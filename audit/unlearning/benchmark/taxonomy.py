@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Final
 
 OTHER: Final = "other"
@@ -43,12 +42,10 @@ def _tables() -> tuple[Mapping[str, Category], tuple[str, ...]]:
     """Return the categories, and the words of diseases that none of them holds."""
     found = tomllib.loads(files(__package__).joinpath("taxonomy.toml").read_text(encoding="utf-8"))
     elsewhere = tuple(found.pop(OTHER)["lexicon"])
-    return MappingProxyType(
-        {
-            key: Category(key, held["name"], tuple(held["subcategories"]), tuple(held["icd10"]), tuple(held["lexicon"]))
-            for key, held in found.items()
-        }
-    ), elsewhere
+    return {
+        key: Category(key, held["name"], tuple(held["subcategories"]), tuple(held["icd10"]), tuple(held["lexicon"]))
+        for key, held in found.items()
+    }, elsewhere
 
 
 def name_of(category: str) -> str:

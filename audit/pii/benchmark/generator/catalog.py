@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from clinaudit.audit.pii.benchmark.sample import Domain, Relation
@@ -139,25 +138,23 @@ TRAINING: Final = Grammar("training")
 @cache
 def facts() -> Mapping[str, Fact]:
     """Return every fact by key."""
-    return MappingProxyType(
-        {
-            key: Fact(row["category"], row.get("clinical", row["category"]), tuple(row.get("domains", _BOTH)))
-            for key, row in _read("facts").items()
-        }
-    )
+    return {
+        key: Fact(row["category"], row.get("clinical", row["category"]), tuple(row.get("domains", _BOTH)))
+        for key, row in _read("facts").items()
+    }
 
 
 @cache
 def scenarios(domain: Domain) -> Mapping[str, frozenset[str]]:
     """Return what questions of a domain are about, each with the facts that it can need."""
     rows = _read("scenarios")["scenario"]
-    return MappingProxyType({row["id"]: frozenset(row["facts"]) for row in rows if domain in row.get("domains", _BOTH)})
+    return {row["id"]: frozenset(row["facts"]) for row in rows if domain in row.get("domains", _BOTH)}
 
 
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """Return the parts of names and the demographic words."""
-    return MappingProxyType(_read("vocabulary"))
+    return _read("vocabulary")
 
 
 def _tuples(row: Mapping[str, Any]) -> dict[str, Any]:

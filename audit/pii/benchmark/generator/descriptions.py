@@ -9,8 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
 from clinaudit.audit.pii.benchmark.generator.catalog import (
     SCORED,
@@ -109,19 +108,16 @@ _CHANCE_MULTI: Final = 0.211
 #: Characters of a description of one subject: mean of Table 3, and a spread of ours.
 _CHARS_SINGLE: Final = 893
 _CHARS_SPREAD: Final = 130
-#: Entities of a type in Table 10, without PER: a subject is named once.
-_TYPES_SINGLE: Final[Mapping[PiiType, int]] = MappingProxyType(
-    {"CODE": 1464, "ORG": 1590, "LOC": 1053, "DEM": 1220, "DATETIME": 1368, "QUANTITY": 1394}
-)
-#: As the paper's, less what is drawn as shared: an organization in most relations, a town in some.
-_TYPES_MULTI: Final[Mapping[PiiType, int]] = MappingProxyType(
-    {"CODE": 2470, "ORG": 1390, "LOC": 1310, "DEM": 2450, "DATETIME": 2526, "QUANTITY": 2174}
-)
-#: In clinical texts amounts of money are rare, and findings are not.
-_TYPES_CLINICAL: Final[Mapping[PiiType, int]] = MappingProxyType(
-    {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300}
-)
-_NAMINGS: Final[Mapping[str, float]] = MappingProxyType({"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13})
+#: Weights of the types of entities, without PER: a subject is named once.
+_TYPES: Final[Mapping[Literal["single", "multi", "clinical"], Mapping[PiiType, int]]] = {
+    # Table 10.
+    "single": {"CODE": 1464, "ORG": 1590, "LOC": 1053, "DEM": 1220, "DATETIME": 1368, "QUANTITY": 1394},
+    # As the paper's, less what is drawn as shared: an organization in most relations, a town in some.
+    "multi": {"CODE": 2470, "ORG": 1390, "LOC": 1310, "DEM": 2450, "DATETIME": 2526, "QUANTITY": 2174},
+    # In clinical texts amounts of money are rare, and findings are not.
+    "clinical": {"CODE": 2000, "ORG": 1300, "LOC": 1200, "DEM": 2300, "DATETIME": 1700, "QUANTITY": 300},
+}
+_NAMINGS: Final[Mapping[str, float]] = {"full_name": 0.74, "nickname": 0.13, "social_handle": 0.13}
 #: What clinicians say of themselves.
 _OF_CLINICIANS: Final = frozenset(
     {
@@ -130,9 +126,12 @@ _OF_CLINICIANS: Final = frozenset(
         "education_level", "nationality", "work_years", "time", "appointment_date",
     }
 )  # fmt: skip
-_NAME_CATEGORIES: Final[Mapping[Kind, str]] = MappingProxyType(
-    {"person": "full_name", "patient": "patient_name", "relative": "relative_name", "clinician": "clinician_name"}
-)
+_NAME_CATEGORIES: Final[Mapping[Kind, str]] = {
+    "person": "full_name",
+    "patient": "patient_name",
+    "relative": "relative_name",
+    "clinician": "clinician_name",
+}
 _REPEATED_NAME_SHARE: Final = 0.3
 _REPLY_SHARE: Final = 0.1
 
@@ -180,7 +179,7 @@ class Describer:
         if settled is None:
             return None
         person, repairs = settled
-        keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._types(_TYPES_SINGLE))
+        keys = self._draw_keys(rng, _CHANCE_SINGLE, kind, self._weights("single"))
         called = f"{scene.noun}'s", "my" if scene.person == "first" else ""
         subject = self._described(rng, person, kind, keys, called=called)
         return Description(self._tell(scene, subject, rng), (subject,), scene.id, None, repairs)
@@ -205,14 +204,14 @@ class Describer:
         texts = {shared: self._writer.write(persons[0], shared, rng)} if shared else {}
         subjects = []
         for owner, (person, kind) in enumerate(zip(persons, encounter.kinds, strict=True)):
-            keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._types(_TYPES_MULTI), shared)
+            keys = self._draw_keys(rng, _CHANCE_MULTI, kind, self._weights("multi"), shared)
             called = f"{encounter.nouns[owner]}'s", ("my", f"{encounter.asker}'s")[owner]
             subjects.append(self._described(rng, person, kind, keys, called=called, owner=owner, shared=texts))
         passage = self._converse(encounter, subjects, rng)
         return Description(passage, tuple(subjects), encounter.id, relation, repairs)
 
-    def _types(self, paper: Mapping[PiiType, int]) -> Mapping[PiiType, int]:
-        return _TYPES_CLINICAL if self.domain == "clinical" else paper
+    def _weights(self, general: Literal["single", "multi"]) -> Mapping[PiiType, int]:
+        return _TYPES["clinical" if self.domain == "clinical" else general]
 
     def _draw_keys(
         self,
@@ -252,7 +251,7 @@ class Describer:
         *,
         called: tuple[str, str],
         owner: int = 0,
-        shared: Mapping[str, str] = MappingProxyType({}),
+        shared: Mapping[str, str] = {},
     ) -> Described:
         """Write the values of a person's facts; `called` are its noun and its own possessive."""
         (form,) = rng.choices(list(_NAMINGS), list(_NAMINGS.values())) if kind == "person" else ("full_name",)
@@ -339,20 +338,18 @@ class Describer:
         return _sentence(join([lead, linked], ""), "{c}.")
 
 
-_FIRST_PERSON: Final = MappingProxyType(
-    {
-        "I": "I",
-        "my": "my",
-        "My": "My",
-        "me": "me",
-        "s": "",
-        "es": "",
-        "ies": "y",
-        "have": "have",
-        "am": "am",
-        "was": "was",
-    }
-)
+_FIRST_PERSON: Final = {
+    "I": "I",
+    "my": "my",
+    "My": "My",
+    "me": "me",
+    "s": "",
+    "es": "",
+    "ies": "y",
+    "have": "have",
+    "am": "am",
+    "was": "was",
+}
 
 
 def _words(person: Person, noun: str, rng: random.Random) -> dict[str, str]:

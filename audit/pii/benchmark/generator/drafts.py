@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import version
-from types import MappingProxyType
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import SCORED, Grammar, facts, scenarios
@@ -24,8 +23,8 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.version import VERSION
 
 #: Shares of questions that need one, two, three entities: the means of Table 3, for one subject and for two.
-_NEEDED_SINGLE: Final[Mapping[int, float]] = MappingProxyType({1: 0.36, 2: 0.33, 3: 0.31})
-_NEEDED_MULTI: Final[Mapping[int, float]] = MappingProxyType({1: 0.27, 2: 0.36, 3: 0.37})
+_NEEDED_SINGLE: Final[Mapping[int, float]] = {1: 0.36, 2: 0.33, 3: 0.31}
+_NEEDED_MULTI: Final[Mapping[int, float]] = {1: 0.27, 2: 0.36, 3: 0.37}
 _OWN_SHARE: Final = 0.6
 
 

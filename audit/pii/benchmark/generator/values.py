@@ -8,7 +8,6 @@ import random
 import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from types import MappingProxyType
 from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.generator.catalog import vocabulary
@@ -216,86 +215,74 @@ _AS_IT_IS: Final = frozenset(
     {"company", "school", "ngo", "healthcare_facility", "occupation", "age", "nationality", "ethnicity", "race"}
 )
 #: Amounts of money, by the fact of the person.
-_AMOUNTS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "monthly_income": "income",
-        "monthly_expenses": "expenses",
-        "annual_bonus": "bonus",
-        "tax_payment": "tax",
-        "social_security_payment": "social_security",
-        "account_balance": "balance",
-    }
-)
+_AMOUNTS: Final[Mapping[str, str]] = {
+    "monthly_income": "income",
+    "monthly_expenses": "expenses",
+    "annual_bonus": "bonus",
+    "tax_payment": "tax",
+    "social_security_payment": "social_security",
+    "account_balance": "balance",
+}
 #: Drawn for nobody in particular: put together as organizations are, or of a list.
 _ORGANIZATIONS: Final = frozenset({"landmark", "ward", "government_agency", "clinic"})
 _LISTED: Final = frozenset({"blood_type", "religion", "politics"})
 #: Faker keeps the rules of issue and the check digits of these.
-_DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, random.Random], str]]] = MappingProxyType(
-    {
-        "ssn": lambda faker, _rng: str(faker.ssn()),
-        "credit_card": lambda faker, rng: str(
-            faker.credit_card_number(rng.choice(("visa16", "mastercard", "discover")))
-        ),
-        "ip_address": lambda faker, rng: str(faker.ipv6() if rng.random() < 0.2 else faker.ipv4()),
-        "vehicle_id": _vehicle,
-    }
-)
-_OF_PERSON: Final[Mapping[str, Callable[[Person, random.Random], str]]] = MappingProxyType(
-    {
-        "phone": _phone,
-        "fax": _phone,
-        "email": _email,
-        "zip_code": _zip_code,
-        "city": lambda p, rng: _city(p.city, p.state, rng),
-        "work_city": lambda p, rng: _city(p.work_city, p.work_state, rng),
-        "gender": lambda p, rng: str(rng.choice(vocabulary()["demographics"][f"genders_{p.gender}"])),
-        "sexual_orientation": _sexual_orientation,
-        "height": _height,
-        "weight": _weight,
-        "degree": _degree,
-        "education_level": lambda p, rng: str(rng.choice(vocabulary()["education"][p.schooling]["levels"])),
-        "birth_date": lambda p, rng: write_date(p.birth, rng),
-        "hire_date": lambda p, rng: write_date(p.hired, rng),
-        "appointment_date": lambda p, rng: _near_day(p, rng, 2, 90),
-        "admission_date": lambda p, rng: _near_day(p, rng, -60, -1),
-        "work_years": lambda p, rng: write_years(p.work_years, rng),
-        "credit_limit": lambda p, rng: write_amount(500 * rng.randint(2, max(3, p.income // 150)), rng),
-        "loan_amount": lambda p, rng: write_amount(500 * rng.randint(3, max(4, p.income // 12)), rng),
-    }
-)
-_BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = MappingProxyType(
-    {
-        "driver_licence": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
-        "bank_account": lambda rng: _digits(rng, rng.randint(10, 12)),
-        "password_hash": lambda rng: hashlib.sha256(rng.randbytes(16)).hexdigest(),
-        "passport": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
-        "tax_id": lambda rng: rng.choice((_digits(rng, 9), f"{_digits(rng, 2)}-{_digits(rng, 7)}")),
-        "employee_id": lambda rng: _capitals(rng, 2) + _digits(rng, 6),
-        "student_id": lambda rng: _digits(rng, 8),
-        "mrn": lambda rng: rng.choice((_digits(rng, 7), f"MR-{_digits(rng, 6)}", _digits(rng, 8))),
-        "health_plan_number": lambda rng: _capitals(rng, 3) + _digits(rng, 9),
-        "account_number": lambda rng: rng.choice((_digits(rng, 9), f"HA{_digits(rng, 8)}")),
-        "device_id": lambda rng: f"{_capitals(rng, 2)}{_digits(rng, 4)}-{_digits(rng, 5)}",
-        "url": _url,
-        "licence_number": lambda rng: f"{rng.choice(('RN', 'MD', 'PA', 'LIC'))}-{_digits(rng, 6)}",
-        "biometric_id": lambda rng: f"FP-{_digits(rng, 4)}-{_capitals(rng, 4)}",
-        "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",
-        "other_code": lambda rng: f"{_capitals(rng, 4)}-{_digits(rng, 3)}-{_digits(rng, 4)}",
-        "street_address": _street_address,
-        "county": lambda rng: f"{draw_stem(rng)} County",
-        "physical_features": _physical_features,
-        "medical_condition": _condition,
-        "diagnosis": _condition,
-        "drug": _drug,
-        "disability": lambda rng: str(rng.choice(vocabulary()["health"]["disabilities"])),
-        "time": _time,
-        "stay_length": lambda rng: _span(rng, {"days": (2, 30), "weeks": (2, 12)}),
-        "waiting_time": lambda rng: _span(
-            rng, {"days": (3, 90), "weeks": (2, 26), "hours": (2, 30), "months": (2, 18)}
-        ),
-        "debt_ratio": lambda rng: _percentage(rng, 62),
-        "investment_return": lambda rng: _percentage(rng, 24),
-        "roi": lambda rng: _percentage(rng, 80),
-        "credit_score": lambda rng: str(rng.randint(300, 850)),
-    }
-)
+_DRAWN_BY_LIBRARY: Final[Mapping[str, Callable[[Any, random.Random], str]]] = {
+    "ssn": lambda faker, _rng: str(faker.ssn()),
+    "credit_card": lambda faker, rng: str(faker.credit_card_number(rng.choice(("visa16", "mastercard", "discover")))),
+    "ip_address": lambda faker, rng: str(faker.ipv6() if rng.random() < 0.2 else faker.ipv4()),
+    "vehicle_id": _vehicle,
+}
+_OF_PERSON: Final[Mapping[str, Callable[[Person, random.Random], str]]] = {
+    "phone": _phone,
+    "fax": _phone,
+    "email": _email,
+    "zip_code": _zip_code,
+    "city": lambda p, rng: _city(p.city, p.state, rng),
+    "work_city": lambda p, rng: _city(p.work_city, p.work_state, rng),
+    "gender": lambda p, rng: str(rng.choice(vocabulary()["demographics"][f"genders_{p.gender}"])),
+    "sexual_orientation": _sexual_orientation,
+    "height": _height,
+    "weight": _weight,
+    "degree": _degree,
+    "education_level": lambda p, rng: str(rng.choice(vocabulary()["education"][p.schooling]["levels"])),
+    "birth_date": lambda p, rng: write_date(p.birth, rng),
+    "hire_date": lambda p, rng: write_date(p.hired, rng),
+    "appointment_date": lambda p, rng: _near_day(p, rng, 2, 90),
+    "admission_date": lambda p, rng: _near_day(p, rng, -60, -1),
+    "work_years": lambda p, rng: write_years(p.work_years, rng),
+    "credit_limit": lambda p, rng: write_amount(500 * rng.randint(2, max(3, p.income // 150)), rng),
+    "loan_amount": lambda p, rng: write_amount(500 * rng.randint(3, max(4, p.income // 12)), rng),
+}
+_BY_ITSELF: Final[Mapping[str, Callable[[random.Random], str]]] = {
+    "driver_licence": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
+    "bank_account": lambda rng: _digits(rng, rng.randint(10, 12)),
+    "password_hash": lambda rng: hashlib.sha256(rng.randbytes(16)).hexdigest(),
+    "passport": lambda rng: _capitals(rng, 1) + _digits(rng, 8),
+    "tax_id": lambda rng: rng.choice((_digits(rng, 9), f"{_digits(rng, 2)}-{_digits(rng, 7)}")),
+    "employee_id": lambda rng: _capitals(rng, 2) + _digits(rng, 6),
+    "student_id": lambda rng: _digits(rng, 8),
+    "mrn": lambda rng: rng.choice((_digits(rng, 7), f"MR-{_digits(rng, 6)}", _digits(rng, 8))),
+    "health_plan_number": lambda rng: _capitals(rng, 3) + _digits(rng, 9),
+    "account_number": lambda rng: rng.choice((_digits(rng, 9), f"HA{_digits(rng, 8)}")),
+    "device_id": lambda rng: f"{_capitals(rng, 2)}{_digits(rng, 4)}-{_digits(rng, 5)}",
+    "url": _url,
+    "licence_number": lambda rng: f"{rng.choice(('RN', 'MD', 'PA', 'LIC'))}-{_digits(rng, 6)}",
+    "biometric_id": lambda rng: f"FP-{_digits(rng, 4)}-{_capitals(rng, 4)}",
+    "photograph": lambda rng: f"IMG_{_digits(rng, 6)}.jpg",
+    "other_code": lambda rng: f"{_capitals(rng, 4)}-{_digits(rng, 3)}-{_digits(rng, 4)}",
+    "street_address": _street_address,
+    "county": lambda rng: f"{draw_stem(rng)} County",
+    "physical_features": _physical_features,
+    "medical_condition": _condition,
+    "diagnosis": _condition,
+    "drug": _drug,
+    "disability": lambda rng: str(rng.choice(vocabulary()["health"]["disabilities"])),
+    "time": _time,
+    "stay_length": lambda rng: _span(rng, {"days": (2, 30), "weeks": (2, 12)}),
+    "waiting_time": lambda rng: _span(rng, {"days": (3, 90), "weeks": (2, 26), "hours": (2, 30), "months": (2, 18)}),
+    "debt_ratio": lambda rng: _percentage(rng, 62),
+    "investment_return": lambda rng: _percentage(rng, 24),
+    "roi": lambda rng: _percentage(rng, 80),
+    "credit_score": lambda rng: str(rng.randint(300, 850)),
+}

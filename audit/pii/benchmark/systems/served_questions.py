@@ -5,32 +5,23 @@ strict reading. Rules of every strategy: the smallest stretch of text, no person
 a list. An entity that does not stand in the text is kept: it scores as wrong, and is no fault of the form.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar, get_args
-
-from pydantic import TypeAdapter
+from typing import Any, Final, get_args
 
 from clinaudit.audit.pii.benchmark.sample import PredictedEntity, PredictedSubject
 from clinaudit.audit.pii.taxonomy import PII_TYPES, PiiType, categories
 from clinaudit.audit.runtime.choices import AskingStrategy
+from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
 from clinaudit.audit.runtime.served.question import (
-    TEXT,
-    TEXTS,
-    Question,
     StrictModel,
     break_control_tokens,
     estimate_tokens,
     fence_marker,
-    list_schema,
-    object_schema,
-    question_id,
-    read_answer,
     restore_control_tokens,
 )
 
-Found = TypeVar("Found")
 #: PII-Bench, 4.1 and Figures 14 to 19. `with-choice` is given the candidates: an oracle, no system.
 Strategy = AskingStrategy
 STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
@@ -95,19 +86,6 @@ Fill in these fields, in this order:
 "question": "{question}", copied as it stands here.
 {fields}"entities": the list of these pieces, as strings; an empty list where the answer needs none.
 """
-_FIELDS: Final[Mapping[Strategy, str]] = {
-    "naive": "",
-    "with-choice": "",
-    "self-cot": '"thought": your reasoning, step by step, in a few sentences.\n',
-    "auto-cot": '"thought": your reasoning, step by step, in a few sentences.\n',
-    "self-consistency": (
-        f'"perspectives": {PERSPECTIVES} ways of looking at it, each quite unlike the others, a sentence or two each.\n'
-        '"summary": what they come to, taken together.\n'
-    ),
-    "plan-and-solve": (
-        '"plan": first a plan for how to choose the pieces.\n"thought": then the plan carried out, step by step.\n'
-    ),
-}
 _CHOICES = "\nThe pieces are among these, and nowhere else:\n{marker}\n{choices}\n{marker}\n"
 _SHOT = """
 Example {number}. What was told:
@@ -126,10 +104,6 @@ _FIELD_TOKENS = 512
 _THOUGHT_TOKENS = 1536
 
 
-#: What is asked, and what reads the answer: what was found, or in fixed words why the answer cannot be used.
-Inquiry = tuple[Question, Callable[[str], Found | str]]
-
-
 @dataclass(frozen=True, slots=True)
 class Shot:
     """A solved example of auto-cot."""
@@ -139,31 +113,78 @@ class Shot:
     entities: tuple[str, ...]
 
 
-_DETECTION_SCHEMA: Final = object_schema(
-    question=TEXT,
-    subjects=list_schema(
-        object_schema(entities=list_schema(object_schema(text=TEXT, type={"type": "string", "enum": list(PII_TYPES)})))
+class _NamedEntity(StrictModel):
+    text: str
+    type: PiiType
+
+
+class _NamedSubject(StrictModel):
+    entities: list[_NamedEntity]
+
+
+class _Entities(FilledForm):
+    subjects: list[_NamedSubject]
+
+
+class _Needed(FilledForm):
+    entities: list[str]
+
+
+class _Reasoned(FilledForm):
+    thought: str
+    entities: list[str]
+
+
+class _Planned(FilledForm):
+    plan: str
+    thought: str
+    entities: list[str]
+
+
+class _Consistent(FilledForm):
+    perspectives: list[str]
+    summary: str
+    entities: list[str]
+
+
+_DETECTING: Final = Form("entities", SYSTEM, _DETECTION, _Entities, _MOST_ANSWER_TOKENS)
+_THOUGHT: Final = '"thought": your reasoning, step by step, in a few sentences.\n'
+#: What each strategy has filled in, and how it asks for what stands before the pieces.
+_ANSWERS: Final[Mapping[Strategy, tuple[type[FilledForm], str]]] = {
+    "naive": (_Needed, ""),
+    "with-choice": (_Needed, ""),
+    "self-cot": (_Reasoned, _THOUGHT),
+    "auto-cot": (_Reasoned, _THOUGHT),
+    "self-consistency": (
+        _Consistent,
+        f'"perspectives": {PERSPECTIVES} ways of looking at it, each quite unlike the others, a sentence or two each.\n'
+        '"summary": what they come to, taken together.\n',
     ),
-)
-RELEVANCE_SCHEMAS: Final[Mapping[Strategy, Mapping[str, Any]]] = {
-    "naive": object_schema(question=TEXT, entities=TEXTS),
-    "with-choice": object_schema(question=TEXT, entities=TEXTS),
-    "self-cot": object_schema(question=TEXT, thought=TEXT, entities=TEXTS),
-    "auto-cot": object_schema(question=TEXT, thought=TEXT, entities=TEXTS),
-    "self-consistency": object_schema(question=TEXT, perspectives=TEXTS, summary=TEXT, entities=TEXTS),
-    "plan-and-solve": object_schema(question=TEXT, plan=TEXT, thought=TEXT, entities=TEXTS),
+    "plan-and-solve": (
+        _Planned,
+        '"plan": first a plan for how to choose the pieces.\n"thought": then the plan carried out, step by step.\n',
+    ),
+}
+RELEVANCE: Final[Mapping[Strategy, Form[Any]]] = {
+    strategy: Form(
+        f"needed_{strategy.replace('-', '_')}",
+        SYSTEM,
+        _RELEVANCE,
+        answer,
+        _FIELD_TOKENS + (_THOUGHT_TOKENS if fields else 0),
+        subject=strategy,
+    )
+    for strategy, (answer, fields) in _ANSWERS.items()
 }
 
 
 def ask_for_entities(text: str) -> Inquiry[list[PredictedSubject]]:
     """Return the question of task 1 about one text: whose the identifying pieces in it are."""
     sent = break_control_tokens(text)
-    asked = _DETECTION.format(
-        marker=fence_marker([sent]), text=sent, types=_describe_types(), question=_entities_id(text)
-    )
+    asked = _DETECTING.ask([text], fenced=[sent], text=sent, types=_describe_types())
     # Each piece is copied beside its type: in dense texts the answer is longer than the text.
     room = min(_MOST_ANSWER_TOKENS, _FIELD_TOKENS + 3 * estimate_tokens(text))
-    return Question(SYSTEM, asked, "entities", _DETECTION_SCHEMA, room), partial(_read_entities, text=text)
+    return replace(asked, max_answer_tokens=room), partial(_read_entities, text=text)
 
 
 def ask_what_is_needed(
@@ -180,25 +201,9 @@ def ask_what_is_needed(
             _SHOT.format(number=number, marker=marker, text=shot.text, query=shot.query, entities=list(shot.entities))
             for number, shot in enumerate(shots, start=1)
         )
-    asked = _RELEVANCE.format(
-        marker=marker,
-        text=sent,
-        query=sent_query,
-        more=more,
-        question=_needed_id(text, query, strategy),
-        fields=_FIELDS[strategy],
-    )
-    room = _FIELD_TOKENS + (_THOUGHT_TOKENS if _FIELDS[strategy] else 0)
-    schema = f"needed_{strategy.replace('-', '_')}", RELEVANCE_SCHEMAS[strategy]
-    return Question(SYSTEM, asked, *schema, room), partial(_read_needed, text=text, query=query, strategy=strategy)
-
-
-def _entities_id(text: str) -> str:
-    return question_id([text], ["entities"])
-
-
-def _needed_id(text: str, query: str, strategy: Strategy) -> str:
-    return question_id([text, query], [strategy])
+    said = {"text": sent, "query": sent_query, "more": more, "fields": _ANSWERS[strategy][1]}
+    asked = RELEVANCE[strategy].ask([text, query], fenced=held, **said)
+    return asked, partial(_read_needed, text=text, query=query, strategy=strategy)
 
 
 def _describe_types() -> str:
@@ -208,51 +213,8 @@ def _describe_types() -> str:
     return "\n".join(f"- {pii_type}: {', '.join(names)}" for pii_type, names in named.items())
 
 
-class _NamedEntity(StrictModel):
-    text: str
-    type: PiiType
-
-
-class _NamedSubject(StrictModel):
-    entities: list[_NamedEntity]
-
-
-class _Entities(StrictModel):
-    question: str
-    subjects: list[_NamedSubject]
-
-
-class _Needed(StrictModel):
-    question: str
-    entities: list[str]
-
-
-class _Reasoned(_Needed):
-    thought: str
-
-
-class _Planned(_Reasoned):
-    plan: str
-
-
-class _Consistent(_Needed):
-    perspectives: list[str]
-    summary: str
-
-
-_ENTITIES: Final = TypeAdapter(_Entities)
-_FORMS: Final[dict[Strategy, TypeAdapter[_Needed]]] = {
-    "naive": TypeAdapter(_Needed),
-    "with-choice": TypeAdapter(_Needed),
-    "self-cot": TypeAdapter(_Reasoned),
-    "auto-cot": TypeAdapter(_Reasoned),
-    "self-consistency": TypeAdapter(_Consistent),
-    "plan-and-solve": TypeAdapter(_Planned),
-}
-
-
 def _read_entities(answer: str, text: str) -> list[PredictedSubject] | str:
-    read = read_answer(answer, _ENTITIES, question=_entities_id(text))
+    read = _DETECTING.read(answer, [text])
     if isinstance(read, str):
         return read
     return [
@@ -267,7 +229,7 @@ def _read_entities(answer: str, text: str) -> list[PredictedSubject] | str:
 
 
 def _read_needed(answer: str, text: str, query: str, strategy: Strategy) -> list[str] | str:
-    read = read_answer(answer, _FORMS[strategy], question=_needed_id(text, query, strategy))
+    read = RELEVANCE[strategy].read(answer, [text, query])
     if isinstance(read, str):
         return read
     if isinstance(read, _Consistent) and len(read.perspectives) != PERSPECTIVES:

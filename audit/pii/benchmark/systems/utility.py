@@ -13,24 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from pydantic import TypeAdapter
-
 from clinaudit.audit.pii.benchmark.sample import Domain, Sample, less
 from clinaudit.audit.pii.benchmark.scoring.privacy import mask_texts
-from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
-from clinaudit.audit.pii.benchmark.systems.served_questions import Inquiry
 from clinaudit.audit.pii.taxonomy import categories
-from clinaudit.audit.runtime.served.question import (
-    TEXT,
-    AskingEstimate,
-    Question,
-    StrictModel,
-    break_control_tokens,
-    fence_marker,
-    object_schema,
-    question_id,
-    read_answer,
-)
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
+from clinaudit.audit.runtime.served.question import TEXT, AskingEstimate, break_control_tokens, object_schema
 from clinaudit.reports.schema.pii_bench import MaskingStrategy
 
 LOWEST, HIGHEST = 1, 10
@@ -74,8 +62,6 @@ person. Fill in three fields:
 "second": the same of the second.
 """
 _RATING: Final = {"type": "integer", "minimum": LOWEST, "maximum": HIGHEST}
-_ANSWER_TOKENS: Final = 768
-_RATE_TOKENS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,42 +74,40 @@ class Comparison:
     second: str
 
 
-class GivenAnswer(StrictModel):
+class GivenAnswer(FilledForm):
     """What the model answers to a prompt."""
 
-    question: str
     answer: str
 
 
-class _Ratings(StrictModel):
-    question: str
+class _Ratings(FilledForm):
     first: int
     second: int
 
 
+_ANSWERING: Final = Form("answer", _SYSTEM, _ANSWER, GivenAnswer, 768)
+# Numbers out of range are told from other faults.
+_RATED: Final = object_schema(question=TEXT, first=_RATING, second=_RATING)
+_RATINGS: Final = Form("ratings", _SYSTEM, _RATE, _Ratings, 128, own_schema=_RATED)
+
+
 def ask_prompt(text: str, query: str) -> Inquiry[GivenAnswer]:
     """Return the question that a user would ask, as it is sent."""
-    sent, sent_query = map(break_control_tokens, (text, query))
-    asked_id = question_id([text, query], ["answer"])
-    asked = _ANSWER.format(marker=fence_marker([sent, sent_query]), text=sent, query=sent_query, question=asked_id)
-    schema = object_schema(question=TEXT, answer=TEXT)
-    read = partial(read_answer, form=TypeAdapter(GivenAnswer), question=asked_id)
-    return Question(_SYSTEM, asked, "answer", schema, _ANSWER_TOKENS), read
+    texts = [text, query]
+    sent = list(map(break_control_tokens, texts))
+    return _ANSWERING.ask(texts, fenced=sent, text=sent[0], query=sent[1]), partial(_ANSWERING.read, texts=texts)
 
 
 def ask_for_ratings(compared: Comparison) -> Inquiry[tuple[int, int]]:
     """Return the question which of two answers serves better."""
     texts = [compared.query, compared.reference, compared.first, compared.second]
-    asked_id = question_id(texts, ["ratings"])
-    parts = list(map(break_control_tokens, texts))
-    fields = dict(zip(("query", "reference", "first", "second"), parts, strict=True))
-    asked = _RATE.format(marker=fence_marker(parts), question=asked_id, **fields)
-    schema = object_schema(question=TEXT, first=_RATING, second=_RATING)
-    return Question(_SYSTEM, asked, "ratings", schema, _RATE_TOKENS), partial(_read_ratings, asked_id=asked_id)
+    sent = list(map(break_control_tokens, texts))
+    fields = dict(zip(("query", "reference", "first", "second"), sent, strict=True))
+    return _RATINGS.ask(texts, fenced=sent, **fields), partial(_read_ratings, texts=texts)
 
 
-def _read_ratings(answer: str, asked_id: str) -> tuple[int, int] | str:
-    read = read_answer(answer, TypeAdapter(_Ratings), question=asked_id)
+def _read_ratings(answer: str, texts: Sequence[str]) -> tuple[int, int] | str:
+    read = _RATINGS.read(answer, texts)
     if isinstance(read, str):
         return read
     if not all(LOWEST <= rating <= HIGHEST for rating in (read.first, read.second)):
@@ -142,7 +126,7 @@ Utilities = Mapping[tuple[Domain, MaskingStrategy], Sequence[float]]
 
 def measure_utility(
     samples: Sequence[Sample],
-    served: ServedSystem,
+    served: AnsweringModel,
     *,
     similarity: Similarity,
     seed: int,

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple
 
-from clinaudit.audit.runtime.served.question import TEXT, break_control_tokens, fence_marker, object_schema
+from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
+from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, schema_of
 from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL, UNCLEAR
-from clinaudit.audit.unlearning.benchmark.served_model import FilledForm, Form, Inquiry
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxonomy
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import printable
@@ -132,26 +132,15 @@ class Judged(NamedTuple):
     category: str | None = None
 
 
-class _Verdict(FilledForm):
+class _OfTitle(FilledForm):
     reason: str
-    verdict: str
-
-
-Answered = TypeVar("Answered", bound=_Verdict)
-
-
-class _OfTitle(_Verdict):
     verdict: Literal["supported", "unsupported", "ambiguous"]
     category: str
 
 
-class _OfQuestion(_Verdict):
+class _OfQuestion(FilledForm):
+    reason: str
     verdict: Literal["valid", "invalid"]
-
-
-def _form(name: str, prompt: str, answer: type[Answered], verdicts: Sequence[str], **more: Any) -> Form[Answered]:
-    schema = object_schema(question=TEXT, reason=TEXT, verdict={"type": "string", "enum": list(verdicts)}, **more)
-    return Form(name, SYSTEM, prompt, answer, schema, max_answer_tokens=512)
 
 
 @cache
@@ -162,11 +151,13 @@ def _categories() -> Mapping[str, str]:
 
 @cache
 def _of_title() -> Form[_OfTitle]:
-    named = {"type": "string", "enum": list(_categories())}
-    return _form("title", _OF_TITLE, _OfTitle, ("supported", "unsupported", "ambiguous"), category=named)
+    schema = schema_of(_OfTitle)
+    # Which categories there are stands in a table; one of another name is told from other faults.
+    schema["properties"]["category"]["enum"] = list(_categories())
+    return Form("title", SYSTEM, _OF_TITLE, _OfTitle, 512, own_schema=schema)
 
 
-_QUESTION: Final = _form("valid", _OF_QUESTION, _OfQuestion, ("valid", "invalid"))
+_QUESTION: Final = Form("valid", SYSTEM, _OF_QUESTION, _OfQuestion, 512)
 
 
 def inquire_of_title(title: str, category: str) -> Inquiry[Judged]:

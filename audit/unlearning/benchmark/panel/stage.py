@@ -9,11 +9,13 @@ import hashlib
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
+from clinaudit.audit.runtime.served.answering_model import Reading
+from clinaudit.audit.runtime.served.forms import Inquiry
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
 from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     PANEL,
@@ -33,7 +35,7 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
 )
 from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, inquire_of_question, inquire_of_title
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.served_model import Inquiry, Reading, notes_to_send
+from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts
 
@@ -42,7 +44,7 @@ SHEET_FILE: Final = "titles-to-check.csv"
 #: The paper's categories: the three most populated ones.
 _CATEGORIES: Final = 3
 #: A judge's name -> its readings of some inquiries, in order.
-AskJudge = Callable[[str, PanelTask, Sequence[Inquiry[Judged]]], Iterator[Reading[Judged]]]
+AskJudge = Callable[[str, PanelTask, Sequence[Inquiry[Judged]]], Iterable[Reading[Judged]]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.served.question import (
-    TEXT,
-    TEXTS,
-    Question,
-    StrictModel,
-    fence_marker,
-    list_schema,
-    object_schema,
-    restore_control_tokens,
-)
+from clinaudit.audit.runtime.served.answering_model import AnsweringModel
+from clinaudit.audit.runtime.served.forms import FilledForm, Form
+from clinaudit.audit.runtime.served.question import Question, StrictModel, fence_marker, restore_control_tokens
 from clinaudit.audit.unlearning.benchmark.charts import Chart
 from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate, CandidateMaker
 from clinaudit.audit.unlearning.benchmark.questions.findings import MOST_WORDS, Finding, read_findings
@@ -30,7 +24,7 @@ from clinaudit.audit.unlearning.benchmark.questions.given import GivenQuestion
 from clinaudit.audit.unlearning.benchmark.questions.selection import EACH, Chosen, Terms, choose_questions, problem_of
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
-from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
+from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.errors import BadInputError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.schema.unlearning_scores import QuestionKind
@@ -70,8 +64,6 @@ Whoever reads a question sees no note. So each question describes its patient by
 share, and cannot be answered from medical knowledge alone. It never holds its own answer. It never holds a name, an \
 age, a sex, a date, a place, an occupation or anything else that identifies a person, and never asks for such.
 """
-_ITEM: Final = object_schema(ask=TEXT, answer=TEXT, facts=TEXTS)
-SCHEMA: Final = object_schema(question=TEXT, **{kind: list_schema(_ITEM) for kind in QUESTION_KINDS})
 #: Facts of a reasoning question at least: it joins findings.
 _FEWEST_JOINED: Final = 2
 
@@ -87,7 +79,7 @@ class _Written(FilledForm):
     reasoning: list[_Item]
 
 
-_FORM: Final = Form("questions", SYSTEM, _PROMPT, _Written, SCHEMA, max_answer_tokens=4096)
+_FORM: Final = Form("questions", SYSTEM, _PROMPT, _Written, 4096)
 
 
 def ask_for_questions(chart: Chart) -> Question:
@@ -231,14 +223,12 @@ def choose_by_templates(
             advance(1)
 
 
-def choose_written(model: BenchModel, asking: Asking, progress: Progress) -> Choices:
+def choose_written(model: AnsweringModel, asking: Asking, progress: Progress) -> Choices:
     """Yield questions that a served model writes; raises `IncompleteError` where no answer came."""
-
-    def reader(chart: Chart) -> Callable[[str], list[Candidate] | str]:
-        return lambda answer: read_questions(answer, chart, asking.holds_identifier)
-
-    inquiries = [(ask_for_questions(chart), reader(chart)) for chart in asking.charts.values()]
-    readings = model.ask(inquiries, title="asking the model for questions", unit="patients", progress=progress)
+    read = partial(read_questions, holds_identifier=asking.holds_identifier)
+    inquiries = [(ask_for_questions(chart), partial(read, chart=chart)) for chart in asking.charts.values()]
+    with progress.stage("asking the model for questions", total=len(inquiries), unit="patients") as advance:
+        readings = list(model.ask(inquiries, advance=advance))
     for patient_id, reading in zip(asking.charts, readings, strict=True):
         if reading.found is None:
             yield patient_id, f"the model wrote no usable questions: {reading.reason}"

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any
 
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
@@ -36,13 +35,11 @@ class Template:
 def templates() -> Mapping[str, Template]:
     """Return the templates by what is asked for: a kind of finding, or how two of them are joined."""
     held = _wording()
-    return MappingProxyType(
-        {
-            entry["kind"]: Template(kind, tuple(entry["wordings"]), entry["answer"])
-            for kind in QUESTION_KINDS
-            for entry in held[kind]
-        }
-    )
+    return {
+        entry["kind"]: Template(kind, tuple(entry["wordings"]), entry["answer"])
+        for kind in QUESTION_KINDS
+        for entry in held[kind]
+    }
 
 
 def rephrase(question: str) -> tuple[str, ...]:

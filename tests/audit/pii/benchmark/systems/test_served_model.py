@@ -12,9 +12,9 @@ from support.pii.plain_samples import sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.pii.benchmark.scoring.privacy import NO_UTILITY, UNUSABLE, privacy_rows
-from clinaudit.audit.pii.benchmark.systems.served_model import ServedSystem
+from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
 from clinaudit.audit.pii.benchmark.systems.served_questions import (
-    RELEVANCE_SCHEMAS,
+    RELEVANCE,
     STRATEGIES,
     Shot,
     ask_for_entities,
@@ -45,7 +45,7 @@ def server():
 def system(server):
     with open_memory_cache() as cache:
         access = Access(concurrency=2, retries=0, deadline_s=20.0)
-        yield ServedSystem(ServedModel(server.url, MODEL), access, seed=5, cache=cache)
+        yield measured_model(ServedModel(server.url, MODEL), access, seed=5, cache=cache)
 
 
 def test_it_is_asked_for_every_person_at_temperature_0(server, system) -> None:
@@ -75,7 +75,7 @@ def test_each_strategy_asks_in_its_own_way_and_is_read(strategy, server, system)
     assert ("Carl Dorn" in asked) is (strategy == "auto-cot")
     assert ("5 ways of looking at it" in asked) is (strategy == "self-consistency")
     assert ("first a plan" in asked) is (strategy == "plan-and-solve")
-    assert body["response_format"]["json_schema"]["schema"] == RELEVANCE_SCHEMAS[strategy]
+    assert body["response_format"]["json_schema"]["schema"] == RELEVANCE[strategy].schema
 
 
 def test_the_strategies_are_six_different_questions() -> None:
@@ -129,7 +129,7 @@ def test_a_text_cannot_pose_as_the_question(server, system) -> None:
 
 def test_a_host_that_is_not_approved_is_refused_before_anything_is_sent() -> None:
     with open_memory_cache() as cache, pytest.raises(UnsafeError, match="neither this machine nor approved"):
-        ServedSystem(ServedModel("http://models.example.org/v1", MODEL), Access(), seed=0, cache=cache)
+        measured_model(ServedModel("http://models.example.org/v1", MODEL), Access(), seed=0, cache=cache)
 
 
 def test_errors_say_whose_endpoint_it_is(server, system) -> None:
