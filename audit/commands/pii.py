@@ -306,8 +306,8 @@ def review(samples: Path, out: Path, reviews: tuple[Path, ...], draw: int | None
     require_new_place(out)
     file = read_sample_file(samples)
     if not reviews:
-        page = write_review_page(list(file.samples.values()), out, digest=file.digest, draw=draw, seed=seed)
-        say(f"{len(page.samples):,} of {counted(page.found, 'sample')} to be checked (PHI where made from notes)")
+        shown = write_review_page(list(file.samples.values()), out, digest=file.digest, draw=draw, seed=seed)
+        say(f"{shown:,} of {counted(len(file.samples), 'sample')} to be checked (PHI where made from notes)")
         say(harmless_text(f"page: {out / REVIEW_PAGE}"))
         return 0
     given = read_reviews(reviews, file.samples, digest=file.digest)

@@ -6,7 +6,7 @@ are alike, and what is published or decides reads it. Where enough patients make
 stands beside it, which is several times narrower (docs/methods.md, section 12). Knows nothing of questions or models.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,6 +38,11 @@ def places_of(patient_ids: Sequence[str]) -> Places:
     """Return each answer's patient as a number from 0."""
     _, places = np.unique(np.array(patient_ids), return_inverse=True)
     return np.asarray(places, dtype=np.int64)
+
+
+def values_of(found: Iterable[float | None]) -> Values:
+    """Return values, not a number where there is none."""
+    return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
 
 def resampled_means(columns: Sequence[Values], patients: Places, *, seed: int) -> Values:

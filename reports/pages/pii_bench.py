@@ -8,8 +8,8 @@ patients' notes, so it says PHI on every screen; nothing is sent anywhere, and w
 categories, never words.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from clinaudit.reports.figures.pii_bench import (
     balance_curves,
@@ -94,66 +94,24 @@ def render_pii_bench(bench: PiiBench) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewCategory:
-    """A category that a place may be marked as."""
+def render_review(
+    samples: Sequence[Mapping[str, Any]], categories: Sequence[Mapping[str, str]], *, digest: str, found: int
+) -> str:
+    """Return the HTML on which samples are checked; `digest` binds a review to their file, which holds `found`.
 
-    id: str
-    name: str
-    type: str
-    #: What stands in a masked text, without brackets.
-    tag: str
-
-
-@dataclass(frozen=True, slots=True)
-class DraftEntity:
-    """A place as the sample marks it; offsets in characters, half-open."""
-
-    start: int
-    end: int
-    category: str
-    subject: str
-    needed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DraftSample:
-    """A sample to be checked."""
-
-    id: str
-    subset: str
-    description: str
-    query: str
-    entities: tuple[DraftEntity, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewPage:
-    """What is checked; `digest` binds a review to the file of samples."""
-
-    samples: Sequence[DraftSample]
-    categories: Sequence[ReviewCategory]
-    digest: str
-    #: Samples of the file, those left out included.
-    found: int
-
-
-def render_review(page: ReviewPage) -> str:
-    """Return the HTML."""
+    A sample has `id`, `subset`, `description`, `query` and `entities`, each with `start` and `end` (characters,
+    half-open), `category`, `subject` and `needed`. A category has `id`, `name`, `type` and the `tag` that stands in a
+    masked text, without brackets.
+    """
     script, script_digest = own_script("pii_review_steps.js", "pii_review.js")
-    data = {
-        "samples": [asdict(sample) for sample in page.samples],
-        "categories": [asdict(category) for category in page.categories],
-        "digest": page.digest,
-    }
     return render_html(
         "pii_review.html.j2",
         style=("phi_page.css", "pii_review.css"),
         context={
             "script": script,
             "script_digest": script_digest,
-            "data": script_data(data),
-            "shown": len(page.samples),
-            "found": page.found,
+            "data": script_data({"samples": samples, "categories": categories, "digest": digest}),
+            "shown": len(samples),
+            "found": found,
         },
     )

@@ -13,6 +13,7 @@ Kappa of fewer than all reviewers cannot be pooled, so a sample counts once all 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final, Literal
 
 import numpy as np
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.review.review_file import Review, SampleReview
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import clopper_pearson_of_mean, interval_of, interval_of_resamples
+from clinaudit.audit.statistics.patient_means import values_of
 from clinaudit.reports.schema.record import Record
 
 ReviewTask = Literal["detection", "query_related"]
@@ -129,11 +132,7 @@ def measure_reviews(
 
 def group_reviews(reviews: Sequence[Review]) -> dict[str, list[SampleReview]]:
     """Return what was made of each sample, in the order of the reviewers; a sample nobody did is not in it."""
-    grouped: dict[str, list[SampleReview]] = {}
-    for review in reviews:
-        for item in review.reviews:
-            grouped.setdefault(item.id, []).append(item)
-    return grouped
+    return grouped((item for review in reviews for item in review.reviews), attrgetter("id"))
 
 
 def rate_detection(sample: Sample, items: Sequence[SampleReview]) -> PlaceRatings:
@@ -219,7 +218,7 @@ def _interval(
     """Return the 95% interval of kappa of some tables, whose counts are `counts`; None where too few bear on it."""
     drawn = rng.integers(len(tables), size=(RESAMPLES, len(tables)))
     resampled = [_kappa(np.concatenate([tables[at].counts for at in draw])) for draw in drawn]
-    ends = interval_of_resamples(np.array([np.nan if value is None else value for value in resampled]))
+    ends = interval_of_resamples(values_of(resampled))
     if ends is None or ends[1] - ends[0] > _SAME:
         return ends
     by_chance = float(((counts.sum(axis=0) / counts.sum()) ** 2).sum())

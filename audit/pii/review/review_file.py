@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError
@@ -23,7 +24,7 @@ from clinaudit.audit.runtime.run.durable_files import making_folder, sha256_of, 
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.files import Compression, Format, find_file, open_file, printable
 from clinaudit.priors.corpus.records import Problems
-from clinaudit.reports.pages.pii_bench import DraftEntity, DraftSample, ReviewCategory, ReviewPage, render_review
+from clinaudit.reports.pages.pii_bench import render_review
 from clinaudit.reports.schema.record import Record
 
 _ENDINGS: Final[Mapping[str, tuple[Format, Compression | None]]] = {".json": ("json", None)}
@@ -218,22 +219,18 @@ REVIEW_PAGE: Final = "review.html"
 
 def write_review_page(
     samples: Sequence[Sample], out: Path, *, digest: str, draw: int | None = None, seed: int = 0
-) -> ReviewPage:
-    """Write `out`/review.html of all samples, or of `draw` of them; return what it shows.
+) -> int:
+    """Write `out`/review.html of all samples, or of `draw` of them; return how many it shows.
 
     Raises `BadInputError` unless `out` is new or an empty folder.
     """
     require_new_place(out)
     shown = samples if draw is None else draw_samples(samples, draw, seed=seed)
-    page = ReviewPage(
-        samples=[_draft(sample) for sample in shown],
-        categories=[ReviewCategory(each.id, each.name, each.type, each.tag) for each in categories().values()],
-        digest=digest,
-        found=len(samples),
-    )
+    listed = [{name: getattr(one, name) for name in ("id", "name", "type", "tag")} for one in categories().values()]
+    page = render_review([_draft(sample) for sample in shown], listed, digest=digest, found=len(samples))
     with making_folder(out) as folder:
-        write_atomically(folder / REVIEW_PAGE, render_review(page))
-    return page
+        write_atomically(folder / REVIEW_PAGE, page)
+    return len(shown)
 
 
 def draw_samples(samples: Sequence[Sample], count: int, *, seed: int) -> list[Sample]:
@@ -253,23 +250,16 @@ def require_new_place(out: Path) -> None:
         raise BadInputError(f"{printable(out.name)} holds files, and none is overwritten; give --out a new folder")
 
 
-def _draft(sample: Sample) -> DraftSample:
+def _draft(sample: Sample) -> dict[str, Any]:
     needed = {(entity.subject, entity.text) for entity in sample.query_related}
     entities = [
-        DraftEntity(
-            start=entity.start,
-            end=entity.end,
-            category=entity.category,
-            subject=subject.id,
-            needed=(subject.id, entity.text) in needed,
-        )
+        {
+            **{name: getattr(entity, name) for name in ("start", "end", "category")},
+            "subject": subject.id,
+            "needed": (subject.id, entity.text) in needed,
+        }
         for subject in sample.subjects
         for entity in subject.entities
     ]
-    return DraftSample(
-        id=sample.id,
-        subset=sample.subset,
-        description=sample.description,
-        query=sample.query,
-        entities=tuple(sorted(entities, key=lambda entity: entity.start)),
-    )
+    shown = {name: getattr(sample, name) for name in ("id", "subset", "description", "query")}
+    return {**shown, "entities": sorted(entities, key=itemgetter("start"))}

@@ -7,12 +7,14 @@ model that was retrained writes of the named as of them, and not as the model be
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import attrgetter, itemgetter
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.certificate.joint_test import JointTest, Place, run_joint_test
 from clinaudit.audit.unlearning.metrics.answer_collapse import (
     MORE_REPETITION,
@@ -58,7 +60,10 @@ def check_group(group: Group, *, ngram: int) -> list[HealthCheck]:
     """
     runs = [[item.token_ids for item in generations] for generations in (group.before, group.after)]
     stopped = [[item.finish_reason == _REPETITION for item in own] for own in (group.before, group.after)]
-    by_tier = [_by_tier(group.before), _by_tier(group.after)]
+    by_tier = [
+        {tier: [item.token_ids for item in asked] for tier, asked in grouped(own, attrgetter("tier")).items()}
+        for own in (group.before, group.after)
+    ]
     known = group.known_pairs
     # Question -> its unit, A's measure and B's, and the limit.
     asked: dict[str, tuple[Unit, Sequence[float | None], Limit]] = {
@@ -115,13 +120,6 @@ def _pairs_of(token_ids: Sequence[int]) -> Pairs:
 ByPatient = Mapping[str, Sequence[Generation]]
 
 
-def _by_tier(generations: Sequence[Generation]) -> dict[str, list[Sequence[int]]]:
-    found: dict[str, list[Sequence[int]]] = {}
-    for item in generations:
-        found.setdefault(item.tier, []).append(item.token_ids)
-    return found
-
-
 def _least_kept(
     measure: Callable[[Sequence[Sequence[int]]], float | None],
     before: Mapping[str, Sequence[Sequence[int]]],
@@ -153,7 +151,7 @@ def check_texts(
     ngram: int,
 ) -> CheckedTexts:
     """Check the texts of each group against those before, and those on the named against those on the never-seen."""
-    before, after = (_by_patient(run) for run in runs)
+    before, after = (grouped(run, attrgetter("patient_id")) for run in runs)
     health, sizes = _check_groups(before, after, groups, ngram=ngram)
     others = _BigramsOfOthers(before)
     figures = {patient: _figures_of_texts(own, others.of(patient), ngram) for patient, own in after.items()}
@@ -185,13 +183,6 @@ def _short_share(runs: Sequence[Sequence[int]], ngram: int) -> float | None:
     return mean_of(len(ids) < ngram for ids in runs)
 
 
-def _by_patient(generations: Sequence[Generation]) -> dict[str, list[Generation]]:
-    found: dict[str, list[Generation]] = {}
-    for generation in generations:
-        found.setdefault(generation.patient_id, []).append(generation)
-    return found
-
-
 def _check_groups(
     before: ByPatient, after: ByPatient, groups: Mapping[str, Collection[str]], *, ngram: int
 ) -> tuple[list[HealthCheck], dict[str, int]]:
@@ -204,9 +195,7 @@ def _check_groups(
         group = Group(name, _texts(before, patients), _texts(after, patients), known)
         health += check_group(group, ngram=ngram)
         # The three questions of a level of access rest on those who were asked at it.
-        tiers: dict[str, set[str]] = {}
-        for item in group.after:
-            tiers.setdefault(item.tier, set()).add(item.patient_id)
+        tiers = grouped({(item.tier, item.patient_id) for item in group.after}, itemgetter(0))
         sizes[name] = min(map(len, tiers.values()), default=0)
     return health, sizes
 

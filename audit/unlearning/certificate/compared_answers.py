@@ -5,17 +5,26 @@ alone. The price is by how far answers on each retained patient became worse, th
 apart, and how much of their notes the runs write (docs/comparing-runs.md); it bears on no verdict.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
 
-from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics, attributable_part
+from clinaudit.audit.measures.memorization.generation_metrics import attributable_part
 from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.memorization import common_generations
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.intervals import interval_of_resamples
 from clinaudit.audit.statistics.paired_differences import mean_of_patients, paired_difference
-from clinaudit.audit.statistics.patient_means import Values, harmonic_mean, mean_of_answers, places_of, resampled_means
+from clinaudit.audit.statistics.patient_means import (
+    Values,
+    harmonic_mean,
+    mean_of_answers,
+    places_of,
+    resampled_means,
+    values_of,
+)
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.verdict import PURGED
@@ -28,6 +37,7 @@ from clinaudit.reports.schema.unlearning_scores import ScoredAnswer
 AFE: Final = tuple(part for part in AFE_PARTS if part != "em")
 MU: Final = tuple(part for part in MU_PARTS if part != "em")
 NO_ANSWERS: Final = "no answer has it"
+BY_PATIENT: Final = attrgetter("patient_id")
 
 
 #: Before, after, and the difference.
@@ -38,8 +48,7 @@ Evidence = tuple[RunEvidence, RunEvidence]
 
 def column(answers: Sequence[ScoredAnswer], metric: str) -> Values:
     """Return one value an answer, not a number where it has none."""
-    values = (answer.value(metric) for answer in answers)
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return values_of(answer.value(metric) for answer in answers)
 
 
 def mean_of(answers: Sequence[ScoredAnswer], metric: str, *, seed: int) -> Estimate:
@@ -91,14 +100,6 @@ def part_means(answers: Sequence[ScoredAnswer], parts: Sequence[str]) -> Values 
     return np.array([np.nanmean(values) for values in columns])
 
 
-def by_patient(answers: Iterable[ScoredAnswer]) -> Mapping[str, list[ScoredAnswer]]:
-    """Return the answers of each patient."""
-    found: dict[str, list[ScoredAnswer]] = {}
-    for answer in answers:
-        found.setdefault(answer.patient_id, []).append(answer)
-    return found
-
-
 def _resampled(groups: Sequence[Sequence[ScoredAnswer]], parts: Sequence[str], *, seed: int) -> list[Values]:
     """Return the part means of each group in each resample, `(resamples, parts)`: the same draws for all groups."""
     patients = places_of([answer.patient_id for answer in groups[0]])
@@ -118,7 +119,7 @@ def attributable_change(evidence: Evidence, patients: Collection[str], *, seed: 
 
     Of a patient it is the mean over the generations that both runs have, at all tiers.
     """
-    by_run = [_by_patient(run.metrics, patients) for run in evidence]
+    by_run = [grouped((row for row in run.metrics if row.patient_id in patients), BY_PATIENT) for run in evidence]
     pairs = [common_generations(*(own[patient] for own in by_run)) for patient in sorted(by_run[0].keys() & by_run[1])]
     before, after = (
         np.array([sum(map(attributable_part, pair[run])) / len(pair[run]) for pair in pairs], dtype=np.float64)
@@ -129,14 +130,6 @@ def attributable_change(evidence: Evidence, patients: Collection[str], *, seed: 
         mean_of_patients(after, seed=seed),
         paired_difference(before, after, seed=seed),
     )
-
-
-def _by_patient(rows: Sequence[GenerationMetrics], patients: Collection[str]) -> dict[str, list[GenerationMetrics]]:
-    found: dict[str, list[GenerationMetrics]] = {}
-    for row in rows:
-        if row.patient_id in patients:
-            found.setdefault(row.patient_id, []).append(row)
-    return found
 
 
 SAME: Final = "same"
@@ -200,9 +193,9 @@ def _pair(result: BenchResult, patients: Collection[str]) -> tuple[list[ScoredAn
 
 def _changes(before: Sequence[ScoredAnswer], after: Sequence[ScoredAnswer]) -> list[float]:
     """Return each patient's change: of one patient's few answers a harmonic mean is 0 as soon as one part is."""
-    known = by_patient(before)
+    known = grouped(before, BY_PATIENT)
     changes = []
-    for patient, own in by_patient(after).items():
+    for patient, own in grouped(after, BY_PATIENT).items():
         means = part_means(known[patient], AFE), part_means(own, AFE)
         if means[0] is not None and means[1] is not None:
             changes.append(float(means[1].mean() - means[0].mean()))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clinaudit.audit.statistics.intervals import ALPHA
+from clinaudit.audit.statistics.patient_means import values_of
 
 #: Where a figure is from (a level of access, or which questions), and what it measures.
 Place = tuple[str, str]
@@ -148,8 +149,7 @@ def _excesses(figures: Figures, pool: Sequence[str], places: Sequence[Place], *,
     """
     found = np.zeros((len(pool), len(places)))
     for column, place in enumerate(places):
-        given = (figures.get(patient, {}).get(place) for patient in pool)
-        values = np.array([np.nan if value is None else value for value in given], dtype=np.float64)
+        values = values_of(figures.get(patient, {}).get(place) for patient in pool)
         has = np.isfinite(values)
         tail = max(named + 2, ceil(_TAIL * has.sum()))
         if has.sum() < tail:

@@ -5,11 +5,12 @@ from typing import Final
 
 import numpy as np
 
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_USES
 from clinaudit.audit.unlearning.certificate.audit_figures import below
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.compared_answers import (
-    by_patient,
+    BY_PATIENT,
     column,
     kept_by_group,
     kept_share,
@@ -38,7 +39,7 @@ def measure_answers(answers: Sequence[ScoredAnswer]) -> dict[str, dict[Place, fl
     """
     found: dict[str, dict[Place, float | None]] = {}
     for use in QUESTION_USES:
-        for patient, own in by_patient(answer for answer in answers if answer.use == use).items():
+        for patient, own in grouped((answer for answer in answers if answer.use == use), BY_PATIENT).items():
             places = found.setdefault(patient, {})
             places[use, KEPT] = kept_share(own)
             values = column(own, "ls_echo_free")

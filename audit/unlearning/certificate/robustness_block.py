@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from clinaudit.audit.unlearning.certificate.audit_figures import below
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.joint_test import Figures, Place
+from clinaudit.audit.unlearning.certificate.question_block import answer_rows
 from clinaudit.reports.schema.certificate import Shortfall
 from clinaudit.reports.schema.certificate_blocks import (
     DetectabilityBlock,
@@ -77,18 +77,8 @@ def measure_trials(block: RobustnessDocument | None) -> dict[str, dict[Place, fl
 
 def trial_rows(patient: str, after: Figures, reference: Figures, never_seen: Collection[str]) -> list[QuestionRow]:
     """Return the most that a trial gets of one patient; empty where it was not tried."""
-    return [
-        QuestionRow(
-            use=place[0],
-            measure=place[1],
-            before=None,
-            after=value,
-            **below(after, value, place, never_seen),
-            reference=reference.get(patient, {}).get(place),
-        )
-        for place, value in after.get(patient, {}).items()
-        if value is not None
-    ]
+    rows = answer_rows(patient, after, {}, reference, never_seen)
+    return [row for row in rows if row.after is not None]
 
 
 def describe_detectability(result: BenchResult) -> tuple[DetectabilityBlock | None, list[Shortfall]]:

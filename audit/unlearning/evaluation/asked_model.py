@@ -105,14 +105,9 @@ class AskedModel:
     @classmethod
     def load(cls, name: str, files: ModelFiles) -> Self:
         """Load a model; raises `BadInputError` where it cannot be loaded, or is quantized."""
-        if files.quantization is not None:
-            raise BadInputError(
-                f"the model in {files.directory} is quantized ({files.quantization}), and is not evaluated; give the "
-                "same model before it was quantized"
-            )
         return cls(
             name,
-            load_in_float32(files),
+            load_in_float32(files, refusal="is not evaluated"),
             ModelTokenizer(files.tokenizer_directory),
             context_length=files.context_length,
             stop_token_ids=files.stop_token_ids,

@@ -90,24 +90,17 @@ def describe_machine() -> dict[str, Any]:
 _STORED: Final = {"BF16": "bfloat16", "F16": "float16"}
 
 
-def load_for_training(files: ModelFiles) -> Any:
+def load_in_float32(files: ModelFiles, *, refusal: str) -> Any:
     """Load the model in float32, an adapter merged into it, on the GPU where there is one.
 
-    Raises `BadInputError` where it cannot be loaded, or is quantized: whole numbers have no gradient.
+    Raises `BadInputError` where it cannot be loaded, or is quantized, which says `refusal`: whole numbers have no
+    gradient.
     """
     if files.quantization is not None:
         raise BadInputError(
-            f"the model in {files.directory} is quantized ({files.quantization}), and cannot be trained; give the same "
-            "model before it was quantized"
+            f"the model in {files.directory} is quantized ({files.quantization}), and {refusal}; give the same model "
+            "before it was quantized"
         )
-    return load_in_float32(files)
-
-
-def load_in_float32(files: ModelFiles) -> Any:
-    """Load the model in float32, an adapter merged into it, on the GPU where there is one.
-
-    Raises `BadInputError` where it cannot be loaded.
-    """
     import torch
 
     try:
@@ -174,7 +167,9 @@ class ModelInTraining:
         require_training_memory(job.files, scope)
         self._job = job
         self._folder = folder
-        self._network = TrainedNetwork(load_for_training(job.files), layer=layer, scope=scope)
+        self._network = TrainedNetwork(
+            load_in_float32(job.files, refusal="cannot be trained"), layer=layer, scope=scope
+        )
         # A GPU is shared by nobody.
         copies = WORKERS - 1 if self._network.device.type == "cpu" else 0
         self._replicas = [self._network, *(self._network.replica() for _ in range(copies))]

@@ -11,8 +11,10 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall, words_of
 from clinaudit.priors.diagnoses import Diagnosis
@@ -182,9 +184,7 @@ def score_answers(
     `form` is how the questions were asked: what stands in them is no leak in `ls_echo_free`.
     """
     by_id = {question.qa_id: question for question in questions}
-    of_question: dict[str, list[Keyword]] = {}
-    for keyword in keywords:
-        of_question.setdefault(keyword.qa_id, []).append(keyword)
+    of_question = grouped(keywords, attrgetter("qa_id"))
     scores: list[Scores] = []
     left = iter(answers)
     while chunk := list(islice(left, _AT_ONCE)):

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.files import Bench
-from clinaudit.audit.unlearning.benchmark.records import Keyword, KeywordField, Question
+from clinaudit.audit.unlearning.benchmark.records import Keyword, KeywordField
 from clinaudit.audit.unlearning.metrics.words import Words, count_occurrences, stands_in, words_of
 from clinaudit.errors import BadInputError, UnsafeError
 from clinaudit.priors.diagnoses import Diagnosis, load_panel, refers_to
@@ -59,7 +61,15 @@ class SpacyParser:
     def __init__(self, pipeline: "Language", *, name: str, lexicon: frozenset[Words] | None = None) -> None:
         self.name = name
         self._pipeline = pipeline
-        self._lexicon = None if lexicon is None else _by_first_word(lexicon)
+        self._lexicon = (
+            None
+            if lexicon is None
+            else grouped(
+                # The longest first.
+                sorted(lexicon, key=lambda term: (-len(term), term)),
+                itemgetter(0),
+            )
+        )
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
         """Yield the phrases of each text: entities, then noun chunks."""
@@ -118,14 +128,6 @@ def _without_opening(words: Words) -> Words:
     while skipped < len(words) and words[skipped] in _OPENINGS:
         skipped += 1
     return words[skipped:]
-
-
-def _by_first_word(lexicon: Iterable[Words]) -> dict[str, list[Words]]:
-    """Return the terms by their first words, the longest first."""
-    by_first: dict[str, list[Words]] = {}
-    for term in sorted(lexicon, key=lambda term: (-len(term), term)):
-        by_first.setdefault(term[0], []).append(term)
-    return by_first
 
 
 def _known_terms(words: Words, by_first: Mapping[str, list[Words]]) -> Iterator[Words]:
@@ -218,9 +220,7 @@ def extract_keywords(
     Questions of a patient without seed terms have none. The notes of a patient are read once, all of them.
     """
     seeds = seeds or load_seeds()
-    by_patient: dict[str, list[Question]] = {}
-    for question in bench.questions:
-        by_patient.setdefault(question.patient_id, []).append(question)
+    by_patient = grouped(bench.questions, attrgetter("patient_id"))
     found: dict[str, list[Keyword]] = {}
     for patient in bench.patients:
         questions = by_patient.get(patient.patient_id, [])

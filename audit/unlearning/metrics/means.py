@@ -4,7 +4,7 @@ A metric is averaged over the answers of a group first; then the harmonic mean o
 single 0 among answers does no harm, and an average of 0 makes it 0. How intervals are made: docs/unlearning-scores.md.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Literal, get_args
@@ -18,6 +18,7 @@ from clinaudit.audit.statistics.patient_means import (
     columns_of,
     harmonic_mean_of,
     places_of,
+    values_of,
 )
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, QUESTION_USES, Question, Scores, Split
@@ -236,11 +237,7 @@ def _values(scores: Sequence[Scores], *, has_tokens: bool) -> dict[str, Values]:
     else:
         # Words stand in for tokens, and nothing for what needs tokens.
         readers |= {"te": lambda _: None, _TE_OR_ZERO: lambda score: score.te_words or 0.0, _DEGRADED: lambda _: None}
-    return {metric: _array(read(score) for score in scores) for metric, read in readers.items()}
-
-
-def _array(values: Iterable[float | None]) -> Values:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return {metric: values_of(read(score) for score in scores) for metric, read in readers.items()}
 
 
 def _reason(scores: Sequence[Scores], metric: str) -> str:

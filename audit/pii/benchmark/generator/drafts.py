@@ -20,6 +20,7 @@ from clinaudit.audit.pii.benchmark.generator.values import VERY_OLD
 from clinaudit.audit.pii.benchmark.sample import Domain, Entity, NeededEntity, Sample, Subject, Subset
 from clinaudit.audit.pii.benchmark.sample_file import check_sample, occurrences
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.reports.wording.names import join_words
 from clinaudit.version import VERSION
 
 #: Shares of questions that need one, two, three entities: the means of Table 3, for one subject and for two.
@@ -39,12 +40,6 @@ class Question:
 def _possessives(subjects: Sequence[Described], rng: random.Random, *, by_speaker: bool) -> list[str]:
     asks_self = by_speaker and rng.random() < _OWN_SHARE
     return [subject.own if asks_self and subject.own else subject.noun for subject in subjects]
-
-
-def _listed(phrases: Sequence[str]) -> str:
-    if len(phrases) == 1:
-        return phrases[0]
-    return f"{', '.join(phrases[:-1])} and {phrases[-1]}"
 
 
 _DRAWS: Final = 60
@@ -136,7 +131,7 @@ class Drafter:
         possessives = _possessives(subjects, rng, by_speaker=by_speaker)
         clauses = self.grammar.clauses
         phrases = [rng.choice(clauses[key].asked).replace("{p}", possessives[owner]) for owner, key in drawn]
-        text = rng.choice(self.grammar.questions["wordings"][scenario]).replace("{needs}", _listed(phrases))
+        text = rng.choice(self.grammar.questions["wordings"][scenario]).replace("{needs}", join_words(phrases))
         return Question(text, tuple((owner, subjects[owner].values[key]) for owner, key in drawn))
 
     def sample(self, subset: Subset, number: int, description: Description, question: Question) -> Sample:

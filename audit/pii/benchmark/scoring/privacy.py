@@ -6,12 +6,14 @@ none is made up. **[choice]** An occurrence begins and ends at the border of a t
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Final
 
 from clinaudit.audit.pii.benchmark.sample import Domain, Prediction, Sample, comparable_text, less
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import bench_estimate
 from clinaudit.audit.pii.benchmark.scoring.residual_inference import infer_masked, summarize_inference
 from clinaudit.audit.pii.benchmark.scoring.sample_means import mean_over_samples
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.reports.schema.pii_bench import (
     BalancePoint,
     BenchEstimate,
@@ -119,7 +121,7 @@ def privacy_rows(
     `utilities` hold U of each sample that was rated; None where no model was asked.
     """
     answers = list(predictions)
-    for domain, chosen in _by_domain(samples).items():
+    for domain, chosen in grouped(samples, attrgetter("domain")).items():
         for system, masks in _masks(chosen, answers):
             for strategy, texts in masks.items():
                 if system is None or strategy != "none":
@@ -133,7 +135,7 @@ def residual_rows(
 ) -> Iterator[ResidualInference]:
     """Yield what an adversary by rule recovers of what is not needed: of the gold masks by category too."""
     answers = list(predictions)
-    for domain, chosen in _by_domain(samples).items():
+    for domain, chosen in grouped(samples, attrgetter("domain")).items():
         for system, masks in _masks(chosen, answers):
             outcomes = infer_masked(chosen, masks["query_unrelated"])
             rows = summarize_inference(outcomes, system=system, domain=domain, seed=seed)
@@ -178,13 +180,6 @@ def _row(
         balance=balance,
         curve=curve,
     )
-
-
-def _by_domain(samples: Sequence[Sample]) -> dict[Domain, list[Sample]]:
-    domains: dict[Domain, list[Sample]] = {}
-    for sample in samples:
-        domains.setdefault(sample.domain, []).append(sample)
-    return domains
 
 
 def _masks(

@@ -6,6 +6,7 @@ common value among those who are alike, knows the subjects of all other samples,
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,7 @@ from clinaudit.audit.pii.benchmark.scoring.sample_means import (
     share_over_samples,
 )
 from clinaudit.audit.pii.taxonomy import categories
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.reports.schema.numbers import Estimate
 from clinaudit.reports.schema.pii_bench import ResidualInference
 
@@ -209,9 +211,11 @@ def summarize_inference(
     outcomes: Sequence[InferenceOutcome], *, system: str | None, domain: Domain, seed: int
 ) -> Iterator[ResidualInference]:
     """Yield the shares of all outcomes together, then of each category, by its id; intervals are over samples."""
-    by_category: dict[str | None, list[InferenceOutcome]] = {None: [*outcomes]}
-    for outcome in sorted(outcomes, key=lambda outcome: outcome.category):
-        by_category.setdefault(outcome.category, []).append(outcome)
+    ordered = sorted(outcomes, key=attrgetter("category"))
+    by_category: dict[str | None, Sequence[InferenceOutcome]] = {
+        None: outcomes,
+        **grouped(ordered, attrgetter("category")),
+    }
     for category, chosen in by_category.items():
         name = None if category is None else categories()[category].name
         shares = {part: bench_estimate(share) for part, share in _shares(chosen, seed=seed).items()}

@@ -14,7 +14,6 @@ from typing import Final
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding, indications
 from clinaudit.audit.unlearning.benchmark.questions.joins import (
     Join,
-    and_list,
     list_joins,
     reasoning_joins,
     single_joins,
@@ -22,6 +21,7 @@ from clinaudit.audit.unlearning.benchmark.questions.joins import (
 from clinaudit.audit.unlearning.benchmark.questions.wording import Template, templates
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.unlearning_scores import QuestionKind
+from clinaudit.reports.wording.names import join_words
 
 MOST_DETAILS: Final = 3
 #: Conditions first: a sentence reads better with them, and lists of medicines change.
@@ -104,8 +104,8 @@ def _details(findings: Iterable[Finding]) -> Iterable[Detail]:
 def _words(details: Iterable[Detail], anchors: Sequence[str]) -> str:
     of_kind = {kind: [detail.text for detail in details if detail.kind == kind] for kind in _DETAIL_KINDS}
     seen = f" seen for {anchors[0].lower()}" if anchors else ""
-    having = f" with {and_list(of_kind['condition'])}" if of_kind["condition"] else ""
-    taking = f" who takes {and_list(of_kind['medication'])}" if of_kind["medication"] else ""
+    having = f" with {join_words(of_kind['condition'])}" if of_kind["condition"] else ""
+    taking = f" who takes {join_words(of_kind['medication'])}" if of_kind["medication"] else ""
     return f"the patient{seen}{having}{taking}"
 
 

@@ -9,9 +9,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import attrgetter
 from typing import Final
 
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.questions.findings import Finding
+from clinaudit.reports.wording.names import join_words
 
 #: With fewer joins by meaning than this, findings of one visit are joined whatever they are of.
 _FEW_JOINS: Final = 8
@@ -62,16 +65,13 @@ def list_joins(findings: Iterable[Finding]) -> Iterator[Join]:
 
     Where two visits for one complaint have such a list, neither is an answer.
     """
-    lists: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        if finding.kind in _LISTS:
-            lists.setdefault((finding.kind, finding.note_id), []).append(finding)
+    lists = grouped((one for one in findings if one.kind in _LISTS), attrgetter("kind", "note_id"))
     visits = Counter((kind, listed[0].complaint) for (kind, _), listed in lists.items())
     for (kind, _), listed in lists.items():
         if 1 < len(listed) <= _LONGEST_LIST and visits[kind, listed[0].complaint] == 1:
             about, entry = _LISTS[kind]
             entries = [entry.format(subject=one.subject, value=one.value) for one in listed]
-            value = "; ".join(entries) if ":" in entry else and_list(entries)
+            value = "; ".join(entries) if ":" in entry else join_words(entries)
             # Which drug it is belongs to the answer as much as its dose.
             facts = (
                 text for one in listed for text in ((one.subject, one.value) if about == "medicines" else (one.value,))
@@ -89,15 +89,8 @@ def reasoning_joins(
         yield from _read_together(findings)
 
 
-def and_list(texts: Sequence[str]) -> str:
-    """Return texts as a list in a sentence: `a, b and c`."""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
-
-
 def _joins_of_lists(findings: Sequence[Finding], lists: Sequence[Join]) -> Iterator[Join]:
-    of_about: dict[str, list[Join]] = {}
-    for join in lists:
-        of_about.setdefault(join.about, []).append(join)
+    of_about = grouped(lists, attrgetter("about"))
     reviews = of_about.get("systems", [])
     for known in of_about.get("problems", []):
         for finding in findings:
@@ -114,9 +107,7 @@ def _joins_of_lists(findings: Sequence[Finding], lists: Sequence[Join]) -> Itera
 
 
 def _joins(findings: Sequence[Finding], drugs: Sequence[tuple[str, str]]) -> Iterator[Join]:
-    of_kind: dict[str, list[Finding]] = {}
-    for finding in findings:
-        of_kind.setdefault(finding.kind, []).append(finding)
+    of_kind = grouped(findings, attrgetter("kind"))
 
     def each(kind: str) -> list[Finding]:
         return of_kind.get(kind, [])
@@ -156,7 +147,7 @@ def _joins(findings: Sequence[Finding], drugs: Sequence[tuple[str, str]]) -> Ite
                 (allergy.value, medication.subject),
             )
     if len(treated) > 1:
-        pairs = and_list([f"{condition} with {medication.subject}" for condition, medication in treated])
+        pairs = join_words([f"{condition} with {medication.subject}" for condition, medication in treated])
         told = tuple(text for condition, medication in treated for text in (condition, medication.subject))
         yield Join("treated diagnoses", tuple(one for _, one in treated), {"value": pairs}, told)
     for last, first in combinations(each("vital sign"), 2):

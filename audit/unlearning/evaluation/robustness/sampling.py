@@ -7,10 +7,12 @@ was to forget when it is asked again and again.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
 
+from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.statistics.patient_means import mean_of_answers, places_of
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.words import leakage_score, not_in_question, rouge_l_recall
@@ -63,12 +65,7 @@ def measure_leaks(
     questions: Sequence[Question], keywords: Sequence[Keyword], answers: Sequence[Answer], *, form: QuestionForm
 ) -> list[SampledLeaks]:
     """Return what sampled answers leak, in the order of the questions; every question must have been asked."""
-    given: dict[str, list[Answer]] = {}
-    for answer in answers:
-        given.setdefault(answer.qa_id, []).append(answer)
-    own_keywords: dict[str, list[Keyword]] = {}
-    for keyword in keywords:
-        own_keywords.setdefault(keyword.qa_id, []).append(keyword)
+    given, own_keywords = grouped(answers, attrgetter("qa_id")), grouped(keywords, attrgetter("qa_id"))
     found = []
     for question in questions:
         own = own_keywords.get(question.qa_id, [])

@@ -5,7 +5,7 @@ interval. Rephrased questions, which no method trained on, are a trial too, and 
 what names the patient, or with it (docs/unlearning-scores.md).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +21,7 @@ from clinaudit.audit.statistics.patient_means import (
     mean_of_answers,
     places_of,
     resampled_means,
+    values_of,
 )
 from clinaudit.audit.unlearning.benchmark.records import Question, QuestionForm, Scores
 from clinaudit.audit.unlearning.metrics.means import summarize_group
@@ -201,7 +202,7 @@ class TrialWriter:
         patients = places_of([patient_of[qa_id] for qa_id in wordings])
 
         def largest(metric: str) -> PatientEstimate:
-            values = [_array(getattr(one, metric) for one in own) for own in wordings.values()]
+            values = [values_of(getattr(one, metric) for one in own) for own in wordings.values()]
             most = np.array([np.nanmax(own) if np.isfinite(own).any() else np.nan for own in values])
             return mean_of_answers(most, patients, seed=self.seed, reason=NO_REPHRASINGS)
 
@@ -229,11 +230,7 @@ class TrialWriter:
 def _columns(scores: ScoresById, asked: Sequence[str]) -> dict[str, Values]:
     """Return the values of each metric over some questions, not a number where a question has none."""
     own = [scores.get(qa_id) for qa_id in asked]
-    return {metric: _array(getattr(one, metric, None) for one in own) for metric in KEPT_METRICS}
-
-
-def _array(values: Iterable[float | None]) -> Values:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return {metric: values_of(getattr(one, metric, None) for one in own) for metric in KEPT_METRICS}
 
 
 OTHER_FORM: Final[Mapping[QuestionForm, QuestionForm]] = {"paper": "addressed", "addressed": "paper"}
