@@ -1,13 +1,12 @@
 """`clinaudit unlearn run` and `finetune` (docs/unlearning.md). Owns their options; trains nothing itself."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, Command
+from clinaudit.audit.commands.options import PATH, with_options
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 
@@ -29,9 +28,9 @@ class _Rate(click.FloatRange):
 _RATE = _Rate(0, min_open=True)
 
 
-def _training_options() -> list[Callable[[Command], Command]]:
-    """Return the options of both commands, in the order of the help."""
-    return [
+#: Of both commands, in the order of the help.
+_with_training_options = with_options(
+    [
         click.argument("model", type=PATH),
         click.argument("bench", type=PATH),
         click.option("--out", type=PATH, metavar="DIR", required=True, help="Directory of the new model."),
@@ -78,12 +77,7 @@ def _training_options() -> list[Callable[[Command], Command]]:
         ),
         click.option("--quiet", is_flag=True, help="No progress on stderr."),
     ]
-
-
-def _with_training_options(command: Command) -> Command:
-    for option in reversed(_training_options()):
-        command = option(command)
-    return command
+)
 
 
 @click.command()

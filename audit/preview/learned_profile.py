@@ -3,8 +3,6 @@
 The preview holds words of the profile and counts; never a note's text or a patient's name.
 """
 
-import errno
-import os
 import re
 import tempfile
 from collections import Counter
@@ -13,9 +11,10 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from clinaudit.audit.preview.new_file import writing_new_file
 from clinaudit.audit.preview.notes_fit import measure_whole_fit
 from clinaudit.audit.preview.profile_fit import ProfileFit
-from clinaudit.errors import BadInputError, StorageError
+from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.facts import PatientFacts, read_facts
@@ -33,8 +32,6 @@ MOST_PATIENTS = 2000
 #: Of a column, so many cells are named for notes that are of no layout.
 _MOST_CELLS = 5
 _FRAGMENTS = tuple(tier for tier in TIERS if tier.is_fragment)
-#: A profile may name a site's headers; it is for its owner alone until it has been reviewed.
-_FILE_MODE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +73,9 @@ def learn_profile(corpus_path: Path, out: Path) -> LearnedProfile:
         )
     # A profile's name is of letters, digits, blanks and hyphens.
     name = re.sub(r"[^\w -]+", " ", out.stem).strip() or "proposed"
-    _write(out, profile_text(proposal, name=name))
+    # A profile may name a site's headers; it is for its owner alone until it has been reviewed.
+    with writing_new_file(out) as file:
+        file.write(profile_text(proposal, name=name))
     try:
         profile = load_profile(out)
         facts = read_facts(corpus, profile, patients)
@@ -109,20 +108,6 @@ def _sample(corpus: Corpus, patient_id: str) -> LearningSample:
         {fact: value for fact, value in said.items() if value},
         {column: cell for column, cell in columns.items() if cell},
     )
-
-
-def _write(out: Path, text: str) -> None:
-    # Exclusive: a file that another process made meanwhile is not overwritten either.
-    handle = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-    except BaseException as error:
-        out.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = os.strerror(error.errno or errno.EIO)
-            raise StorageError(f"cannot write {printable(str(out))}: {reason}; give it room and run again") from None
-        raise
 
 
 def _preview(

@@ -3,18 +3,16 @@
 Counts are over patients one at a time: a corpus may not fit in memory. Prompts are as they are before scrubbing.
 """
 
-import errno
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clinaudit.audit.preview.new_file import writing_new_file
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.durable_files import FILE_MODE, make_private_directory
-from clinaudit.errors import StorageError, UsageError
-from clinaudit.priors.corpus.files import printable
+from clinaudit.audit.runtime.run.durable_files import make_private_directory
+from clinaudit.errors import UsageError
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.priors.facts import PatientFacts
@@ -168,23 +166,14 @@ def write_prompts(
     require_empty(directory)
     make_private_directory(directory)
     path = directory / _PROMPTS_FILE
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-        try:
-            with progress.stage("writing the prompts", total=len(facts), unit="patients") as advance:
-                for known in facts.values():
-                    # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
-                    file.writelines(json.dumps(row) + "\n" for row in _rows(known, probed, writer))
-                    advance(1)
-            file.flush()
-        except BaseException as error:
-            path.unlink()
-            if isinstance(error, OSError):
-                reason = os.strerror(error.errno or errno.EIO)
-                raise StorageError(
-                    f"cannot write {printable(str(path))}: {reason}; give it room and run again"
-                ) from None
-            raise
+    with (
+        writing_new_file(path) as file,
+        progress.stage("writing the prompts", total=len(facts), unit="patients") as advance,
+    ):
+        for known in facts.values():
+            # Characters beyond ASCII are escaped: a lone surrogate of a note breaks no reader.
+            file.writelines(json.dumps(row) + "\n" for row in _rows(known, probed, writer))
+            advance(1)
     return path
 
 

@@ -41,6 +41,8 @@ FILE_ENDINGS: dict[str, tuple[Format, Compression | None]] = {
     ".jsonl.gz": ("jsonl", "gz"),
     ".jsonl.zst": ("jsonl", "zst"),
 }
+#: Of those, JSON Lines.
+JSONL_ENDINGS = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: Longest line (JSONL record, or line of a CSV note) in bytes; a compressed file of a few kilobytes can hold a line
 #: that fills all memory, and no clinical note comes near this.
 MAX_LINE_BYTES = 64 * 1024 * 1024

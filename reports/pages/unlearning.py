@@ -12,11 +12,10 @@ from clinaudit.reports.tables.unlearning import (
     collapse_table,
     detection_table,
     disease_table,
-    efficacy_table,
     first_table,
     leakage_table,
+    parts_table,
     trials_table,
-    utility_table,
 )
 from clinaudit.reports.tables.unlearning_bench import (
     corpus_table,
@@ -51,7 +50,7 @@ def render_unlearning(evaluation: UnlearningEvaluation) -> str:
             "diseases": disease_traces(evaluation),
             "disease_tables": [disease_table(evaluation, split) for split in evaluation.splits],
             "parts": [
-                (split_title(split), [utility_table(evaluation, split), efficacy_table(evaluation, split)])
+                (split_title(split), [parts_table(evaluation, split, mean) for mean in ("mu", "afe")])
                 for split in evaluation.splits
             ],
             "trials": [

@@ -54,34 +54,32 @@ def _origin_rows(certificate: Certificate) -> list[tuple[str, str]]:
 
 def overview_table(patients: Sequence[PatientCertificate]) -> Table:
     """Return each named patient with verdict and reasons, a row a patient."""
-    return Table(
+    return Table.of(
         "Named patients: verdict, and why",
-        ("Patient", "Verdict", "Why"),
-        tuple(
-            (patient.patient_id, " ".join(reversed(VERDICTS[patient.verdict])), "; ".join(patient.reasons) or "–")
-            for patient in patients
-        ),
+        patients,
+        {
+            "Patient": lambda patient: patient.patient_id,
+            "Verdict": lambda patient: " ".join(reversed(VERDICTS[patient.verdict])),
+            "Why": lambda patient: "; ".join(patient.reasons) or "–",
+        },
     )
 
 
 def measures_table(rows: Iterable[CertificateRow]) -> Table:
     """Return one patient's measures in both runs beside their levels."""
-    return Table(
+    return Table.of(
         "Before, after, and how many of the patients never seen have less of it after",
-        ("Someone who knows", "Figure", "Before", "After", "Less", "Never seen", "Retrained", "What is missing"),
-        tuple(
-            (
-                numbered_tier_title(row.tier),
-                row.measure,
-                _value_text(row.before),
-                _value_text(row.after),
-                str(row.below),
-                str(row.controls),
-                _value_text(row.reference),
-                row.reason or "",
-            )
-            for row in rows
-        ),
+        rows,
+        {
+            "Someone who knows": lambda row: numbered_tier_title(row.tier),
+            "Figure": lambda row: row.measure,
+            "Before": lambda row: _value_text(row.before),
+            "After": lambda row: _value_text(row.after),
+            "Less": lambda row: str(row.below),
+            "Never seen": lambda row: str(row.controls),
+            "Retrained": lambda row: _value_text(row.reference),
+            "What is missing": lambda row: row.reason or "",
+        },
     )
 
 
@@ -112,19 +110,16 @@ def _p_text(value: float | None) -> str:
 
 def shortfall_table(shortfalls: Sequence[Shortfall]) -> Table:
     """Return how many patients would be enough, figure by figure."""
-    return Table(
+    return Table.of(
         "What is not shown since too few patients have it, and how many would be enough",
-        ("Figure", "Too few", "There are", "Enough would be", "That is, further"),
-        tuple(
-            (
-                short.figure,
-                GROUPS.get(short.group, short.group),
-                f"{short.patients:,}",
-                "no number" if short.enough is None else f"{short.enough:,}",
-                "" if short.enough is None else f"{short.enough - short.patients:,}",
-            )
-            for short in shortfalls
-        ),
+        shortfalls,
+        {
+            "Figure": lambda short: short.figure,
+            "Too few": lambda short: GROUPS.get(short.group, short.group),
+            "There are": lambda short: f"{short.patients:,}",
+            "Enough would be": lambda short: "no number" if short.enough is None else f"{short.enough:,}",
+            "That is, further": lambda short: "" if short.enough is None else f"{short.enough - short.patients:,}",
+        },
     )
 
 

@@ -34,100 +34,87 @@ _YES: Final = {True: "yes", False: "not shown", None: "not measured"}
 
 def question_rows_table(rows: Iterable[QuestionRow]) -> Table:
     """Return what answers keep of one patient, by the use of the questions."""
-    return Table(
+    return Table.of(
         "Answers to questions: before, after, and how many never trained on have less of it",
-        ("Questions", "Figure", "Before", "After", "Less", "Never trained on", "Retrained", "What is missing"),
-        tuple(
-            (
-                USES.get(row.use, row.use),
-                row.measure,
-                _share(row.before),
-                _share(row.after),
-                str(row.below),
-                str(row.controls),
-                _share(row.reference),
-                row.reason or "",
-            )
-            for row in rows
-        ),
+        rows,
+        {
+            "Questions": lambda row: USES.get(row.use, row.use),
+            "Figure": lambda row: row.measure,
+            "Before": lambda row: _share(row.before),
+            "After": lambda row: _share(row.after),
+            "Less": lambda row: str(row.below),
+            "Never trained on": lambda row: str(row.controls),
+            "Retrained": lambda row: _share(row.reference),
+            "What is missing": lambda row: row.reason or "",
+        },
     )
 
 
 def question_groups_table(block: QuestionBlock) -> Table:
     """Return what answers keep of all named patients together."""
-    return Table(
+    return Table.of(
         "All named patients together",
-        ("Questions", "Figure", "Named", "Never trained on", "Before", "After", "Floor", "Retrained"),
-        tuple(
-            (
-                USES.get(group.use, group.use),
-                group.measure,
-                str(group.patients),
-                str(group.controls),
-                figure_text(group.before),
-                figure_text(group.after),
-                figure_text(group.floor),
-                figure_text(group.reference),
-            )
-            for group in block.groups
-        ),
+        block.groups,
+        {
+            "Questions": lambda group: USES.get(group.use, group.use),
+            "Figure": lambda group: group.measure,
+            "Named": lambda group: str(group.patients),
+            "Never trained on": lambda group: str(group.controls),
+            "Before": lambda group: figure_text(group.before),
+            "After": lambda group: figure_text(group.after),
+            "Floor": lambda group: figure_text(group.floor),
+            "Retrained": lambda group: figure_text(group.reference),
+        },
     )
 
 
 def answer_health_table(checks: Sequence[AnswerCheck]) -> Table:
     """Return whether answers still read as those of the model before, question by question."""
-    return Table(
+    return Table.of(
         "Do answers still read as before? Noise and silence are no forgetting",
-        ("Whose questions", "What is measured", "Before", "After", "May be", "Passed"),
-        tuple(
-            (
-                ASKED.get(check.group, check.group),
-                check.question,
-                _share(check.a),
-                _share(check.b),
-                check.allowed if check.limit is None else f"{check.allowed}: {check.limit:.3f}",
+        checks,
+        {
+            "Whose questions": lambda check: ASKED.get(check.group, check.group),
+            "What is measured": lambda check: check.question,
+            "Before": lambda check: _share(check.a),
+            "After": lambda check: _share(check.b),
+            "May be": lambda check: check.allowed if check.limit is None else f"{check.allowed}: {check.limit:.3f}",
+            "Passed": lambda check: (
                 {True: "✓ yes", False: "✗ no", None: "? open"}[check.passed]
-                + ("" if check.reason is None else f": {check.reason}"),
-            )
-            for check in checks
-        ),
+                + ("" if check.reason is None else f": {check.reason}")
+            ),
+        },
     )
 
 
 def robustness_table(block: RobustnessBlock) -> Table:
     """Return what came of each trial."""
-    return Table(
+    return Table.of(
         "Trials of the model after, on all whom the split forgets",
-        ("Trial", "Figure", "Forgotten", "Never trained on", "Difference", "Retrained", "Found"),
-        tuple(
-            (
-                row.test,
-                row.measure,
-                figure_text(row.value),
-                figure_text(row.floor),
-                figure_text(row.difference),
-                figure_text(row.reference),
-                _STATUSES[row.status],
-            )
-            for row in block.rows
-        ),
+        block.rows,
+        {
+            "Trial": lambda row: row.test,
+            "Figure": lambda row: row.measure,
+            "Forgotten": lambda row: figure_text(row.value),
+            "Never trained on": lambda row: figure_text(row.floor),
+            "Difference": lambda row: figure_text(row.difference),
+            "Retrained": lambda row: figure_text(row.reference),
+            "Found": lambda row: _STATUSES[row.status],
+        },
     )
 
 
 def detectability_table(block: DetectabilityBlock) -> Table:
     """Return how far each trait tells forgotten patients from those never trained on."""
-    return Table(
+    return Table.of(
         "How often a forgotten patient has more of it than one never trained on; 0.5 is best",
-        ("Trait", "AUROC", "p", "Told apart"),
-        tuple(
-            (
-                TRAITS.get(row.trait, row.trait),
-                figure_text(row.auroc),
-                "" if row.p_value is None else f"{row.p_value:.3f}",
-                _YES[row.told_apart],
-            )
-            for row in block.rows
-        ),
+        block.rows,
+        {
+            "Trait": lambda row: TRAITS.get(row.trait, row.trait),
+            "AUROC": lambda row: figure_text(row.auroc),
+            "p": lambda row: "" if row.p_value is None else f"{row.p_value:.3f}",
+            "Told apart": lambda row: _YES[row.told_apart],
+        },
     )
 
 
@@ -152,18 +139,15 @@ def collateral_table(groups: Sequence[CollateralGroup]) -> Table:
 
 def retained_text_table(groups: Sequence[CollateralGroup]) -> Table:
     """Return how much of retained patients' own notes the runs write."""
-    return Table(
+    return Table.of(
         "Retained patients: share of the audits’ text that is their own, clinically revealing and nobody else’s",
-        ("Whose", "Before", "After", "Change"),
-        tuple(
-            (
-                COLLATERAL_GROUPS.get(group.group, group.group),
-                figure_text(group.text_before),
-                figure_text(group.text_after),
-                figure_text(group.text_change),
-            )
-            for group in groups
-        ),
+        groups,
+        {
+            "Whose": lambda group: COLLATERAL_GROUPS.get(group.group, group.group),
+            "Before": lambda group: figure_text(group.text_before),
+            "After": lambda group: figure_text(group.text_after),
+            "Change": lambda group: figure_text(group.text_change),
+        },
     )
 
 

@@ -4,7 +4,9 @@ And of the samples: how many, how long, and which types. Owns which number stand
 (PII-Bench, Tables 2 to 7, 9, 10, 21, 25 and 26).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import attrgetter
 from typing import Final, TypeVar
 
 from clinaudit.reports.schema.pii_bench import (
@@ -55,7 +57,7 @@ def overall_table(bench: PiiBench) -> Table:
     ]
     rows += [
         (f"{model} ({FROM_PAPER})", *(_paper_best(bench, model, task, domain) for task, domain in columns))
-        for model in _paper_models(bench)
+        for model in _unique(score.model for score in bench.paper if score.subset in ("single", "all"))
     ]
     heads = (f"{TASKS[task]}, {DOMAINS[domain]}" for task, domain in columns)
     note = (
@@ -75,9 +77,7 @@ def detection_table(bench: PiiBench, domain: BenchDomain, metric: BenchMetric) -
         if any(results):
             rows.append((_name(system), *(_f1(result, metric) for result in results)))
     scores = [score for score in bench.paper if (score.task, score.metric) == ("detection", metric)]
-    for table, model in _unique((score.table, score.model) for score in scores):
-        found = {score.subset: score for score in scores if (score.table, score.model) == (table, model)}
-        rows.append((paper_name(model, table), *(_paper_value(found.get(subset)) for subset in subsets)))
+    rows += _paper_rows(scores, lambda score: paper_name(score.model, score.table), attrgetter("subset"), subsets)
     heads = (SUBSETS[subset] for subset in subsets)
     title = f"Finding identifiers in {DOMAINS[domain]} texts: {METRICS[metric]}"
     return Table(title, ("System", *heads), tuple(rows))
@@ -94,14 +94,12 @@ def strategies_table(bench: PiiBench, task: BenchTask) -> Table:
             cells = (_NONE if system is None else _f1(find_result(bench, system.id, task, domain)) for system in asked)
             rows.append((f"{model}, {DOMAINS[domain]}", *cells))
     scores = [score for score in bench.paper if score.task == task and score.metric == "strict_f1" and score.strategy]
-    for table, model, subset in _unique((score.table, score.model, score.subset) for score in scores):
-        found = {
-            score.strategy: score
-            for score in scores
-            if (score.table, score.model, score.subset) == (table, model, subset)
-        }
-        name = paper_name(f"{model}, {SUBSETS[subset]}", table)
-        rows.append((name, *(_paper_value(found.get(strategy)) for strategy in STRATEGIES)))
+    rows += _paper_rows(
+        scores,
+        lambda score: paper_name(f"{score.model}, {SUBSETS[score.subset]}", score.table),
+        attrgetter("strategy"),
+        list(STRATEGIES),
+    )
     note = (
         "The last strategy is told which identifiers there are to choose from, which nobody is who uses a filter."
         " In the paper models below three billion parameters are close to 0.2 or less; they are no filter."
@@ -120,14 +118,14 @@ def hard_table(bench: PiiBench, domain: BenchDomain) -> Table:
         if results["hard"] or results["distract"]:
             rows.append((_name(system), *(_f1(results[subset], metric) for subset in subsets for metric in metrics)))
     scores = [score for score in bench.paper if score.table == "Table 5"]
-    for model, strategy in _unique((score.model, score.strategy) for score in scores):
-        found = {
-            (score.subset, score.metric): score
-            for score in scores
-            if (score.model, score.strategy) == (model, strategy)
-        }
-        cells = (_paper_value(found.get((subset, metric))) for subset in subsets for metric in metrics)
-        rows.append((paper_name(f"{model}, {STRATEGIES.get(strategy or '', strategy or '')}", "Table 5"), *cells))
+    rows += _paper_rows(
+        scores,
+        lambda score: paper_name(
+            f"{score.model}, {STRATEGIES.get(score.strategy or '', score.strategy or '')}", score.table
+        ),
+        attrgetter("subset", "metric"),
+        list(product(subsets, metrics)),
+    )
     heads = (f"{SUBSETS[subset]}, {METRICS[metric]}" for subset in subsets for metric in metrics)
     return Table(f"Masking the hardest {DOMAINS[domain]} texts", ("System", *heads), tuple(rows), _INTERVALS)
 
@@ -135,41 +133,40 @@ def hard_table(bench: PiiBench, domain: BenchDomain) -> Table:
 def differences_table(bench: PiiBench) -> Table:
     """Return the paired differences between systems, on the same samples."""
     names = {system.id: system.name for system in bench.systems}
-    rows = tuple(
-        (
-            f"{names.get(each.a, each.a)} minus {names.get(each.b, each.b)}",
-            TASKS[each.task],
-            DOMAINS[each.domain],
-            f"{each.samples:,}",
-            score_text(each.difference),
-            f"{each.a_only:,} and {each.b_only:,}",
-            _NONE if each.p_value is None else p_text(each.p_value),
-        )
-        for each in bench.differences
-    )
-    columns = ("Systems", "Task", "Texts", "Samples", "Difference of F1", "Right alone: first, second", "p")
     note = (
         "Right alone: samples on which one of the two is right in everything and the other is not; p is McNemar's exact"
         " test of these, adjusted by Holm over all pairs of systems on one task and kind of text."
     )
-    return Table("Differences between systems on the same samples", columns, rows, note)
+    return Table.of(
+        "Differences between systems on the same samples",
+        bench.differences,
+        {
+            "Systems": lambda each: f"{names.get(each.a, each.a)} minus {names.get(each.b, each.b)}",
+            "Task": lambda each: TASKS[each.task],
+            "Texts": lambda each: DOMAINS[each.domain],
+            "Samples": lambda each: f"{each.samples:,}",
+            "Difference of F1": lambda each: score_text(each.difference),
+            "Right alone: first, second": lambda each: f"{each.a_only:,} and {each.b_only:,}",
+            "p": lambda each: _NONE if each.p_value is None else p_text(each.p_value),
+        },
+        note,
+    )
 
 
 def systems_table(bench: PiiBench) -> Table:
     """Return what each system is, how it was run, and how long it took."""
-    rows = tuple(
-        (
-            _name(system),
-            system.how,
-            "; ".join(f"{key}: {value}" for key, value in system.settings.items()) or _NONE,
-            _seconds(system.train_seconds),
-            _seconds(system.seconds),
-            system.reason or _NONE,
-        )
-        for system in bench.systems
+    return Table.of(
+        "The systems",
+        bench.systems,
+        {
+            "System": lambda system: _name(system),
+            "How it works": lambda system: system.how,
+            "Run with": lambda system: "; ".join(f"{key}: {value}" for key, value in system.settings.items()) or _NONE,
+            "Training": lambda system: _seconds(system.train_seconds),
+            "Answering": lambda system: _seconds(system.seconds),
+            "Not run, or on a part, because": lambda system: system.reason or _NONE,
+        },
     )
-    columns = ("System", "How it works", "Run with", "Training", "Answering", "Not run, or on a part, because")
-    return Table("The systems", columns, rows)
 
 
 def _in_order(bench: PiiBench) -> list[BenchSystem]:
@@ -193,8 +190,18 @@ def _f1(result: BenchResult | None, metric: BenchMetric = "strict_f1") -> str:
     return score_text(score.f1) + unread
 
 
-def _paper_models(bench: PiiBench) -> list[str]:
-    return _unique(score.model for score in bench.paper if score.subset in ("single", "all"))
+def _paper_rows(
+    scores: Iterable[PaperScore],
+    name_of: Callable[[PaperScore], str],
+    place_of: Callable[[PaperScore], object],
+    columns: Sequence[object],
+) -> Iterator[tuple[str, ...]]:
+    """Yield a row a name of the paper's figures, each in the column of its place."""
+    found: dict[str, dict[object, PaperScore]] = {}
+    for score in scores:
+        found.setdefault(name_of(score), {})[place_of(score)] = score
+    for name, own in found.items():
+        yield name, *(_paper_value(own.get(column)) for column in columns)
 
 
 def _paper_best(bench: PiiBench, model: str, task: BenchTask, domain: BenchDomain) -> str:

@@ -155,18 +155,18 @@ def site_table(bench: PiiBench) -> Table:
 
 def points_table(bench: PiiBench) -> Table:
     """Return the numbers of Figure 4."""
-    rows = tuple(
-        (
-            f"{each.low:,g} to {each.high:,g} {_FACTORS[each.factor]}",
-            system_name(bench, each.system),
-            each.task.replace("_", "-"),
-            DOMAINS[each.domain],
-            f"{each.samples:,}",
-            score_text(each.f1),
-        )
-        for each in bench.points
+    return Table.of(
+        "F1 by what makes a text hard",
+        bench.points,
+        {
+            "Texts with": lambda each: f"{each.low:,g} to {each.high:,g} {_FACTORS[each.factor]}",
+            "System": lambda each: system_name(bench, each.system),
+            "Task": lambda each: each.task.replace("_", "-"),
+            "Texts": lambda each: DOMAINS[each.domain],
+            "Samples": lambda each: f"{each.samples:,}",
+            "F1": lambda each: score_text(each.f1),
+        },
     )
-    return Table("F1 by what makes a text hard", ("Texts with", "System", "Task", "Texts", "Samples", "F1"), rows)
 
 
 def group_domains(bench: PiiBench, grouping: str) -> list[BenchDomain]:

@@ -1,7 +1,8 @@
 """What a table and a figure are, and the order in which all of them go through the results."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Self, TypeVar
 
 from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.schema.disclosure import PairResults
@@ -9,6 +10,8 @@ from clinaudit.reports.schema.memorization import MemorizationResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import ARM_WORDS, FACTS, join_words, list_tiers, tier_number, tier_title
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,14 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     #: How to read it, or what is left out; stands below the caption, and alone where there are no rows.
     note: str = ""
+
+    @classmethod
+    def of(
+        cls, caption: str, items: Iterable[Item], columns: Mapping[str, Callable[[Item], str]], note: str = ""
+    ) -> Self:
+        """Return a table of a row an item; `columns` holds by its heading what stands in each column."""
+        rows = tuple(tuple(cell(item) for cell in columns.values()) for item in items)
+        return cls(caption, tuple(columns), rows, note)
 
 
 @dataclass(frozen=True, slots=True)

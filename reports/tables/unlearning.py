@@ -35,9 +35,18 @@ from clinaudit.reports.wording.unlearning import (
 )
 from clinaudit.reports.wording.unlearning import USES as USE_WORDS
 
-_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "mu": ("mu", "rouge_l", "em", "cs", "te", "es"),
-    "afe": ("afe", "rouge_l", "em", "cs", "es"),
+#: Harmonic mean -> whose it is, what the table of its parts is called, and the parts, as they are.
+_PARTS: Final[Mapping[str, tuple[AnswerGroup, str, tuple[str, ...]]]] = {
+    "mu": (
+        "retain",
+        "MU of retained patients, and what it is made of",
+        ("rouge_l", "em", "cs", "te", "es"),
+    ),
+    "afe": (
+        "forget",
+        "AFE of forgotten patients, and what it is made of: 1 less each of these",
+        ("rouge_l", "em", "cs", "es"),
+    ),
 }
 _GROUPS: Final[Mapping[str, str]] = {
     "forget": "forgotten patients",
@@ -66,25 +75,6 @@ class MarkedTable:
 
 def first_table(models: Sequence[ModelReading]) -> Table:
     """Return what to look at first: a row a model that was to forget, averaged over factual and reasoning questions."""
-    rows = tuple(
-        (
-            model.label,
-            split_title(model.split),
-            ": ".join(part for part in (READING_WORDS[model.reading], model.reason) if part),
-            _changed(model.afe),
-            NONE if model.afe.target is None else number_text(model.afe.target),
-            _changed(model.afe_withheld),
-            _share(model.degenerate.after),
-            _changed(model.mu),
-            _changed(model.same),
-            _changed(model.others),
-        )
-        for model in models
-    )
-    columns = (
-        "Model", "Forgets", "Reads as", "AFE", "AFE if never seen", "AFE, withheld", "Broken answers",
-        "MU", "MU, same disease", "MU, others",
-    )  # fmt: skip
     note = (
         "Before → after, averaged over factual and reasoning questions. AFE: how little is left of forgotten patients;"
         " MU: how good answers on retained ones are; 1 is best for both. Broken answers: on forgotten patients, empty"
@@ -92,7 +82,23 @@ def first_table(models: Sequence[ModelReading]) -> Table:
     )
     if any(change.is_without_em for model in models for change in (model.afe, model.afe_withheld, model.mu)):
         note += f" {WITHOUT_EM_NOTE}"
-    return Table("What to look at first", columns, rows, note)
+    return Table.of(
+        "What to look at first",
+        models,
+        {
+            "Model": lambda model: model.label,
+            "Forgets": lambda model: split_title(model.split),
+            "Reads as": lambda model: ": ".join(part for part in (READING_WORDS[model.reading], model.reason) if part),
+            "AFE": lambda model: _changed(model.afe),
+            "AFE if never seen": lambda model: NONE if model.afe.target is None else number_text(model.afe.target),
+            "AFE, withheld": lambda model: _changed(model.afe_withheld),
+            "Broken answers": lambda model: _share(model.degenerate.after),
+            "MU": lambda model: _changed(model.mu),
+            "MU, same disease": lambda model: _changed(model.same),
+            "MU, others": lambda model: _changed(model.others),
+        },
+        note,
+    )
 
 
 def leakage_table(evaluation: UnlearningEvaluation, level: str, splits: Sequence[EvaluatedSplit]) -> MarkedTable:
@@ -182,22 +188,9 @@ def _checked(check: AnswerCheck) -> str:
     return f"{'✓' if check.passed else '✗'} {before}\u00a0→\u00a0{after}"
 
 
-def utility_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
-    """Return MU of retained patients with its parts."""
-    return _parts_table(evaluation, split, "retain", "mu", "MU of retained patients, and what it is made of")
-
-
-def efficacy_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit) -> Table:
-    """Return AFE of forgotten patients with its parts, as they are: AFE is the harmonic mean of 1 less each."""
-    return _parts_table(
-        evaluation, split, "forget", "afe", "AFE of forgotten patients, and what it is made of: 1 less each of these"
-    )
-
-
-def _parts_table(
-    evaluation: UnlearningEvaluation, split: EvaluatedSplit, group: AnswerGroup, mean: str, title: str
-) -> Table:
-    cells, parts = FigureCells(), _PARTS[mean]
+def parts_table(evaluation: UnlearningEvaluation, split: EvaluatedSplit, mean: str) -> Table:
+    """Return `mu` of retained patients, or `afe` of forgotten ones, with what it is made of."""
+    cells, (group, title, parts) = FigureCells(), _PARTS[mean]
     rows: list[tuple[str, ...]] = []
     for system in list_systems(evaluation):
         for kind in KINDS:
@@ -207,7 +200,7 @@ def _parts_table(
                     continue
                 # Where there are no token ids, that of words stands in.
                 read = {"te": "te_words" if answers.metrics["te"].value is None else "te"}
-                shown = (cells.text(answers.metrics.get(read.get(part, part))) for part in parts[1:])
+                shown = (cells.text(answers.metrics.get(read.get(part, part))) for part in parts)
                 rows.append(
                     (
                         f"{system.label}, {kind}, {USE_WORDS[use]}",
@@ -216,7 +209,7 @@ def _parts_table(
                         *shown,
                     )
                 )
-    columns = ("Model and questions", "Patients", *(METRICS[part] for part in parts))
+    columns = ("Model and questions", "Patients", *(METRICS[part] for part in (mean, *parts)))
     return Table(f"{split_title(split)}: {title}", columns, tuple(rows), cells.note())
 
 

@@ -67,19 +67,17 @@ def lengths_table(bench: BenchCounts) -> Table:
 
 def splits_table(splits: Sequence[EvaluatedSplit]) -> Table:
     """Return how many are forgotten and retained (Table 5)."""
-    rows = tuple(
-        (
-            split_title(split),
-            f"{split.forget_patients:,}",
-            f"{split.forget_questions:,}",
-            f"{split.retain_patients:,}",
-            f"{split.retain_questions:,}",
-        )
-        for split in splits
-    )
-    columns = ("Forgets", "Patients forgotten", "Questions on them", "Patients retained", "Questions on these")
-    return Table(
-        "Who is forgotten, and who is retained", columns, rows, "Questions trained on, without those withheld."
+    return Table.of(
+        "Who is forgotten, and who is retained",
+        splits,
+        {
+            "Forgets": lambda split: split_title(split),
+            "Patients forgotten": lambda split: f"{split.forget_patients:,}",
+            "Questions on them": lambda split: f"{split.forget_questions:,}",
+            "Patients retained": lambda split: f"{split.retain_patients:,}",
+            "Questions on these": lambda split: f"{split.retain_questions:,}",
+        },
+        "Questions trained on, without those withheld.",
     )
 
 

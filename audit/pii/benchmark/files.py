@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
-from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
+from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library, write_atomically
 from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchTask
@@ -22,7 +22,8 @@ BENCH_FILE: Final = "bench.json"
 PAGE_FILE: Final = "bench.html"
 #: Of `predictions.parquet`: one row a system, sample and task. `parsed` is JSON, null with the flag `unparsed`.
 COLUMNS: Final = ("sample", "task", "system", "strategy", "raw", "parsed", "flag", "reason")
-_SETTINGS: Final = "settings.json"
+#: In the work folder: what the samples depend on.
+SETTINGS_FILE: Final = "settings.json"
 #: What is noted of a finished system.
 _NOTED: Final = frozenset({"settings", "seconds", "train_seconds"})
 #: Of a prediction, the answer to each task.
@@ -40,14 +41,6 @@ class BenchFiles:
     def __init__(self, run: RunDirectory) -> None:
         self._run = run
         self._answers = run.work / "answers"
-
-    def require_own(self) -> None:
-        """Raise `UsageError` where the directory holds files of something else."""
-        self._run.require_begun_by(self._run.work / _SETTINGS, what="benchmark")
-
-    def settle(self, settings: Settings) -> None:
-        """Keep what the samples depend on; raises `UsageError` where the directory was begun with something else."""
-        settle_settings(self._run.work / _SETTINGS, settings, what="this benchmark")
 
     def write_samples(self, samples: Iterable[Sample]) -> None:
         """Write `samples.jsonl`, a sample a line."""

@@ -5,12 +5,11 @@ that a stopped benchmark goes on; settings that changed are refused. Source: PII
 """
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, BenchFiles
+from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
 from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, ServedOptions
@@ -25,7 +24,7 @@ from clinaudit.audit.pii.benchmark.scoring.privacy import privacy_rows, residual
 from clinaudit.audit.pii.benchmark.site_notes import EVIDENCE_FILE, FILTER, Hits, SiteSample
 from clinaudit.audit.pii.masking import PromptMasker, filter_detectors
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock
+from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, library_versions, settle_settings
 from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.runtime.served.access import require_approved
 from clinaudit.audit.runtime.served.answer_cache import open_answer_cache
@@ -56,14 +55,13 @@ def run_bench(request: BenchRequest, progress: Progress) -> PiiBench:
         require_installed()
     run = RunDirectory(request.out)
     with run.removed_on_failure():
-        files = BenchFiles(run)
-        files.require_own()
+        run.require_begun_by(run.work / SETTINGS_FILE, what="benchmark")
         run.create()
         with hold_lock(run):
-            files.settle(_settings(request))
+            settle_settings(run.work / SETTINGS_FILE, _settings(request), what="this benchmark")
             with open_answer_cache(run) as cache:
                 plan = Plan(request, work=run.work, cache=cache, progress=progress)
-                return _run(plan, run, files, similarity, progress)
+                return _run(plan, run, BenchFiles(run), similarity, progress)
 
 
 def _run(
@@ -131,7 +129,7 @@ def _assemble(
     results = list(scored.results())
     return PiiBench(
         clinaudit_version=VERSION,
-        libraries=_library_versions(),
+        libraries=library_versions(_LIBRARIES),
         seed=request.seed,
         conclusion=_conclude(shown, results),
         warnings=list(_warnings(request)),
@@ -236,13 +234,3 @@ def _warnings(request: BenchRequest) -> list[str]:
             "paper's."
         )
     return warnings
-
-
-def _library_versions() -> dict[str, str]:
-    versions = {}
-    for name in _LIBRARIES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions

@@ -16,12 +16,11 @@ from pydantic import BaseModel, ValidationError
 from clinaudit.audit.pii.benchmark.sample import CHECKED, Entity, Prediction, Sample, SampleRow
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file, printable
+from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, is_encodable, iter_records
 
 Row = TypeVar("Row", bound=BaseModel)
-_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: By pydantic's name of a fault; its own messages may hold content.
 _FAULTS: Final[Mapping[str, str]] = {
     "missing": "is missing",
@@ -46,7 +45,7 @@ def iter_typed_rows(
     `header`, of the fields that are read, says at the end which others there were. `role` names the file: raises
     `BadInputError` where there is no such file, or not a `.jsonl` (also `.gz`, `.zst`).
     """
-    file = find_given_file(path, role, _JSONL)
+    file = find_given_file(path, role, JSONL_ENDINGS)
     name = file.name
     rows = 0
     for row, record in iter_records(file, header=header, problems=problems):

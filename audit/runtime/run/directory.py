@@ -7,7 +7,7 @@ confined to the run's `work/` (temporary files, caches, settings), offline.
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -204,10 +204,10 @@ _LIBRARIES = (
 )
 
 
-def library_versions() -> dict[str, str]:
+def library_versions(names: Iterable[str] = _LIBRARIES) -> dict[str, str]:
     """Return the versions of the installed libraries that can change a result."""
     versions: dict[str, str] = {}
-    for name in _LIBRARIES:
+    for name in names:
         try:
             versions[name] = version(name)
         except PackageNotFoundError:

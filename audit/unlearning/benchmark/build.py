@@ -25,7 +25,7 @@ from clinaudit.audit.unlearning.benchmark.categories import (
     categories_of_model,
     read_given_categories,
 )
-from clinaudit.audit.unlearning.benchmark.charts import Chart, ChartReader
+from clinaudit.audit.unlearning.benchmark.charts import ChartReader
 from clinaudit.audit.unlearning.benchmark.files import Bench, notes_of, write_bench
 from clinaudit.audit.unlearning.benchmark.panel.agreement import PanelTask
 from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, read_judges
@@ -160,7 +160,9 @@ def build_bench(request: BuildRequest, progress: Progress, *, keywords: KeywordS
             with open_answer_cache(run) as cache:
                 work = _Work(request, corpus, profile, cache, progress)
                 categories = work.categorize()
-                asked = work.ask(partial(_terms_of, work.charts, categories, keywords))
+                asked = work.ask(
+                    lambda one: keywords.terms(categories[one].primary, [note.text for note in work.charts[one].notes])
+                )
                 _require_named(
                     request.forgotten,
                     corpus,
@@ -309,10 +311,9 @@ class _Work:
 
     def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> PanelCounts:
         """Ask the panel, write what it says, and return its figures."""
-        named = {judge.name: judge for judge in read_judges(panel.file)}
         models = {
-            name: self._open(judge.url, judge.model, panel.approved_hosts, judge.key_file)
-            for name, judge in named.items()
+            judge.name: self._open(judge.url, judge.model, panel.approved_hosts, judge.key_file)
+            for judge in read_judges(panel.file)
         }
         seed = self._request.seed
         sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
@@ -322,9 +323,9 @@ class _Work:
             with self._progress.stage(title, total=len(inquiries), unit=f"{task}s") as advance:
                 return list(models[judge].ask(inquiries, advance=advance))
 
-        verdicts = ask_panel(bench, sample, list(named), ask)
+        verdicts = ask_panel(bench, sample, list(models), ask)
         write_panel(evidence, sample, verdicts, seed=seed)
-        return count_panel(sample, verdicts, list(named), sheet=panel.sheet)
+        return count_panel(sample, verdicts, list(models), sheet=panel.sheet)
 
     def _question_source(self) -> tuple[QuestionOrigin, Choose]:
         source, corpus = self._request.questions, self._request.corpus
@@ -347,12 +348,6 @@ class _Work:
         words = EndpointWords(f"the endpoint of {model}")
         kind, seed = "unlearning-benchmark", self._request.seed
         return AnsweringModel(ServedModel(url, model), access, kind=kind, words=words, seed=seed, cache=self._cache)
-
-
-def _terms_of(
-    charts: Mapping[str, Chart], categories: Mapping[str, Assigned], keywords: KeywordSource, patient_id: str
-) -> Terms:
-    return keywords.terms(categories[patient_id].primary, [note.text for note in charts[patient_id].notes])
 
 
 def _split_and_count(

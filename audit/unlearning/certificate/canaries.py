@@ -12,7 +12,7 @@ from typing import Final
 from clinaudit.audit.unlearning.metrics.words import words_of
 from clinaudit.errors import BadInputError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, DataFile, digest_file, find_given_file
+from clinaudit.priors.corpus.files import JSONL_ENDINGS, DataFile, digest_file, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.reports.schema.certificate import CanaryCheck, CanaryTally
@@ -21,7 +21,6 @@ from clinaudit.reports.schema.certificate import CanaryCheck, CanaryTally
 SHORTEST_CANARY_CHARS: Final = 16
 _FIELDS: Final = ("patient_id", "text")
 _ROLE: Final = "the canaries"
-_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: A prompt and what a model wrote to it.
 Written = tuple[str, str]
 _NONE: Final = CanaryTally(canaries=0, before=0, after=0)
@@ -55,7 +54,7 @@ def read_canaries(path: Path, *, stated_digest: str) -> SealedCanaries:
     Raises `BadInputError` where the file has another SHA-256 than was stated, and where it lists all lines that hold no
     canary: too short, the same for two patients, or part of another.
     """
-    file = find_given_file(path, _ROLE, _JSONL)
+    file = find_given_file(path, _ROLE, JSONL_ENDINGS)
     name = file.name
     digest = digest_file(file)
     if digest != stated_digest.lower():

@@ -12,7 +12,7 @@ from typing import Final
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.unlearning.benchmark.files import Bench, read_bench
-from clinaudit.audit.unlearning.benchmark.records import QuestionForm, Split
+from clinaudit.audit.unlearning.benchmark.records import Split
 from clinaudit.audit.unlearning.evaluation.asked_model import MOST_ANSWER_TOKENS
 from clinaudit.audit.unlearning.evaluation.given_models import (
     GivenModel,
@@ -39,7 +39,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import RobustnessOpt
 from clinaudit.audit.unlearning.evaluation.stages import Pieces, require_memory
 from clinaudit.audit.unlearning.methods.model_in_training import describe_machine
 from clinaudit.audit.unlearning.methods.unlearn import tuning_patients
-from clinaudit.audit.unlearning.metrics.given_answers import load_embedder, load_entailment
+from clinaudit.audit.unlearning.metrics.given_answers import ScoringRequest, load_embedder, load_entailment
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.files import printable
@@ -60,29 +60,15 @@ from clinaudit.version import VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
+class EvaluationRequest(ScoringRequest):
     """One evaluation."""
 
     models: tuple[ModelPlace, ...]
-    bench: Path
     out: Path
-    #: Of models made elsewhere.
-    split_name: str | None = None
-    form: QuestionForm = "addressed"
     #: Whether a filter of the forgotten patients' names stands before the baseline as a reference.
     has_prompt_filter: bool = False
-    #: The model that the others are compared with; None: the baseline.
-    before: str | None = None
     #: The model that adapters were trained on.
     base_model: Path | None = None
-    #: The directory of an encoder; None: the installed package.
-    embeddings: Path | None = None
-    #: The directory of a model of inference; None: rules.
-    nli: Path | None = None
-    #: Where the benchmark's corpus lies now, if elsewhere than when it was built.
-    corpus: Path | None = None
-    #: Of samples and of the bootstrap.
-    seed: int = 0
     #: Whether the robustness tests are run.
     has_robustness: bool = True
     robustness: RobustnessOptions = field(default_factory=RobustnessOptions)

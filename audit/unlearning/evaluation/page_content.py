@@ -10,7 +10,7 @@ from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, taxono
 from clinaudit.audit.unlearning.evaluation.readings import read_each_model
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, ModelFigures, UnlearningEvaluation
 from clinaudit.reports.schema.unlearning_bench import BenchCounts, PanelCounts, SplitCounts
-from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessDocument, RobustnessFile
+from clinaudit.reports.schema.unlearning_evaluation import EvaluationRecord, RobustnessFile
 from clinaudit.reports.schema.unlearning_scores import ScoresDocument, plain_name
 
 Held = TypeVar("Held")
@@ -76,15 +76,11 @@ def _figures(scores: ScoresDocument, robustness: RobustnessFile | None) -> dict[
     return {
         name: ModelFigures(
             answers={**held.answers(), **held.same_category.answers()},
-            robustness=_without_patients(tried[name]) if name in tried else None,
+            robustness=tried[name].model_copy(update={"by_patient": {}}) if name in tried else None,
             collapse=held.health(),
         )
         for name, held in scores.models.items()
     }
-
-
-def _without_patients(document: RobustnessDocument) -> RobustnessDocument:
-    return document.model_copy(update={"by_patient": {}})
 
 
 def _named(counts: BenchCounts, panel: PanelCounts | None) -> BenchCounts:

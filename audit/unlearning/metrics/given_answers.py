@@ -29,7 +29,7 @@ from clinaudit.audit.unlearning.metrics.answer_scores import (
 from clinaudit.audit.unlearning.metrics.score_document import Making, describe_scores
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file, printable
+from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file, printable
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.reports.schema.unlearning_scores import Figure, ModelScores, ScoresDocument
@@ -37,7 +37,6 @@ from clinaudit.reports.wording.escaped_text import harmless_text
 
 ANSWER_FIELDS: Final = ("model", "qa_id", "text", "token_ids")
 _ROLE: Final = "the answers"
-_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 #: Longest name of a model: it stands in tables.
 _LONGEST_NAME_CHARS: Final = 200
 #: What a tokenizer can number: ids are 32 bits wide.
@@ -51,7 +50,7 @@ def read_answers(path: Path, questions: Sequence[Question], *, header: Header) -
     problems: lines that are no answer, answers to no question, second answers of a model to one question, since which
     of the two is meant cannot be known, and questions that a model did not answer.
     """
-    file = find_given_file(path, _ROLE, _JSONL)
+    file = find_given_file(path, _ROLE, JSONL_ENDINGS)
     problems = Problems()
     known = {question.qa_id for question in questions}
     by_model: dict[str, dict[str, Answer]] = {}
@@ -131,22 +130,30 @@ def _problem_of_ids(value: object) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreRequest:
-    """What is to be scored, and with what."""
+class ScoringRequest:
+    """By which benchmark answers are scored, and with what."""
 
     bench: Path
-    answers: Path
-    #: None: the first split of the benchmark.
-    split_name: str | None
-    form: QuestionForm
-    #: The model in the answers that was not yet unlearned, for `cs_before`.
-    before: str | None
+    #: Who is forgotten; None: as the models themselves say, or the first split of the benchmark.
+    split_name: str | None = None
+    form: QuestionForm = "addressed"
+    #: The model that the others are compared with; None: the baseline, where it is known.
+    before: str | None = None
     #: The directory of an encoder; None: the installed package.
-    embeddings: Path | None
+    embeddings: Path | None = None
     #: The directory of a model of inference; None: rules.
-    nli: Path | None
-    corpus: Path | None
-    seed: int
+    nli: Path | None = None
+    #: Where the benchmark's corpus lies now, if elsewhere than when it was built.
+    corpus: Path | None = None
+    #: Of samples and of the bootstrap.
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRequest(ScoringRequest):
+    """What is to be scored."""
+
+    answers: Path
 
 
 def score_given_answers(request: ScoreRequest, *, header: Header, progress: Progress) -> ScoresDocument:

@@ -26,9 +26,9 @@ from clinaudit.reports.schema.unlearning import UnlearningEvaluation
 from clinaudit.reports.tables.unlearning import (
     detection_table,
     disease_table,
-    efficacy_table,
     first_table,
     leakage_table,
+    parts_table,
     trials_table,
 )
 from clinaudit.reports.tables.unlearning_bench import corpus_table, panel_tables, splits_table, training_table
@@ -110,7 +110,7 @@ def test_a_figure_that_is_none_is_a_dash_and_its_reason_stands_below(filled: Unl
     grid = leakage_table(bare_evaluation(), "Random", [split])
     assert grid.rows[0][1][0].text == "– (–)"
     assert "the question has no keyword" in grid.note
-    table = efficacy_table(filled, filled.splits[0])
+    table = parts_table(filled, filled.splits[0], "afe")
     (filtered,) = (row for row in table.rows if row[0] == "Filter of names, factual, trained on")
     # AFE without exact memorization says so; exact memorization itself is none.
     assert filtered[2].endswith("*")

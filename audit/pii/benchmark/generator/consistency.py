@@ -85,10 +85,6 @@ def _was_hired_while_working(person: Person) -> bool:
     return 0 <= (person.today - person.hired).days <= days
 
 
-def _educated(person: Person, _rng: random.Random) -> Person:
-    return replace(person, schooling=occupation_group(person.occupation)["needs"])
-
-
 def _schooled(person: Person, rng: random.Random) -> Person:
     school = draw_organization(rng, "school")
     while gives_no_degree(school):
@@ -112,7 +108,7 @@ CONSTRAINTS: Final = (
         "occupation needs its education",
         "profession",
         lambda p: p.schooling >= occupation_group(p.occupation)["needs"],
-        _educated,
+        lambda p, _rng: replace(p, schooling=occupation_group(p.occupation)["needs"]),
     ),
     Constraint(
         "school gives the education",

@@ -13,13 +13,12 @@ from clinaudit.audit.unlearning.benchmark.questions.candidates import Candidate
 from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, Question
 from clinaudit.priors.corpus.cells import NOT_UNICODE
-from clinaudit.priors.corpus.files import FILE_ENDINGS, find_given_file
+from clinaudit.priors.corpus.files import JSONL_ENDINGS, find_given_file
 from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 
 QUESTION_FIELDS: Final = ("patient_id", "kind", "holdout", "question", "answer", "facts", "keywords")
 _ROLE: Final = "the questions"
-_JSONL: Final = {ending: kind for ending, kind in FILE_ENDINGS.items() if kind[0] == "jsonl"}
 _NO_TEXT: Final = "is missing, blank or not text"
 _NO_TEXTS: Final = "is not a list of texts, none of them blank"
 
@@ -40,7 +39,7 @@ def read_given_questions(path: Path, patients: Mapping[str, str]) -> dict[str, l
     Raises `BadInputError` listing all problems: lines that are no question, patients whom the corpus does not have, and
     second lines of one question on a patient.
     """
-    file = find_given_file(path, _ROLE, _JSONL)
+    file = find_given_file(path, _ROLE, JSONL_ENDINGS)
     problems = Problems()
     found: dict[str, list[GivenQuestion]] = {}
     first_rows: dict[tuple[object, object], int] = {}

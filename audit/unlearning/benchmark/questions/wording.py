@@ -49,12 +49,8 @@ def rephrase(question: str) -> tuple[str, ...]:
 
 
 def _fill(wording: str, values: Mapping[str, str]) -> str:
-    capitals = {name.capitalize(): _begin(value) for name, value in values.items()}
+    capitals = {name.capitalize(): value[:1].upper() + value[1:] for name, value in values.items()}
     return wording.format_map(capitals | dict(values))
-
-
-def _begin(value: str) -> str:
-    return value[:1].upper() + value[1:]
 
 
 @cache

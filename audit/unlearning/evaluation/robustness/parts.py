@@ -294,7 +294,7 @@ def read_traits(tested: ModelUnderTest) -> TraitsPiece:
             # An answer of less than two tokens has no entropy: it is as poor as one that repeats itself.
             by_patient[question.patient_id].append(te[question.qa_id] or 0.0)
         for patient, values in by_patient.items():
-            rows[patient]["te"] = _mean(values)
+            rows[patient]["te"] = sum(values) / len(values) if values else None
         if tested.model is not None:
             _read_losses(tested, tested.model, questions, rows, title=name.replace("_", " "))
         found[name] = [{trait: row.get(trait) for trait in TRAITS} for row in rows.values()]
@@ -366,7 +366,3 @@ def _mean_of_tokens(values: Sequence[tuple[int, float]]) -> float | None:
     tokens = sum(count for count, _ in values)
     mean = sum(count * value for count, value in values) / tokens if tokens else math.nan
     return mean if math.isfinite(mean) else None
-
-
-def _mean(values: Collection[float]) -> float | None:
-    return sum(values) / len(values) if values else None
