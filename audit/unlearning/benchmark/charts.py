@@ -1,9 +1,10 @@
 """A patient's notes cut at the headers of the note template, as categories and questions read them.
 
-Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about.
+Owns what belongs to a section of a note, and the title: one sentence that says what the latest note is about; and which
+notes a served model is shown.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +18,8 @@ ASSESSMENT_SECTIONS: Final = frozenset(
 )
 #: A title is one sentence: of a longer assessment, its beginning.
 _TITLE_CHARS: Final = 300
+#: Characters of notes in one question: some 25,000 tokens.
+MOST_NOTE_CHARS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +98,20 @@ class ChartReader:
 
 def _line(text: str) -> str:
     return text.splitlines()[0].strip().rstrip(".;,")
+
+
+def notes_to_send(texts: Sequence[str], *, facts: Collection[str] = ()) -> list[str]:
+    """Return as many of a patient's notes as there is room for, one at least, in their order.
+
+    Those that hold one of some facts come first, then the latest; a note that is longer by itself is cut at its end.
+    """
+    latest_first = range(len(texts) - 1, -1, -1)
+    holding = [place for place in latest_first if any(fact in texts[place] for fact in facts)]
+    sent: dict[int, str] = {}
+    room = MOST_NOTE_CHARS
+    for place in dict.fromkeys((*holding, *latest_first)):
+        if sent and len(texts[place]) > room:
+            break
+        sent[place] = texts[place][:MOST_NOTE_CHARS]
+        room -= len(sent[place])
+    return [sent[place] for place in sorted(sent)]

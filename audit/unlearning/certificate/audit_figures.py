@@ -19,6 +19,8 @@ LONGEST: Final = "longest match in tokens"
 LONGEST_NEAR: Final = "longest near-verbatim text in tokens"
 TEXT_MEASURES: Final = (ATTRIBUTABLE, MEMORIZED, LONGEST, LONGEST_NEAR)
 NO_TIER: Final = "a level of access was not tried in both runs"
+#: Shown, not weighed.
+QUERIES: Final = "queries for an even chance of own text (not weighed; more is safer)"
 NO_VALUE: Final = "a generation, verdict or figure is missing in one of the runs"
 
 
@@ -144,3 +146,31 @@ def joined(*families: Figures, patients: Sequence[str] | Collection[str]) -> dic
         patient: {place: value for family in families for place, value in family.get(patient, {}).items()}
         for patient in patients
     }
+
+
+def queries_rows(
+    before: RunEvidence, after: RunEvidence, named: Collection[str], never_seen: Collection[str]
+) -> Mapping[str, list[CertificateRow]]:
+    """Return a row a tier of each named patient whose notes both runs scored.
+
+    `below` counts the patients never seen who take more queries: there is less of them to get.
+    """
+    first, second = before.queries, after.queries
+    rows: dict[str, list[CertificateRow]] = {}
+    for patient in named:
+        for tier in TIER_IDS:
+            value = second.get((patient, tier))
+            if value is None or (patient, tier) not in first:
+                continue
+            others = [queries for (other, at), queries in second.items() if at == tier and other in never_seen]
+            rows.setdefault(patient, []).append(
+                CertificateRow(
+                    tier=tier,
+                    measure=QUERIES,
+                    before=first[patient, tier],
+                    after=value,
+                    below=sum(other > value for other in others),
+                    controls=len(others),
+                )
+            )
+    return rows

@@ -13,7 +13,7 @@ from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
 from clinaudit.audit.results.ranges.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
-from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures
+from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures, queries_rows
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult
 from clinaudit.audit.unlearning.certificate.canaries import SealedCanaries, check_canaries, count_written
 from clinaudit.audit.unlearning.certificate.collapse import CheckedTexts, check_texts
@@ -25,7 +25,6 @@ from clinaudit.audit.unlearning.certificate.joint_figures import (
     bench_families,
     run_joint_tests,
 )
-from clinaudit.audit.unlearning.certificate.queries_rows import queries_rows
 from clinaudit.audit.unlearning.certificate.question_block import answer_rows, describe_answers, lacks_answers
 from clinaudit.audit.unlearning.certificate.robustness_block import (
     describe_detectability,

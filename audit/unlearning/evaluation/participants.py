@@ -5,16 +5,15 @@ filter refuses questions that name forgotten patients, which is cheap beside wha
 asks it in other words, or holds its weights, gets what it remembers.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
 
 from clinaudit.audit.runtime.model.pretrained import deterministic
 from clinaudit.audit.unlearning.benchmark.files import Bench
 from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
-from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm, Scores, Split
-from clinaudit.audit.unlearning.evaluation.asked_model import Advance, Answerer, AskedModel
+from clinaudit.audit.unlearning.benchmark.records import Answer, Scores, Split
+from clinaudit.audit.unlearning.evaluation.asked_model import REFUSAL, Answerer, AskedModel, FilteredModel, NameFilter
 from clinaudit.audit.unlearning.evaluation.given_models import GivenModel
 from clinaudit.audit.unlearning.evaluation.robustness.parts import (
     PARTS,
@@ -27,64 +26,7 @@ from clinaudit.audit.unlearning.evaluation.robustness.parts import (
 from clinaudit.audit.unlearning.evaluation.stages import ModelStages, Pieces
 from clinaudit.audit.unlearning.metrics.answer_scores import compare_with_before, score_answers
 from clinaudit.audit.unlearning.metrics.given_answers import counted
-from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
 from clinaudit.reports.schema.unlearning_scores import ModelKind
-
-#: What a blocked question is answered with [choice].
-REFUSAL: Final = "I cannot answer questions about this patient."
-
-
-class NameFilter:
-    """Blocks questions in which one of some names stands, word for word."""
-
-    def __init__(self, name: str, blocked: Iterable[str], *, refusal_ids: Sequence[int]) -> None:
-        """`name` is the model that answers through it have; `refusal_ids` are the token ids of `REFUSAL`."""
-        self.name = name
-        self._blocked = frozenset(words for one in blocked if (words := words_of(one)))
-        self._refusal_ids = tuple(refusal_ids)
-
-    def blocks(self, question: Question, form: QuestionForm) -> bool:
-        """Whether a question names one of the patients, as it is asked."""
-        words = words_of(question.text(form))
-        return any(stands_in(name, words) for name in self._blocked)
-
-    def filter_answers(
-        self, answers: Iterable[Answer], questions: Sequence[Question], form: QuestionForm, *, count: int = 0
-    ) -> list[Answer]:
-        """Return what comes through of a model's answers, which hold at least those to the questions not blocked."""
-        given = {(answer.qa_id, answer.sample): replace(answer, model=self.name) for answer in answers}
-        return [
-            Answer(self.name, question.qa_id, REFUSAL, self._refusal_ids, sample=sample)
-            if self.blocks(question, form)
-            else given[question.qa_id, sample]
-            for question in questions
-            for sample in (range(1, count + 1) if count else (0,))
-        ]
-
-
-class FilteredModel:
-    """A model behind a filter of names: the model is asked only what is not blocked."""
-
-    def __init__(self, model: Answerer, name_filter: NameFilter) -> None:
-        self.name = name_filter.name
-        self._model = model
-        self._filter = name_filter
-
-    def answer(
-        self,
-        questions: Sequence[Question],
-        form: QuestionForm,
-        *,
-        count: int = 0,
-        seed: int = 0,
-        advance: Advance | None = None,
-    ) -> list[Answer]:
-        """Return the greedy answers, or `count` sampled ones; to each blocked question as many refusals."""
-        asked = [question for question in questions if not self._filter.blocks(question, form)]
-        if advance is not None:
-            advance(max(1, count) * (len(questions) - len(asked)))
-        given = self._model.answer(asked, form, count=count, seed=seed, advance=advance)
-        return self._filter.filter_answers(given, questions, form, count=count)
 
 
 def filter_name(split: Split) -> str:

@@ -5,7 +5,7 @@ s tokens, v entries of the vocabulary, d numbers an activation.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from clinaudit.audit.unlearning.methods.batches import IGNORED, Rows
 from clinaudit.audit.unlearning.methods.trained_network import Scope, TrainedNetwork
@@ -77,17 +77,6 @@ class Loss(NamedTuple):
     anchor: "Tensor"
     #: On retained texts; None where the loss has no such part.
     retain: "Tensor | None"
-
-
-class Objective(Protocol):
-    """A loss with its coefficients, which are its fields."""
-
-    #: What is trained where the user does not say.
-    default_scope: ClassVar[Scope]
-
-    def loss(self, network: TrainedNetwork, anchor: Rows, retain: Rows | None) -> Loss:
-        """Return the loss of one micro-batch."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +194,7 @@ class Rmu:
         drawn = torch.rand(1, 1, width, generator=torch.Generator().manual_seed(self.seed))
         target: Tensor = drawn / drawn.norm() * self.steering
         return target
+
+
+#: A loss with its coefficients, which are its fields; `default_scope` is what is trained where the user does not say.
+Objective = Likelihood | GradDiff | KlMin | SimNpo | Rmu

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from clinaudit.audit.statistics.grouping import grouped
 from clinaudit.audit.unlearning.benchmark.records import Answer, Keyword, Question, QuestionForm, Scores
@@ -22,6 +22,7 @@ from clinaudit.priors.diagnoses import Diagnosis
 if TYPE_CHECKING:
     from clinaudit.audit.measures.judge.lexicon.judge import LexiconJudge
     from clinaudit.audit.measures.judge.verdict import PatientStatus
+    from clinaudit.audit.runtime.language.encoders import EntailmentModel, SentenceEmbeddings
 
 NO_FACTS: Final = "the question has no facts to look for"
 BY_RULES_ONE_WAY: Final = "rules compare in one direction"
@@ -43,19 +44,6 @@ class EntailmentScore:
 
 #: A question and the text of its answer.
 Asked = tuple[Question, str]
-
-
-class Entailment(Protocol):
-    """Scores answers."""
-
-    #: How the score is called in files: `es_rules` or `es`.
-    metric: str
-    #: What it was made with.
-    name: str
-
-    def score(self, asked: Sequence[Asked]) -> list[EntailmentScore]:
-        """Return how far each answer and its question's reference answer entail each other."""
-        ...
 
 
 class EntailmentByRules:
@@ -96,22 +84,12 @@ class EntailmentByRules:
         return LexiconJudge(())
 
 
-class PairModel(Protocol):
-    """A model of inference."""
-
-    name: str
-
-    def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Return of each premise and hypothesis whether the first entails the second."""
-        ...
-
-
 class EntailmentByModel:
     """1 where a model takes the reference to follow from the answer, else 0."""
 
     metric = "es"
 
-    def __init__(self, model: PairModel) -> None:
+    def __init__(self, model: "EntailmentModel") -> None:
         self._model = model
         self.name = model.name
 
@@ -121,6 +99,10 @@ class EntailmentByModel:
         found = self._model.entails([*said, *((reference, answer) for answer, reference in said)])
         both = zip(map(float, found[: len(said)]), map(float, found[len(said) :]), strict=True)
         return [EntailmentScore(*next(both)) if answer.strip() else EntailmentScore(0.0, 0.0) for _, answer in asked]
+
+
+#: How far answers and references entail each other is called in files as its `metric` says, and made with `name`.
+Entailment = EntailmentByRules | EntailmentByModel
 
 
 def _cuts_a_number(text: str, start: int, end: int) -> bool:
@@ -154,16 +136,6 @@ NO_KEYWORDS: Final = "the question has no keywords"
 ALL_IN_QUESTION: Final = "all keywords stand in the question"
 
 
-class Embedder(Protocol):
-    """Compares two texts by their embeddings."""
-
-    name: str
-
-    def similarities(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Return the cosine of each two texts, from 0 to 1."""
-        ...
-
-
 #: Answers that are embedded together: enough of each length for whole batches.
 _AT_ONCE: Final = 512
 
@@ -173,7 +145,7 @@ def score_answers(
     keywords: Iterable[Keyword],
     answers: Iterable[Answer],
     *,
-    embedder: Embedder,
+    embedder: "SentenceEmbeddings",
     entailment: Entailment,
     em: Mapping[str, float] | None,
     form: QuestionForm = "paper",
@@ -249,7 +221,7 @@ def _score(
 
 
 def compare_with_before(
-    scores: Sequence[Scores], answers: Iterable[Answer], before: Iterable[Answer], *, embedder: Embedder
+    scores: Sequence[Scores], answers: Iterable[Answer], before: Iterable[Answer], *, embedder: "SentenceEmbeddings"
 ) -> list[Scores]:
     """Return the scores with `cs_before`: how like the same model's answer before unlearning each answer is.
 

@@ -9,7 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -19,7 +19,6 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.records import Answer, Question, QuestionForm
 from clinaudit.audit.unlearning.metrics.answer_scores import (
-    Embedder,
     Entailment,
     EntailmentByModel,
     EntailmentByRules,
@@ -34,6 +33,9 @@ from clinaudit.priors.corpus.header import Header
 from clinaudit.priors.corpus.records import Problems, Record, is_encodable, iter_records
 from clinaudit.reports.schema.unlearning_scores import Figure, ModelScores, ScoresDocument
 from clinaudit.reports.wording.escaped_text import harmless_text
+
+if TYPE_CHECKING:
+    from clinaudit.audit.runtime.language.encoders import SentenceEmbeddings
 
 ANSWER_FIELDS: Final = ("model", "qa_id", "text", "token_ids")
 _ROLE: Final = "the answers"
@@ -200,7 +202,7 @@ def score_given_answers(request: ScoreRequest, *, header: Header, progress: Prog
     return describe_scores(scores, bench, making)
 
 
-def load_embedder(directory: Path | None) -> Embedder:
+def load_embedder(directory: Path | None) -> "SentenceEmbeddings":
     """Return the embeddings of an encoder in a directory, or of the installed package."""
     from clinaudit.audit.runtime.language.encoders import embeddings_of_directory, packaged_embeddings
 

@@ -17,7 +17,7 @@ from functools import cached_property
 from itertools import islice
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from clinaudit.audit.runtime.language.english_pipeline import ENGLISH, load_english, load_pipeline, pieces_of
 from clinaudit.audit.statistics.grouping import grouped
@@ -44,21 +44,11 @@ _LOOKUPS: Final = "lookups.bin"
 _BATCH: Final = 32
 
 
-class PhraseParser(Protocol):
-    """Finds phrases that may be terms."""
-
-    #: Which parser, for the record of a benchmark.
-    name: str
-
-    def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
-        """Yield the phrases of each text, each as its words, in order; one that stands twice is given twice."""
-        ...
-
-
 class SpacyParser:
     """Entities and noun chunks by a spaCy pipeline; with a lexicon, its terms are the entities."""
 
     def __init__(self, pipeline: "Language", *, name: str, lexicon: frozenset[Words] | None = None) -> None:
+        #: Which parser, for the record of a benchmark.
         self.name = name
         self._pipeline = pipeline
         self._lexicon = (
@@ -72,7 +62,7 @@ class SpacyParser:
         )
 
     def phrases(self, texts: Iterable[str]) -> Iterator[list[Words]]:
-        """Yield the phrases of each text: entities, then noun chunks."""
+        """Yield the phrases of each text, as words: entities, then noun chunks; what stands twice is given twice."""
         pieces = [[piece for _, piece in pieces_of(text)] for text in texts]
         documents = self._pipeline.pipe((piece for own in pieces for piece in own), batch_size=_BATCH)
         for own in pieces:
@@ -210,7 +200,7 @@ Weights = Mapping[Words, float]
 
 def extract_keywords(
     bench: Bench,
-    parser: PhraseParser,
+    parser: SpacyParser,
     *,
     seeds: Seeds | None = None,
     advance: Callable[[int], None] = lambda _questions: None,

@@ -175,7 +175,7 @@ def test_each_worker_has_a_copy_and_gradients_and_means_come_on_top(billion, mon
 def test_nothing_is_loaded_and_the_place_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = make_job(tmp_path)
     have(monkeypatch, 1000)
-    monkeypatch.setattr(model_in_training, "load_for_training", lambda _: pytest.fail("it was loaded"))
+    monkeypatch.setattr(model_in_training, "load_in_float32", lambda *_, **__: pytest.fail("it was loaded"))
     with pytest.raises(BadInputError, match="does not fit into memory"):
         finetune(job, TrainingPlan(epochs=1))
     assert not job.out.exists()

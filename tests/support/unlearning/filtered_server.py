@@ -13,7 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
-from clinaudit.audit.unlearning.evaluation.participants import REFUSAL
+from clinaudit.audit.unlearning.evaluation.asked_model import REFUSAL
 from clinaudit.audit.unlearning.metrics.words import stands_in, words_of
 
 

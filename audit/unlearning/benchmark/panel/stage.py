@@ -16,6 +16,7 @@ from typing import Final
 
 from clinaudit.audit.runtime.served.answering_model import Reading
 from clinaudit.audit.runtime.served.forms import Inquiry
+from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import Bench, write_table
 from clinaudit.audit.unlearning.benchmark.panel.agreement import (
     PANEL,
@@ -35,7 +36,6 @@ from clinaudit.audit.unlearning.benchmark.panel.agreement import (
 )
 from clinaudit.audit.unlearning.benchmark.panel.judges import Judged, inquire_of_question, inquire_of_title
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS, BenchPatient, Question
-from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.audit.unlearning.benchmark.taxonomy import OTHER, name_of, ranked
 from clinaudit.reports.schema.unlearning_bench import HumanChecks, PanelCounts
 

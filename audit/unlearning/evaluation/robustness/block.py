@@ -36,7 +36,6 @@ from clinaudit.audit.unlearning.metrics.means import roles_of
 from clinaudit.reports.schema.unlearning_evaluation import (
     Compared,
     Detectability,
-    GroupPatients,
     Paraphrase,
     Relearning,
     RelearningPatients,
@@ -46,7 +45,6 @@ from clinaudit.reports.schema.unlearning_evaluation import (
     SampledGroup,
     Sampling,
     SplitSizes,
-    Trait,
     Trial,
     TrialCounts,
 )
@@ -254,20 +252,12 @@ class _Block:
         """Whether each trait distinguishes forgotten from never-trained patients."""
         piece = self._piece("detectability", TraitsPiece)
         traits = detect(piece.forget, piece.never_trained)
-        answers = [one.is_told_apart for one in traits.values()]
+        answers = [one.told_apart for one in traits.values()]
         return Detectability(
             compared_with=piece.compared_with,
             # One trait that distinguishes them is enough; where none does, one that could not be tested leaves it open.
             told_apart=True if True in answers else (None if not answers or None in answers else False),
-            traits={
-                trait: Trait(
-                    auroc=Figure.of(one.auroc, counted="patients", method="delong"),
-                    patients=GroupPatients(forget=one.forgotten, never_trained=one.never_trained),
-                    p_value=one.p_value,
-                    told_apart=one.is_told_apart,
-                )
-                for trait, one in traits.items()
-            },
+            traits=traits,
         )
 
     def by_patient(self) -> dict[str, dict[str, dict[str, float]]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.auroc import auroc_of_values
@@ -43,9 +43,12 @@ from clinaudit.audit.unlearning.evaluation.robustness.trial import OTHER_FORM
 from clinaudit.audit.unlearning.methods.batches import DEFAULT_TRAINING
 from clinaudit.audit.unlearning.methods.examples import answered_question, note_pieces
 from clinaudit.audit.unlearning.methods.training import DivergedError
-from clinaudit.audit.unlearning.metrics.answer_scores import Embedder, Entailment, score_answers
-from clinaudit.reports.schema.numbers import Estimate
-from clinaudit.reports.schema.unlearning_scores import QuestionUse
+from clinaudit.audit.unlearning.metrics.answer_scores import Entailment, score_answers
+from clinaudit.reports.schema.unlearning_evaluation import GroupPatients, Trait
+from clinaudit.reports.schema.unlearning_scores import Figure, QuestionUse
+
+if TYPE_CHECKING:
+    from clinaudit.audit.runtime.language.encoders import SentenceEmbeddings
 
 #: Questions in their own words: those trained on, and those withheld.
 OWN_WORDS: Final[tuple[QuestionUse, ...]] = ("train", "holdout")
@@ -83,7 +86,7 @@ class Setup:
     form: QuestionForm
     #: Of samples and of the bootstrap.
     seed: int
-    embedder: Embedder
+    embedder: "SentenceEmbeddings"
     entailment: Entailment
     #: Whether the robustness tests are run.
     has_robustness: bool = True
@@ -135,34 +138,25 @@ FEWEST: Final = 5
 FEW_PATIENTS: Final = f"fewer than {FEWEST} patients of one of the groups have it"
 
 
-@dataclass(frozen=True, slots=True)
-class Detection:
-    """How far one trait distinguishes both groups."""
-
-    #: The probability that a forgotten patient has more of it than a never-trained one; 0.5 is best. `n` counts the
-    #: patients of both groups.
-    auroc: Estimate
-    forgotten: int
-    never_trained: int
-    #: Two-sided, adjusted for the number of traits (Holm 1979); None where `auroc` is.
-    p_value: float | None
-
-    @property
-    def is_told_apart(self) -> bool | None:
-        """Whether it is shown, at 5%, that the groups differ; None where it could not be tested."""
-        return None if self.p_value is None else self.p_value < ALPHA
-
-
 def detect(
     forgotten: Sequence[Mapping[str, float | None]], never_trained: Sequence[Mapping[str, float | None]]
-) -> dict[str, Detection]:
-    """Return trait -> how far it distinguishes forgotten from never-trained patients, each a mapping."""
+) -> dict[str, Trait]:
+    """Return trait -> how far it distinguishes forgotten from never-trained patients, each a mapping.
+
+    The AUROC is the probability that a forgotten patient has more of it; 0.5 is best. The two-sided p is adjusted for
+    the number of traits (Holm 1979); at 5% it is shown that the groups differ.
+    """
     values = {trait: (_values(forgotten, trait), _values(never_trained, trait)) for trait in TRAITS}
     compared = {trait: auroc_of_values(*both, fewest=FEWEST, reason=FEW_PATIENTS) for trait, both in values.items()}
     tested = {trait: one.p_value for trait, one in compared.items() if one.p_value is not None}
     adjusted = dict(zip(tested, holm(list(tested.values())), strict=True))
     return {
-        trait: Detection(compared[trait].auroc, len(first), len(second), adjusted.get(trait))
+        trait: Trait(
+            auroc=Figure.of(compared[trait].auroc, counted="patients", method="delong"),
+            patients=GroupPatients(forget=len(first), never_trained=len(second)),
+            p_value=(p_value := adjusted.get(trait)),
+            told_apart=None if p_value is None else p_value < ALPHA,
+        )
         for trait, (first, second) in values.items()
     }
 

@@ -11,7 +11,7 @@ from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.unlearning.benchmark import served_model
+from clinaudit.audit.unlearning.benchmark import charts
 from clinaudit.audit.unlearning.benchmark.build import (
     BuildRequest,
     KeywordSource,
@@ -19,9 +19,9 @@ from clinaudit.audit.unlearning.benchmark.build import (
     ServedOptions,
     build_bench,
 )
+from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
 from clinaudit.audit.unlearning.benchmark.files import read_bench
 from clinaudit.audit.unlearning.benchmark.panel.stage import SHEET_FILE
-from clinaudit.audit.unlearning.benchmark.served_model import notes_to_send
 from clinaudit.errors import IncompleteError, UnsafeError
 
 NO_KEYWORDS = KeywordSource("none", lambda _bench: (), lambda *_: ())
@@ -225,9 +225,9 @@ NOTES = ["gout 1", "lupus 22", "gout 333", "cough 4444"]
     ],
 )
 def test_notes_that_hold_the_facts_come_first_then_the_latest_in_their_order(monkeypatch, room, facts, sent) -> None:
-    monkeypatch.setattr(served_model, "MOST_NOTE_CHARS", room)
+    monkeypatch.setattr(charts, "MOST_NOTE_CHARS", room)
     assert notes_to_send(NOTES, facts=facts) == sent
 
 
 def test_a_chart_of_any_length_fits_a_question() -> None:
-    assert sum(map(len, notes_to_send(["x" * 70_000] * 9, facts=["y"]))) <= served_model.MOST_NOTE_CHARS
+    assert sum(map(len, notes_to_send(["x" * 70_000] * 9, facts=["y"]))) <= charts.MOST_NOTE_CHARS

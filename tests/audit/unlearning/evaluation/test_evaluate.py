@@ -20,9 +20,9 @@ from clinaudit.audit.runtime.run.durable_files import write_atomically
 from clinaudit.audit.unlearning.benchmark.files import BENCH_FILE, read_bench
 from clinaudit.audit.unlearning.certificate.bench_result import read_bench_result
 from clinaudit.audit.unlearning.evaluation import asked_model, evaluate, result_files, stages
+from clinaudit.audit.unlearning.evaluation.asked_model import REFUSAL
 from clinaudit.audit.unlearning.evaluation.evaluate import EvaluationRequest
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace
-from clinaudit.audit.unlearning.evaluation.participants import REFUSAL
 from clinaudit.audit.unlearning.evaluation.robustness.changed_weights import RelearningPlan
 from clinaudit.audit.unlearning.evaluation.robustness.parts import PARTS, RobustnessOptions
 from clinaudit.errors import BadInputError, IntegrityError, UsageError

@@ -7,8 +7,8 @@ import pytest
 from support.unlearning.tiny_job import make_bench
 
 from clinaudit.audit.unlearning.benchmark.questions.rows import name_in
+from clinaudit.audit.unlearning.evaluation.asked_model import NameFilter
 from clinaudit.audit.unlearning.evaluation.given_models import ModelPlace, parse_model
-from clinaudit.audit.unlearning.evaluation.participants import NameFilter
 from clinaudit.errors import UsageError
 
 

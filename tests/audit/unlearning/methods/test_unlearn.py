@@ -283,11 +283,11 @@ def test_a_training_that_diverges_leaves_nothing(tmp_path: Path, rate: float) ->
 def test_an_error_before_the_first_checkpoint_leaves_the_place_free(tmp_path, monkeypatch) -> None:
     job = make_job(tmp_path)
 
-    def no_memory(*_: Any) -> None:
+    def no_memory(*_: Any, **__: Any) -> None:
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(model_in_training, "load_for_training", no_memory)
+        patched.setattr(model_in_training, "load_in_float32", no_memory)
         with pytest.raises(RuntimeError, match="out of memory"):
             unlearn(job, SPLIT, _plan())
     assert not job.out.exists()

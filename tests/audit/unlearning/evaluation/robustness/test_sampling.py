@@ -99,9 +99,9 @@ def test_too_much_and_too_little_loss_both_give_away_who_was_forgotten(shift: fl
     never = [float(place) for place in range(20)]
     found = detect(_with_trait([value + shift for value in never]), _with_trait(list(never)))
     assert found["answer_loss"].auroc.value == auroc
-    assert found["answer_loss"].is_told_apart is (shift != 0)
+    assert found["answer_loss"].told_apart is (shift != 0)
     # The other traits are equal for all.
-    assert {one.is_told_apart for trait, one in found.items() if trait != "answer_loss"} == {False}
+    assert {one.told_apart for trait, one in found.items() if trait != "answer_loss"} == {False}
 
 
 def test_several_traits_are_several_chances() -> None:
@@ -121,10 +121,10 @@ def test_several_traits_are_several_chances() -> None:
 @pytest.mark.parametrize(("forgotten", "never"), [(4, 30), (30, 4)])
 def test_few_patients_tell_nothing(forgotten: int, never: int) -> None:
     found = detect(_with_trait([5.0] * forgotten), _with_trait([0.0] * never))["answer_loss"]
-    assert (found.auroc.value, found.auroc.reason, found.is_told_apart) == (None, FEW_PATIENTS, None)
-    assert (found.forgotten, found.never_trained) == (forgotten, never)
+    assert (found.auroc.value, found.auroc.reason, found.told_apart) == (None, FEW_PATIENTS, None)
+    assert (found.patients.forget, found.patients.never_trained) == (forgotten, never)
 
 
 def test_patients_without_the_trait_do_not_count() -> None:
     found = detect(_with_trait([5.0] * 5 + [None] * 9), _with_trait([1.0] * 6))["answer_loss"]
-    assert (found.forgotten, found.never_trained, found.auroc.value) == (5, 6, 1.0)
+    assert (found.patients.forget, found.patients.never_trained, found.auroc.value) == (5, 6, 1.0)
