@@ -132,6 +132,14 @@ def template_option() -> Callable[[Command], Command]:
     return options_of(ReadingOptions, "template")[0]
 
 
+def form_option(
+    help_text: str = "Questions open with what is known of the encounter, or name nobody.",
+) -> Callable[[Command], Command]:
+    """Return the option of how a benchmark's questions are put."""
+    forms = click.Choice(["addressed", "paper"])
+    return click.option("--form", type=forms, default="addressed", show_default=True, help=help_text)
+
+
 def _identity(_context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     problem = None if value is None else identity_problem(option.name or "", value)
     if problem is not None:

@@ -118,43 +118,31 @@ def bench(quiet: bool, **options: Any) -> int:
     return 0
 
 
-def _request(*, systems: tuple[str, ...] | None, **options: Any) -> "BenchRequest":
-    from clinaudit.audit.pii.benchmark.request import (
-        DEFAULT_SYSTEMS,
-        SERVED,
-        BenchRequest,
-        ServedOptions,
-    )
+def _request(*, systems: tuple[str, ...] | None, domain: Any, subset: Any, **options: Any) -> "BenchRequest":
+    from clinaudit.audit.pii.benchmark.request import DEFAULT_SYSTEMS, SERVED, BenchRequest, MeasuredModel
     from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS
     from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
     from clinaudit.errors import UsageError
 
+    url, model, approved, key_file, strategy, embeddings = (
+        options.pop(name)
+        for name in ("served_url", "served_model", "phi_approved", "served_key_file", "strategy", "embeddings")
+    )
     if options["template"] is not None and options["corpus"] is None:
         raise UsageError("--template says how the notes of a --corpus are laid out; give both or none")
-    endpoint = served_endpoint(options["served_url"], options["served_model"])
+    endpoint = served_endpoint(url, model)
     served = None
     if endpoint is not None:
-        served = ServedOptions(
-            *endpoint,
-            approved_hosts=options["phi_approved"],
-            key_file=options["served_key_file"],
-            strategies=tuple(one for one in STRATEGIES if one in options["strategy"]) or STRATEGIES,
-            embeddings=options["embeddings"],
-        )
-    elif any(options[name] for name in ("served_key_file", "strategy", "embeddings")):
+        strategies = tuple(one for one in STRATEGIES if one in strategy) or STRATEGIES
+        served = MeasuredModel(*endpoint, approved, key_file, strategies, embeddings)
+    elif key_file or strategy or embeddings:
         raise UsageError("--served-key-file, --strategy and --embeddings go with --served-url and --served-model")
     if systems is None:
         systems = (*DEFAULT_SYSTEMS, SERVED) if served else DEFAULT_SYSTEMS
     return BenchRequest(
-        out=options["out"],
-        samples=options["samples"],
-        domains=DOMAINS if options["domain"] == "both" else (options["domain"],),
-        subsets=tuple(one for one in SUBSETS if one in options["subset"]) or SUBSETS,
+        domains=DOMAINS if domain == "both" else (domain,),
+        subsets=tuple(one for one in SUBSETS if one in subset) or SUBSETS,
         systems=systems,
-        seed=options["seed"],
-        training_samples=options["training_samples"],
-        epochs=options["epochs"],
         served=served,
-        corpus=options["corpus"],
-        template=options["template"],
+        **options,
     )

@@ -114,13 +114,8 @@ def _keywords(parser_directory: Path | None, progress: "Progress") -> "KeywordSo
 
 
 def _request(*, qa: str, categories: str, **options: Any) -> "BuildRequest":
-    from clinaudit.audit.unlearning.benchmark.build import (
-        PANEL_QUESTIONS,
-        PANEL_TITLES,
-        BuildRequest,
-        PanelOptions,
-        ServedOptions,
-    )
+    from clinaudit.audit.runtime.served.access import ServedOptions
+    from clinaudit.audit.unlearning.benchmark.build import PANEL_QUESTIONS, PANEL_TITLES, BuildRequest, PanelOptions
     from clinaudit.audit.unlearning.benchmark.splits import PERCENTS
     from clinaudit.errors import UsageError
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, form_option
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 from clinaudit.errors import UsageError
 
@@ -16,13 +16,7 @@ from clinaudit.errors import UsageError
 @click.option(
     "--split", "split_name", metavar="SPLIT", help="Whom a MODEL made elsewhere was to forget, such as random:10."
 )
-@click.option(
-    "--form",
-    type=click.Choice(["addressed", "paper"]),
-    default="addressed",
-    show_default=True,
-    help="Questions open with what is known of the encounter, or name nobody.",
-)
+@form_option()
 @click.option(
     "--prompt-filter",
     "has_prompt_filter",

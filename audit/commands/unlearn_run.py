@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from clinaudit.audit.commands.options import PATH, with_options
+from clinaudit.audit.commands.options import PATH, form_option, with_options
 from clinaudit.audit.runtime.choices import UnlearningMethod
 from clinaudit.audit.runtime.console.streams import say_of_finished_work
 
@@ -59,13 +59,7 @@ _with_training_options = with_options(
             metavar="N",
             help="Batches of a step.",
         ),
-        click.option(
-            "--form",
-            type=click.Choice(["addressed", "paper"]),
-            default="addressed",
-            show_default=True,
-            help="Questions open with what is known of the encounter, or name nobody.",
-        ),
+        form_option(),
         click.option(
             "--checkpoint-steps",
             type=click.IntRange(1),

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clinaudit.audit.commands.options import PATH
+from clinaudit.audit.commands.options import PATH, form_option
 from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 
 
@@ -15,13 +15,7 @@ from clinaudit.audit.runtime.console.streams import say_of_finished_work, warn
 @click.argument("answers", type=PATH)
 @click.option("--out", type=PATH, metavar="FILE", required=True, help="Write the scores here, as JSON; replaced.")
 @click.option("--split", "split_name", metavar="NAME", help="Who is forgotten, as random:10.  [default: the first]")
-@click.option(
-    "--form",
-    type=click.Choice(["addressed", "paper"]),
-    default="addressed",
-    show_default=True,
-    help="How the questions were asked: what stands in them is no leak.",
-)
+@form_option("How the questions were asked: what stands in them is no leak.")
 @click.option("--before", metavar="MODEL", help="The model in ANSWERS before unlearning: compare the others with it.")
 @click.option("--embeddings", type=PATH, metavar="DIR", help="An encoder for CS instead of the installed one.")
 @click.option("--nli", type=PATH, metavar="DIR", help="A model of inference for ES instead of rules.")

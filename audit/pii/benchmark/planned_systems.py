@@ -26,7 +26,7 @@ from clinaudit.audit.pii.benchmark.request import (
     SERVED,
     TRAINED,
     BenchRequest,
-    ServedOptions,
+    MeasuredModel,
 )
 from clinaudit.audit.pii.benchmark.sample import Sample, comparable_text
 from clinaudit.audit.pii.benchmark.systems.answers import (
@@ -40,7 +40,6 @@ from clinaudit.audit.pii.detectors.rules import RuleDetector
 from clinaudit.audit.pii.entity_span import Detector, EntitySpan
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.durable_files import make_private_directory, making_folder
-from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache
 from clinaudit.audit.runtime.served.question import AskingEstimate
 from clinaudit.errors import BadInputError
@@ -166,17 +165,13 @@ class Plan:
             return SpacyDetector()
         return RuleDetector()
 
-    def served_system(self, options: ServedOptions) -> "AnsweringModel":
+    def served_system(self, options: MeasuredModel) -> "AnsweringModel":
         """Return the served model, ready to be asked; sends nothing."""
         # Late: it loads the client of a served model.
         from clinaudit.audit.pii.benchmark.systems.served_model import measured_model
-        from clinaudit.audit.runtime.served.client import read_key_file
+        from clinaudit.audit.runtime.served.client import open_access
 
-        key = None if options.key_file is None else read_key_file(options.key_file)
-        access = Access(options.approved_hosts, key)
-        return measured_model(
-            ServedModel(options.url, options.model), access, seed=self.request.seed, cache=self._cache
-        )
+        return measured_model(*open_access(options), seed=self.request.seed, cache=self._cache)
 
     def announce(self, estimate: AskingEstimate) -> None:
         """Say how much a served model is about to be asked."""
@@ -199,7 +194,7 @@ class Plan:
         shown = row.model_copy(update={"settings": settings}) if row.id == TRAINED else row
         return PlannedSystem(shown, answer, noted)
 
-    def _served(self, options: ServedOptions, strategy: Strategy) -> PlannedSystem:
+    def _served(self, options: MeasuredModel, strategy: Strategy) -> PlannedSystem:
         name = f"{SERVED}-{strategy}"
 
         def answer(samples: Sequence[Sample], advance: Advance) -> Iterator[SampleAnswers]:

@@ -1,6 +1,5 @@
 """What is asked of a benchmark: samples, systems and their options."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -8,6 +7,7 @@ from typing import Final, Literal
 from clinaudit.audit.pii.benchmark.generator.generation import TRAINING_SAMPLES
 from clinaudit.audit.pii.benchmark.sample import DOMAINS, SUBSETS, Domain, Subset
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES, Strategy
+from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.errors import UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, BenchSystem
 
@@ -75,13 +75,9 @@ DEFAULT_SAMPLES: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ServedOptions:
+class MeasuredModel(ServedOptions):
     """A served model to be measured."""
 
-    url: str
-    model: str
-    approved_hosts: Collection[str] = ()
-    key_file: Path | None = None
     strategies: tuple[Strategy, ...] = STRATEGIES
     #: Directory of an encoder that computes how alike two answers are; None: the packaged one.
     embeddings: Path | None = None
@@ -101,7 +97,7 @@ class BenchRequest:
     training_samples: int = TRAINING_SAMPLES
     #: Passes of the trained system over its samples.
     epochs: int = DEFAULT_EPOCHS
-    served: ServedOptions | None = None
+    served: MeasuredModel | None = None
     #: A site's own corpus, and the layout of its notes.
     corpus: Path | None = None
     template: Path | None = None

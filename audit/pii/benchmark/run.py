@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from clinaudit.audit.pii.benchmark.files import BENCH_FILE, PAGE_FILE, SETTINGS_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.generator.generation import draw_samples
 from clinaudit.audit.pii.benchmark.planned_systems import Plan, PlannedSystem, require_installed
-from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, ServedOptions
+from clinaudit.audit.pii.benchmark.request import ROWS, SERVED, TRAINED, BenchRequest, MeasuredModel
 from clinaudit.audit.pii.benchmark.sample import Prediction, Sample
 from clinaudit.audit.pii.benchmark.scoring.bench_figures import (
     ScoredSystems,
@@ -174,7 +174,7 @@ def _load_similarity(directory: Path | None) -> "Similarity":
 
 
 def _measure_utilities(
-    plan: Plan, samples: Sequence[Sample], options: ServedOptions, similarity: "Similarity"
+    plan: Plan, samples: Sequence[Sample], options: MeasuredModel, similarity: "Similarity"
 ) -> "Utilities":
     # Late: it loads the client of a served model.
     from clinaudit.audit.pii.benchmark.systems.utility import measure_utility

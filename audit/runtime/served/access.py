@@ -8,6 +8,7 @@ import ipaddress
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
@@ -90,6 +91,16 @@ class ServedModel:
     base_url: str
     #: The name the server knows the model by.
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServedOptions:
+    """A served model as a user names it, with the file of its key."""
+
+    url: str
+    model: str
+    approved_hosts: Collection[str] = ()
+    key_file: Path | None = None
 
 
 def parse_served_model(model: str) -> ServedModel | None:

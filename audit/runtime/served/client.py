@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 import openai
 
-from clinaudit.audit.runtime.served.access import Access, require_approved
+from clinaudit.audit.runtime.served.access import Access, ServedModel, ServedOptions, require_approved
 from clinaudit.errors import BadInputError, ClinauditError, UnsafeError
 
 #: An answer of some thousand tokens is some tens of kilobytes; more than this is no answer.
@@ -103,6 +103,12 @@ def error_for_all(status: int, *, endpoint: str, model: str, serves: str) -> Cli
             "check its URL (it often ends in /v1) and the model's name"
         )
     return None
+
+
+def open_access(options: ServedOptions) -> tuple[ServedModel, Access]:
+    """Return a model that a user names, and how it is accessed; reads its key."""
+    key = None if options.key_file is None else read_key_file(options.key_file)
+    return ServedModel(options.url, options.model), Access(options.approved_hosts, key)
 
 
 def read_key_file(path: Path) -> str:

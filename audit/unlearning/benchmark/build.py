@@ -14,10 +14,10 @@ from typing import Any, Final, Literal
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, settle_settings
 from clinaudit.audit.runtime.run.durable_files import sha256_of
-from clinaudit.audit.runtime.served.access import Access, EndpointWords, ServedModel
+from clinaudit.audit.runtime.served.access import EndpointWords, ServedOptions
 from clinaudit.audit.runtime.served.answer_cache import AnswerCache, open_answer_cache
 from clinaudit.audit.runtime.served.answering_model import AnsweringModel, Reading
-from clinaudit.audit.runtime.served.client import read_key_file
+from clinaudit.audit.runtime.served.client import open_access
 from clinaudit.audit.runtime.served.forms import Inquiry
 from clinaudit.audit.unlearning.benchmark.categories import (
     Assigned,
@@ -57,16 +57,6 @@ Source = Literal["offline", "served"]
 #: The paper's samples for its panel of judges: 900 titles, 1,000 questions (appendices F and G).
 PANEL_TITLES: Final = 900
 PANEL_QUESTIONS: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class ServedOptions:
-    """A model behind an endpoint that writes questions or names categories."""
-
-    url: str
-    model: str
-    approved_hosts: Collection[str] = ()
-    key_file: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,10 +301,8 @@ class _Work:
 
     def judge(self, bench: Bench, panel: PanelOptions, evidence: Path) -> PanelCounts:
         """Ask the panel, write what it says, and return its figures."""
-        models = {
-            judge.name: self._open(judge.url, judge.model, panel.approved_hosts, judge.key_file)
-            for judge in read_judges(panel.file)
-        }
+        judges = read_judges(panel.file, approved_hosts=panel.approved_hosts)
+        models = {name: self._open(judge) for name, judge in judges.items()}
         seed = self._request.seed
         sample = draw_sample(bench, titles=panel.titles, questions=panel.questions, seed=seed)
 
@@ -340,14 +328,13 @@ class _Work:
         served = self._request.served
         if served is None:
             raise UsageError("served was asked for, and no model is named; give --served-url and --served-model")
-        return self._open(served.url, served.model, served.approved_hosts, served.key_file)
+        return self._open(served)
 
-    def _open(self, url: str, model: str, approved_hosts: Collection[str], key_file: Path | None) -> AnsweringModel:
-        access = Access(approved_hosts, None if key_file is None else read_key_file(key_file))
+    def _open(self, served: ServedOptions) -> AnsweringModel:
         # A panel has several endpoints: the model's name says which.
-        words = EndpointWords(f"the endpoint of {model}")
+        words = EndpointWords(f"the endpoint of {served.model}")
         kind, seed = "unlearning-benchmark", self._request.seed
-        return AnsweringModel(ServedModel(url, model), access, kind=kind, words=words, seed=seed, cache=self._cache)
+        return AnsweringModel(*open_access(served), kind=kind, words=words, seed=seed, cache=self._cache)
 
 
 def _split_and_count(

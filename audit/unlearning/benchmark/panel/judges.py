@@ -7,12 +7,12 @@ The wording is ours.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
+from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.runtime.served.forms import FilledForm, Form, Inquiry
 from clinaudit.audit.runtime.served.question import break_control_tokens, fence_marker, schema_of
 from clinaudit.audit.unlearning.benchmark.panel.agreement import JUDGES, PANEL, UNCLEAR
@@ -25,18 +25,8 @@ _NEEDED: Final = ("name", "url", "model")
 _KNOWN: Final = frozenset({*_NEEDED, "key_file"})
 
 
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """One judge: a served model."""
-
-    name: str
-    url: str
-    model: str
-    key_file: Path | None
-
-
-def read_judges(path: Path) -> tuple[Judge, ...]:
-    """Return the three judges of a file; raises `BadInputError` listing all problems. Key files lie beside it."""
+def read_judges(path: Path, *, approved_hosts: Collection[str] = ()) -> dict[str, ServedOptions]:
+    """Return the three judges of a file by name; raises `BadInputError` listing all problems. Keys lie beside it."""
     what = f"the panel {printable(path.name)}"
     try:
         tables = tomllib.loads(read_text_file(path, role="the panel")).get("judge")
@@ -51,15 +41,11 @@ def read_judges(path: Path) -> tuple[Judge, ...]:
         problems = [f"a judge is named {PANEL}, as the majority of all three is; give it another name"]
     if problems:
         raise BadInputError(f"{what} cannot be used", problems)
-    return tuple(
-        Judge(
-            table["name"],
-            table["url"],
-            table["model"],
-            None if "key_file" not in table else path.parent / table["key_file"],
-        )
-        for table in tables
-    )
+    keys = [path.parent / table["key_file"] if "key_file" in table else None for table in tables]
+    return {
+        table["name"]: ServedOptions(table["url"], table["model"], approved_hosts, key)
+        for table, key in zip(tables, keys, strict=True)
+    }
 
 
 def _problems(place: int, table: Any) -> list[str]:

@@ -243,7 +243,7 @@ def test_a_judges_key_lies_beside_the_panels_file(tmp_path: Path) -> None:
     path = tmp_path / "panel.toml"
     tables = [f"[[judge]]\nname='{name}'\nurl='http://127.0.0.1:1/v1'\nmodel='m'\n" for name in JUDGES]
     path.write_text("".join(tables) + "key_file='key'\n")
-    assert [judge.key_file for judge in read_judges(path)] == [None, None, tmp_path / "key"]
+    assert [judge.key_file for judge in read_judges(path).values()] == [None, None, tmp_path / "key"]
 
 
 @pytest.mark.parametrize(
