@@ -5,6 +5,7 @@ words, where the paper has tokens.
 """
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
 from clinaudit.reports.schema.unlearning import EvaluatedSplit, UnlearningEvaluation
@@ -111,7 +112,7 @@ def panel_tables(bench: BenchCounts) -> list[Table]:
     for figures in bench.judged():
         tables.append(_verdicts_table(figures))
         if figures.panel_by_category:
-            tables.append(_categories_table(figures))
+            tables.append(_counts_table("The majority’s verdict by disease", "Disease", figures.panel_by_category))
         tables.append(_agreement_table(figures))
         if figures.best is not None:
             tables.append(_best_table(figures.best))
@@ -133,14 +134,11 @@ def _verdicts_table(figures: PanelFigures) -> Table:
     return Table(title, ("Verdict", *figures.verdicts, "Majority"), rows)
 
 
-def _categories_table(figures: PanelFigures) -> Table:
-    known = list(dict.fromkeys(verdict for own in figures.panel_by_category.values() for verdict in own))
-    rows = tuple(
-        (category, *(f"{own.get(verdict, 0):,}" for verdict in known))
-        for category, own in figures.panel_by_category.items()
-    )
-    columns = ("Disease", *(verdict.capitalize() for verdict in known))
-    return Table("The majority’s verdict by disease", columns, rows)
+def _counts_table(title: str, of: str, counts: Mapping[str, Mapping[str, int]], note: str = "") -> Table:
+    """Return counts, a row of each name and a column of whatever was counted of any."""
+    known = list(dict.fromkeys(what for own in counts.values() for what in own))
+    rows = tuple((name, *(f"{own.get(what, 0):,}" for what in known)) for name, own in counts.items())
+    return Table(title, (of, *(f"{what[:1].upper()}{what[1:]}" for what in known)), rows, note)
 
 
 def _agreement_table(figures: PanelFigures) -> Table:
@@ -158,10 +156,6 @@ def _agreement_table(figures: PanelFigures) -> Table:
 
 def _best_table(best: BestCategories) -> Table:
     """Return the categories that the judges take to fit best, by the one that was assigned."""
-    known = list(dict.fromkeys(category for own in best.by_assigned.values() for category in own))
-    rows = tuple(
-        (assigned, *(f"{own.get(category, 0):,}" for category in known)) for assigned, own in best.by_assigned.items()
-    )
     against = ", ".join(f"{judge} {count:,}" for judge, count in best.contradictions.items())
     share = NONE if best.as_assigned is None else percent_text(best.as_assigned)
     note = [
@@ -170,30 +164,25 @@ def _best_table(best: BestCategories) -> Table:
         f"Titles of which a judge’s verdict and category contradict each other: {against}.",
     ]
     title = "The disease that the majority takes to fit best, by the one assigned"
-    return Table(
-        title, ("Assigned", *(f"{category[:1].upper()}{category[1:]}" for category in known)), rows, " ".join(note)
-    )
+    return _counts_table(title, "Assigned", best.by_assigned, " ".join(note))
 
 
 def _human_table(bench: BenchCounts) -> Table:
-    rows = tuple(
-        (
-            judge,
-            f"{own.both_supported:,}",
-            f"{own.human_only:,}",
-            f"{own.judge_only:,}",
-            f"{own.neither:,}",
-            f"{own.left_out:,}",
-            NONE if own.agreement is None else percent_text(own.agreement),
-            NONE if own.kappa is None else number_text(own.kappa),
-        )
-        for judge, own in bench.beside_human().items()
+    return Table.of(
+        "The judges beside a person who saw none of their verdicts",
+        tuple(bench.beside_human().items()),
+        {
+            "Judge": itemgetter(0),
+            "Both: supported": lambda one: f"{one[1].both_supported:,}",
+            "Person alone": lambda one: f"{one[1].human_only:,}",
+            "Judge alone": lambda one: f"{one[1].judge_only:,}",
+            "Neither": lambda one: f"{one[1].neither:,}",
+            "Left out": lambda one: f"{one[1].left_out:,}",
+            "Agreement": lambda one: NONE if one[1].agreement is None else percent_text(one[1].agreement),
+            "Cohen’s κ": lambda one: NONE if one[1].kappa is None else number_text(one[1].kappa),
+        },
+        "Left out: verdicts that are neither supported nor unsupported.",
     )
-    columns = (
-        "Judge", "Both: supported", "Person alone", "Judge alone", "Neither", "Left out", "Agreement", "Cohen’s κ",
-    )  # fmt: skip
-    note = "Left out: verdicts that are neither supported nor unsupported."
-    return Table("The judges beside a person who saw none of their verdicts", columns, rows, note)
 
 
 def _part(count: int | None, whole: int) -> str:
