@@ -97,7 +97,7 @@ class _Audited(NamedTuple):
 
 def run_audit(settings: AuditSettings) -> RunResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
-    progress = Progress(quiet=settings.quiet)
+    progress = Progress(quiet=settings.quiet, form=settings.progress)
     run = RunDirectory(Path(settings.out))
     refuse_purged(run)
     run.refuse_foreign()

@@ -45,7 +45,7 @@ from clinaudit.version import VERSION
 
 def analyze_file(given: AnalyzeSettings) -> RunResults:
     """Analyse a file of generations against a corpus; return the published results."""
-    progress = Progress(quiet=given.quiet)
+    progress = Progress(quiet=given.quiet, form=given.progress)
     run = RunDirectory(given.out)
     refuse_purged(run)
     run.refuse_foreign()
