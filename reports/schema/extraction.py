@@ -4,7 +4,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field
 
-from clinaudit.reports.schema.numbers import Count, EstimateRange
+from clinaudit.reports.schema.numbers import Count, CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Record
 
 #: So many queries at most.
@@ -46,3 +46,9 @@ class QueriesResults(Record):
         """Return the share within so many queries, of the audited model or the control; None where there is none."""
         shares = self.control_within if by_control else self.within
         return next((share for most, share in (shares or {}).items() if int(most) == queries), None)
+
+    def count(self, queries: int, *, by_control: bool = False) -> CountRange | None:
+        """Return the patients within so many queries, of the audited model or the control; None where there is none."""
+        cells = self.control_by_queries if by_control else self.by_queries
+        names = QUERY_CELLS[: QUERY_LIMITS.index(queries) + 1]
+        return None if cells is None else add((cells[name] for name in names), of=self.patients)

@@ -14,3 +14,5 @@ class QueriesTally:
     #: The same patients by the control model; None without one.
     control: Partition | None
     evidence: Inside[QueriesEvidence]
+    #: Whether all of the split were scored, and not those alone who were asked about.
+    of_split: bool = False

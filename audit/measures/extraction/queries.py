@@ -79,8 +79,8 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
-    """Return by tier and arm the patients by queries needed."""
+def tally_queries(needed: Iterable[QueriesNeeded], *, of_train_split: bool = False) -> dict[str, dict[Arm, QueriesTally]]:
+    """Return by tier and arm the patients by queries needed; `of_train_split`: of all trained on."""
     counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
     for of in needed:
         group = (of.opening.tier, of.opening.arm, of.model)
@@ -94,6 +94,7 @@ def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, Querie
                 patients=Partition.of(audited),
                 control=None if control is None else Partition.of(control),
                 evidence=Inside(evidence),
+                of_split=of_train_split and arm == "train",
             )
     return tallies
 

@@ -26,11 +26,6 @@ def common_total(partitions: Iterable[Sequence[CountRange]]) -> CountRange:
     return CountRange(low=max(total.low for total in totals), high=min(total.high for total in totals))
 
 
-def within(count: CountRange, total: CountRange) -> CountRange:
-    """Return a count that is part of a total, cut at it."""
-    return CountRange(low=min(count.low, total.high), high=min(count.high, total.high))
-
-
 def share_range(
     part: CountRange, rest: CountRange, *, total: CountRange | None = None, by_wilson: bool = False
 ) -> EstimateRange:

@@ -7,10 +7,11 @@ from clinaudit.reports.tally.extraction import QueriesTally
 from clinaudit.reports.tally.leaves import Partition
 
 
-def derive_queries(tally: QueriesTally) -> QueriesResults:
-    """Return the results of one tier and arm."""
+def derive_queries(tally: QueriesTally, *arm: CountRange) -> QueriesResults:
+    """Return the results of one tier and arm; `arm` bounds how many they are, unless all of the split were scored."""
     partitions = [tally.patients, *([] if tally.control is None else [tally.control])]
-    patients = common_total([list(of.cells.values()) for of in partitions])
+    bounds = [] if tally.of_split else [[bound] for bound in arm]
+    patients = common_total([*(list(of.cells.values()) for of in partitions), *bounds])
     return QueriesResults(
         patients=patients,
         by_queries=dict(tally.patients.cells),

@@ -1,7 +1,7 @@
 """Ordinary use, from its tally (docs/results.md, "ordinary")."""
 
-from clinaudit.audit.results.ranges.counts import share_of, within
-from clinaudit.reports.schema.numbers import exactly
+from clinaudit.audit.results.ranges.counts import share_of
+from clinaudit.reports.schema.numbers import add, exactly
 from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
 
@@ -11,7 +11,7 @@ def derive_ordinary(tally: OrdinaryTally) -> OrdinaryResults:
     asked = exactly(tally.tasks.value)
 
     def figures(counts: LeakCounts) -> LeakFigures:
-        tasks = within(counts.tasks.range, asked)
+        tasks = add([counts.tasks.range], of=asked)
         return LeakFigures(tasks=tasks, share=share_of(tasks, asked), patients=counts.patients.range)
 
     def leak(of: LeakTally) -> LeakResults:

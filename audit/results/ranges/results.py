@@ -17,9 +17,16 @@ from clinaudit.audit.results.ranges.disclosure import (
 from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.membership import derive_membership
-from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
+from clinaudit.audit.results.ranges.memorization import (
+    HALF_PERCENT,
+    derive_groups,
+    derive_memorization,
+    find_asked,
+    find_patients,
+)
 from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.priors.fragments import FEWER_THAN
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import (
     UNIQUENESS_BINS,
     BalanceResults,
@@ -55,7 +62,6 @@ from clinaudit.reports.tally.tally import (
     CorpusTally,
     IdentifiabilityTally,
     JudgeTally,
-    MemorizationTally,
     PairTally,
     PromptTally,
     RenderingTally,
@@ -64,6 +70,8 @@ from clinaudit.reports.tally.tally import (
     Tally,
 )
 
+#: By tier and arm.
+Sizes = Mapping[tuple[str, Arm], CountRange]
 #: Patients in one matched set, and in one where nobody was held out.
 _OF_SET, _OF_PAIR = 4, 2
 
@@ -75,24 +83,30 @@ def derive(tally: Tally) -> RunResults:
         for diagnosis, cohort in tally.cohorts.items()
     }
     disclosure = derive_disclosure(tally.disclosure, prevalence)
-    # Shares of text are whole percents.
-    rounding = 0.0 if tally.is_exact else HALF_PERCENT
+    sizes = _sizes(tally)
     results = RunResults(
         completeness={name: _stage(name, stage, tally) for name, stage in tally.completeness.items()},
         corpus=None if tally.corpus is None else _corpus(tally.corpus, is_exact=tally.is_exact),
-        memorization=_memorization(tally.memorization, rounding=rounding),
+        memorization=_memorization(tally, sizes, is_exact=tally.is_exact),
         disclosure=disclosure,
-        identifiers=None if tally.identifiers is None else derive_identifiers(tally.identifiers),
+        identifiers=None if tally.identifiers is None else derive_identifiers(tally.identifiers, sizes),
         renderings={
             name: RenderingResults(
-                memorization=_memorization(rendered.memorization, rounding=rounding),
+                memorization=_memorization(rendered, own, is_exact=tally.is_exact),
                 disclosure=derive_disclosure(rendered.disclosure, prevalence),
-                identifiers=None if rendered.identifiers is None else derive_identifiers(rendered.identifiers),
+                identifiers=None if rendered.identifiers is None else derive_identifiers(rendered.identifiers, own),
             )
             for name, rendered in tally.renderings.items()
+            for own in [_sizes(rendered)]
         },
-        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
-        queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
+        prompts={
+            tier: {arm: _prompts(own, *_bounds_of_fitting(tally, sizes, tier, arm)) for arm, own in arms.items()}
+            for tier, arms in tally.prompts.items()
+        },
+        queries={
+            tier: {arm: derive_queries(own, *_bounds_of_fitting(tally, sizes, tier, arm)) for arm, own in arms.items()}
+            for tier, arms in tally.queries.items()
+        },
         ordinary=None if tally.ordinary is None else derive_ordinary(tally.ordinary),
         not_scored=tally.not_scored,
         membership=None if tally.membership is None else derive_membership(tally.membership),
@@ -112,7 +126,7 @@ def derive(tally: Tally) -> RunResults:
             )
             for diagnosis, cohort in tally.cohorts.items()
         },
-        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups),
+        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups, sizes),
         judge_quality=None if tally.judge is None else derive_judge(tally.judge),
         drift=None
         if tally.drift is None
@@ -149,12 +163,37 @@ def _balance(row: BalanceTally) -> BalanceResults:
     return BalanceResults(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
 
 
+def _sizes(form: Tally | RenderingTally) -> Sizes:
+    """Return the patients of each tier and arm, as all that counts them allows: one range for every figure of them."""
+    identified = {} if form.identifiers is None else form.identifiers.tiers
+    sizes: dict[tuple[str, Arm], CountRange] = {}
+    for tier, arms in form.memorization.items():
+        for arm, summary in arms.items():
+            found = identified.get(tier, {}).get(arm)
+            # Of refusals each figure counts those that hold what it is about: the patients are not the same.
+            if summary.refusals is None or not summary.refusals.refused.range.high:
+                sizes[tier, arm] = find_patients(summary, *([] if found is None else [found.patients.range]))
+    return sizes
+
+
+def _bounds_of_fitting(tally: Tally, sizes: Sizes, tier: str, arm: Arm) -> list[CountRange]:
+    """Return what an arm's size says of its patients whose prompt fits: nothing where some prompts are not answered."""
+    size, stage = sizes.get((tier, arm)), tally.completeness.get("generations")
+    if size is None or stage is None or stage.missing.range.high or stage.failed.range.high:
+        return []
+    prompts = tally.prompts.get(tier, {}).get(arm)
+    all_fit = tier in FRAGMENT_TIERS and prompts is not None and not prompts.fit["broken"].high
+    return [size if all_fit else _up_to(size)]
+
+
 def _memorization(
-    tally: Mapping[str, Mapping[Arm, MemorizationTally]], *, rounding: float
+    form: Tally | RenderingTally, sizes: Sizes, *, is_exact: bool
 ) -> dict[str, dict[Arm, MemorizationResults]]:
+    # Shares of text are whole percents.
+    rounding = 0.0 if is_exact else HALF_PERCENT
     return {
-        tier: {arm: derive_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
-        for tier, arms in tally.items()
+        tier: {arm: derive_memorization(own, sizes.get((tier, arm)), rounding=rounding) for arm, own in arms.items()}
+        for tier, arms in form.memorization.items()
     }
 
 
@@ -177,8 +216,9 @@ def _identifiability(tally: IdentifiabilityTally) -> IdentifiabilityResults:
     )
 
 
-def _prompts(tally: PromptTally) -> PromptResults:
-    unbroken, broken = tally.fit["unbroken"], tally.fit["broken"]
+def _prompts(tally: PromptTally, *fitting: CountRange) -> PromptResults:
+    broken = tally.fit["broken"]
+    unbroken = common_total([[tally.fit["unbroken"]], *([bounds] for bounds in fitting)])
     return PromptResults(
         unbroken=unbroken,
         broken=broken,
@@ -268,10 +308,10 @@ def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> Count
     return NOBODY
 
 
-def _subgroups(tally: SubgroupTally) -> SubgroupResults:
+def _subgroups(tally: SubgroupTally, sizes: Sizes) -> SubgroupResults:
     return SubgroupResults(
         memorization={
-            tier: {arm: derive_groups(arms[arm]) for arm in ARMS if arm in arms}
+            tier: {arm: derive_groups(arms[arm], sizes.get((tier, arm))) for arm in ARMS if arm in arms}
             for tier, arms in tally.memorization.items()
         },
         disclosure={
