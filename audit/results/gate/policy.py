@@ -176,6 +176,10 @@ class OrdinaryLimit:
     maximum: _Limit
 
 
+#: What limits one figure.
+Rule = TextRule | DisclosureRule | OrdinaryLimit
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
     """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""

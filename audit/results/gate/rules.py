@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, OrdinaryLimit, Policy, TextRule
+from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, Rule, TextRule
 from clinaudit.audit.results.gate.reasons import percent
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
@@ -60,7 +60,7 @@ class AskedRule:
     id: str
     question: str
     metric: str
-    rule: TextRule | DisclosureRule | OrdinaryLimit
+    rule: Rule
     #: None where the policy asks of all diagnoses, and none was audited.
     tier: str | None = None
     #: None for memorization.

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.ranges.counts import ranged, share_of
+from clinaudit.audit.statistics.counts import ranged, share_of
 from clinaudit.audit.statistics.intervals import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     QUERIES,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from clinaudit.audit.results.ranges.counts import common_total, mean_range, ranged, share_of, share_range
+from clinaudit.audit.statistics.counts import common_total, mean_range, ranged, share_of, share_range
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.reports.schema.corpus import GroupResults
 from clinaudit.reports.schema.corpus import Partition as GroupedBy

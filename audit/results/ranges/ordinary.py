@@ -1,6 +1,6 @@
 """Ordinary use, from its tally (docs/results.md, "ordinary")."""
 
-from clinaudit.audit.results.ranges.counts import share_of
+from clinaudit.audit.statistics.counts import share_of
 from clinaudit.reports.schema.numbers import add, exactly
 from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.ranges.attacks import list_attacks
-from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
-from clinaudit.audit.results.ranges.counts import average, common_total, share_range
+from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all, without_interval
 from clinaudit.audit.results.ranges.disclosure import (
     derive_disclosure,
     derive_prevalence,
@@ -25,6 +24,7 @@ from clinaudit.audit.results.ranges.memorization import (
     find_patients,
 )
 from clinaudit.audit.results.ranges.ordinary import derive_ordinary
+from clinaudit.audit.statistics.counts import average, common_total, share_range, shares_up_to
 from clinaudit.priors.fragments import FEWER_THAN
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import (
@@ -204,12 +204,11 @@ def _identifiability(tally: IdentifiabilityTally) -> IdentifiabilityResults:
         uniqueness={tier: dict(bins.cells) for tier, bins in tally.uniqueness.items()},
         fewer_than={
             tier: {
-                str(least): share_of_all(
-                    *(add(bins[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
-                )
-                for place, least in enumerate(FEWER_THAN, start=1)
+                least: without_interval(share)
+                for least, share in shares_up_to(FEWER_THAN, asked, add(asked.values())).items()
             }
             for tier, bins in tally.uniqueness.items()
+            for asked in [{name: bins[name] for name in UNIQUENESS_BINS}]
         },
         longer_than_trained=tally.lengths["longer"],
         several_ids=tally.ids["several"],
@@ -255,11 +254,7 @@ def average_over_tiers(pairs: Sequence[PairResults], metric: str) -> dict[Arm, E
     }
     averaged = {arm: average([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
     # No interval: the tiers ask the same patients.
-    return {
-        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
-        for arm, estimate in averaged.items()
-        if estimate is not None
-    }
+    return {arm: without_interval(estimate) for arm, estimate in averaged.items() if estimate is not None}
 
 
 def _stage(name: str, stage: StageTally, tally: Tally) -> StageResults:

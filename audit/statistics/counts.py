@@ -1,7 +1,7 @@
 """Sums and shares of classes of counts, and how a range is written (docs/methods.md, section 10)."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -52,6 +52,15 @@ def share_of(part: CountRange, total: CountRange) -> EstimateRange:
         return EstimateRange(reason=_NOTHING)
     least, most = clopper_pearson(part.low, total.high), clopper_pearson(part.high, max(total.low, part.high))
     return ranged(least.value or 0.0, most.value or 0.0, (interval_of(least)[0], interval_of(most)[1]))
+
+
+def shares_up_to(limits: Iterable[int], cells: Mapping[str, CountRange], total: CountRange) -> dict[str, EstimateRange]:
+    """Return by limit the share of a total that lies in the cells up to it; the first cells are the limits'."""
+    counts = list(cells.values())
+    return {
+        str(limit): share_range(add(counts[:place]), add(counts[place:]), total=total)
+        for place, limit in enumerate(limits, start=1)
+    }
 
 
 def _of_total(count: CountRange, others: CountRange, total: CountRange) -> CountRange:
