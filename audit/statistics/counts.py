@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -54,7 +54,7 @@ def share_of(part: CountRange, total: CountRange) -> EstimateRange:
     return ranged(least.value or 0.0, most.value or 0.0, (interval_of(least)[0], interval_of(most)[1]))
 
 
-def shares_up_to(limits: Iterable[int], cells: Mapping[str, CountRange], total: CountRange) -> dict[str, EstimateRange]:
+def shares_up_to(limits: Iterable[int], cells: Mapping[Any, CountRange], total: CountRange) -> dict[str, EstimateRange]:
     """Return by limit the share of a total that lies in the cells up to it; the first cells are the limits'."""
     counts = list(cells.values())
     return {

@@ -197,6 +197,7 @@ def patients_without_findings(policy: Policy, rule: TextRule | OrdinaryLimit) ->
 def would_pass(policy: Policy, rule: TextRule | OrdinaryLimit, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
     none = replace(policy, memorization=(), identifiers=(), ordinary=None, disclosure=())
+    tiers: tuple[str, ...]
     if isinstance(rule, OrdinaryLimit):
         tiers, alone = (ORDINARY,), replace(none, ordinary=rule)
     else:

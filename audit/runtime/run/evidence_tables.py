@@ -57,8 +57,8 @@ identifiers: generation_id:text char_start:int char_end:int text:text category:t
   owner:text verified:bool holders:texts holder_count:int found_by:text
 
 ordinary: generation_id:text task:text kind:text form:text draw:text prompt:text text:text token_ids:ids
-  finish_reason:text passages:texts passage_patients:texts passage_notes:texts identifiers:texts
-  identifier_patients:texts
+  finish_reason:text passages:texts passage_patients:texts passage_notes:texts passage_tokens:ids identifiers:texts
+  identifier_patients:texts identifier_hipaa:texts
 
 membership: patient_id:text arm:text note_id:text tokens:int loss:float zlib:float min_k_plus_plus:float ratio:float
   standardized:float
