@@ -5,6 +5,8 @@ from typing import Literal
 from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Record
 
+#: What an answer may hold of patients.
+LeakName = Literal["text", "identifiers"]
 #: As plain text that the model continues, or in a chat.
 TaskForm = Literal["text", "chat"]
 

@@ -5,7 +5,6 @@ A patient gets eight questions, or those that a file gives, or is dropped with t
 fewer than four of a kind it is asked once more, then the patient is dropped, and counted.
 """
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from clinaudit.audit.unlearning.benchmark.questions.wording import rephrase
 from clinaudit.audit.unlearning.benchmark.records import QUESTION_KINDS
 from clinaudit.audit.unlearning.benchmark.served_model import BenchModel, FilledForm, Form, notes_to_send
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.records import parse_json
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.reports.schema.unlearning_scores import QuestionKind
 
@@ -150,7 +150,7 @@ def read_truth(corpus: Path) -> Mapping[str, list[Mapping[str, str]]]:
     found: dict[str, list[Mapping[str, str]]] = {}
     for row, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
-            record = json.loads(line)
+            record = parse_json(line)
             found[record["patient_id"]] = [
                 {name: str(mention[name]) for name in ("note_id", "diagnosis", "section", "status", "text")}
                 for mention in record["mentions"]
