@@ -57,7 +57,7 @@ class AuditInputs:
     model: AuditedModel
     #: The same model before it was trained on these patients; None: none is compared.
     control: AuditedModel | None
-    #: What is asked about nobody; None where ordinary use is left out.
+    #: What is asked about nobody; None where everyday tasks are left out.
     tasks: TaskSet | None
     tokenizer: ModelTokenizer
     corpus: Corpus

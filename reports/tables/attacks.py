@@ -37,12 +37,12 @@ _WORDS: Final[dict[AttackName, _Words]] = {
         "Identifiers, and whose they are", _PROMPTS, "45 CFR 164.514(b)(2)(i); OWASP AISVS C11", IDENTIFIER_METRICS
     ),
     "queries_needed": _Words(
-        "Repeated questions, by the probabilities of the notes",
+        "Queries needed, by the probabilities of the notes",
         _AGAIN,
         f"{_EDPB}; NIST AI 100-2, extraction",
         (QUERIES_NEEDED,),
     ),
-    "sampling": _Words("Repeated questions, answers drawn", _AGAIN, _EDPB),
+    "sampling": _Words("Drawn answers", _AGAIN, _EDPB),
     "chat": _Words("The same questions in a chat", _PROMPTS, _EDPB),
     "control": _Words("The same questions to the model before training", "none: a control", "NIST SP 800-226"),
     "attribute_inference": _Words(
@@ -54,7 +54,7 @@ _WORDS: Final[dict[AttackName, _Words]] = {
     "membership": _Words(
         "Membership: whose notes were trained on", "sees probabilities", f"{_EDPB}; NIST AI 100-2, membership"
     ),
-    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB, (ORDINARY_TEXT,)),
+    "ordinary_use": _Words("Everyday tasks about nobody", "works with the model", _EDPB, (ORDINARY_TEXT,)),
     "canaries": _Words("Canaries planted before training", "trains the model", "NIST SP 800-226"),
     "fine_tuning": _Words("Further training that brings text back", _WEIGHTS, "NIST AI 100-2; OWASP AISVS C11"),
     "gradients": _Words("Reconstruction from gradients", "sees training", "NIST AI 100-2, data reconstruction"),

@@ -1,4 +1,4 @@
-"""The table of ordinary use."""
+"""The table of everyday tasks."""
 
 from typing import Final
 

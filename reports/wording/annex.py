@@ -106,6 +106,10 @@ GLOSSARY: Final[tuple[tuple[str, str], ...]] = (
         "one that the audit writes into texts to see whether its search finds it: what the search misses is in no"
         " figure but the corrected one.",
     ),
+    (
+        "Membership",
+        "whether the model tells all it was trained on from those never seen; nothing is said of one patient.",
+    ),
     ("Clinically revealing", "not template text such as normal findings or cross-references."),
     ("Boilerplate", "template text in a clause that names no diagnosis, drug or finding: the least that is left out."),
     ("Prompt echo", "matched text that the prompt itself already held."),

@@ -54,7 +54,7 @@ _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
 
 #: Attacks that an audit runs where it can, in a few words; without text, diagnoses or identifiers more is said.
 _NOT_RUN: Final[Mapping[AttackName, str]] = {
-    "queries_needed": "repeated questions",
+    "queries_needed": "queries needed",
     "sampling": "drawn answers",
     "chat": "chats",
     "membership": "membership",

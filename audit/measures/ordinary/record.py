@@ -1,4 +1,4 @@
-"""The records of ordinary use: a question, its answer, what one patient alone holds of it; and the rows of evidence."""
+"""Records of everyday tasks: a question, its answer, what one patient alone holds of it; and the rows of evidence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

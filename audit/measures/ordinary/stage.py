@@ -1,4 +1,4 @@
-"""Ordinary use: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
+"""Everyday tasks: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
 
 Owns which passage of an answer counts, and the figures over tasks. Knows nothing of where answers come from, of how
 identifiers are found, or of files.

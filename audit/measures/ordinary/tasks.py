@@ -1,4 +1,4 @@
-"""The tasks of ordinary use: what a clinician asks of a model in a day, about no patient (docs/methods.md, section 2c).
+"""The everyday tasks: what a clinician asks of a model in a day, about no patient (docs/methods.md, section 2c).
 
 Owns the format of TASKS and its validation. The tasks that ship (`tasks.jsonl`) hold no patient's facts: who is named
 in them is invented. A site's own are asked beside them.

@@ -224,7 +224,7 @@ class Policy:
     memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
     identifiers: tuple[TextRule, ...] = ()
-    #: None: ordinary use decides nothing.
+    #: None: everyday tasks decide nothing.
     ordinary: OrdinaryLimit | None = None
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None

@@ -1,4 +1,4 @@
-"""Ordinary use, from its tally (docs/results.md, "ordinary")."""
+"""Everyday tasks, from their tally (docs/results.md, "ordinary")."""
 
 from clinaudit.audit.statistics.counts import share_of
 from clinaudit.reports.schema.numbers import add, exactly
@@ -7,7 +7,7 @@ from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTall
 
 
 def derive_ordinary(tally: OrdinaryTally) -> OrdinaryResults:
-    """Return the results of ordinary use; shares are of the tasks, with Clopper and Pearson's interval."""
+    """Return the results of everyday tasks; shares are of the tasks, with Clopper and Pearson's interval."""
     asked = exactly(tally.tasks.value)
 
     def figures(counts: LeakCounts) -> LeakFigures:
