@@ -2,8 +2,6 @@
 
 from typing import Final, Literal, get_args
 
-from pydantic import Field
-
 from clinaudit.reports.schema.numbers import Count, CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Record
 
@@ -18,15 +16,6 @@ MORE_QUERIES: Final = "more"
 NO_WINDOW: Final = "none"
 
 
-class QueriesEvidence(Record):
-    """Exact numbers of patients by queries needed."""
-
-    patients: int
-    by_queries: dict[QueryCell, int]
-    #: Null without a control model.
-    control_by_queries: dict[QueryCell, int] | None = None
-
-
 class QueriesResults(Record):
     """Patients of one tier and arm by how often the model must be asked for an even chance of text of their own."""
 
@@ -39,8 +28,6 @@ class QueriesResults(Record):
     #: The same patients asked of the same model before it was trained on them; null without a control model.
     control_by_queries: dict[QueryCell, Count] | None = None
     control_within: dict[QueryLimit, EstimateRange] | None = None
-    #: Null in what is published.
-    evidence: QueriesEvidence | None = Field(default=None)
 
     def share(self, queries: int, *, by_control: bool = False) -> EstimateRange | None:
         """Return the share within so many queries, of the audited model or the control; None where there is none."""

@@ -10,7 +10,7 @@ def derive_queries(tally: QueriesTally, *arm: CountRange) -> QueriesResults:
     """Return the results of one tier and arm; `arm` bounds how many they are, unless all of the split were scored."""
     audited, control = (None if of is None else dict(of.cells) for of in (tally.patients, tally.control))
     bounds = [] if tally.of_split else [[bound] for bound in arm]
-    patients = common_total([*(list(cells.values()) for cells in (audited, control) if cells), *bounds])
+    patients = common_total([*(list(of.cells.values()) for of in tally.partitions), *bounds])
     shares = [None if cells is None else shares_up_to(QUERY_LIMITS, cells, patients) for cells in (audited, control)]
     return QueriesResults(
         patients=patients,
@@ -18,5 +18,4 @@ def derive_queries(tally: QueriesTally, *arm: CountRange) -> QueriesResults:
         within=shares[0],
         control_by_queries=control,
         control_within=shares[1],
-        evidence=tally.evidence.value,
     )

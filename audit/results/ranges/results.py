@@ -170,20 +170,34 @@ def _sizes(form: Tally | RenderingTally) -> Sizes:
     for tier, arms in form.memorization.items():
         for arm, summary in arms.items():
             found = identified.get(tier, {}).get(arm)
+            counts = [] if found is None else [found.patients.range]
+            if isinstance(form, Tally) and _all_fit(form, tier, arm):
+                scored = form.queries.get(tier, {}).get(arm)
+                counts += [add(of.cells.values()) for of in scored.partitions if not scored.of_split] if scored else []
             # Of refusals each figure counts those that hold what it is about: the patients are not the same.
             if summary.refusals is None or not summary.refusals.refused.range.high:
-                sizes[tier, arm] = find_patients(summary, *([] if found is None else [found.patients.range]))
+                sizes[tier, arm] = find_patients(summary, *counts)
     return sizes
+
+
+def _is_complete(tally: Tally) -> bool:
+    stage = tally.completeness.get("generations")
+    return stage is not None and not stage.missing.range.high and not stage.failed.range.high
+
+
+def _all_fit(tally: Tally, tier: str, arm: Arm) -> bool:
+    """Whether every patient of an arm was asked with a prompt that is the beginning of the patient's note."""
+    prompts = tally.prompts.get(tier, {}).get(arm)
+    fits = tier in FRAGMENT_TIERS and prompts is not None and not prompts.fit["broken"].high
+    return fits and _is_complete(tally)
 
 
 def _bounds_of_fitting(tally: Tally, sizes: Sizes, tier: str, arm: Arm) -> list[CountRange]:
     """Return what an arm's size says of its patients whose prompt fits: nothing where some prompts are not answered."""
-    size, stage = sizes.get((tier, arm)), tally.completeness.get("generations")
-    if size is None or stage is None or stage.missing.range.high or stage.failed.range.high:
+    size = sizes.get((tier, arm))
+    if size is None or not _is_complete(tally):
         return []
-    prompts = tally.prompts.get(tier, {}).get(arm)
-    all_fit = tier in FRAGMENT_TIERS and prompts is not None and not prompts.fit["broken"].high
-    return [size if all_fit else _up_to(size)]
+    return [size if _all_fit(tally, tier, arm) else _up_to(size)]
 
 
 def _memorization(

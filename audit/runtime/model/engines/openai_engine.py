@@ -27,9 +27,9 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
-    TokenScores,
     require_scorable,
 )
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.client import error_for_all, open_client
 from clinaudit.errors import BadInputError, IncompleteError

@@ -15,8 +15,8 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
-    TokenScores,
 )
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
