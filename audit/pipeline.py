@@ -68,7 +68,6 @@ from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import ENGINE_IDENTITY, EngineInUse
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.run.directory import RunDirectory, confine_libraries, take_libraries_offline
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
@@ -98,7 +97,7 @@ class _Audited(NamedTuple):
 
 def run_audit(settings: AuditSettings) -> RunResults:
     """Audit a model against a corpus, or resume an audit that was stopped; return the published results."""
-    progress = Progress(quiet=settings.quiet)
+    progress = Progress(quiet=settings.quiet, form=settings.progress)
     run = RunDirectory(Path(settings.out))
     refuse_purged(run)
     run.refuse_foreign()
@@ -114,7 +113,6 @@ def run_audit(settings: AuditSettings) -> RunResults:
 
     with (
         open_store(run) as store,
-        open_token_cache(run, inputs.model.tokenizer_digest, inputs.tokenizer) as cache,
         cache_answers([inputs.judge, inputs.second_judge], progress, keep_in=open_answer_cache(run)) as judge_usage,
     ):
         refuse_purged(run)
@@ -129,10 +127,10 @@ def run_audit(settings: AuditSettings) -> RunResults:
         priors, included_priors = _plan_prompts(inputs, audited)
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
-        own_repeats = find_own_repeats(asked, inputs.corpus, cache.ids, progress)
+        own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
-        with open_runner(settings.ray_address, run.work) as runner:
+        with open_runner(settings.ray_address, run.work, settings.processes) as runner:
             with closing(EngineInUse(inputs.model, runner, store)) as engine:
                 # The engine is loaded once, for prompts, everyday tasks and notes.
                 engine.require(max(tokens_needed(everyday), texts.longest))
@@ -161,7 +159,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
             write_table(run.evidence, "generations", generation_rows(generations))
 
             # Memorization: the generated text that stands in the patient's own notes (3.2.1).
-            notes = MatchedCorpus(inputs.corpus, cache, inputs.profile, inputs.sensitive)
+            notes = MatchedCorpus(inputs.corpus, inputs.tokenizer, inputs.profile, inputs.sensitive)
             memorization = measure_memorization(
                 generations,
                 notes,
@@ -181,21 +179,20 @@ def run_audit(settings: AuditSettings) -> RunResults:
                 progress=progress,
             )
             ordinary, answers = measure_everyday(everyday, inputs, notes, store=store, runner=runner, progress=progress)
-        write_table(run.evidence, "ordinary", answers)
-        for table, rows in {**memorization.tables, **scored.tables}.items():
-            write_table(run.evidence, table, rows)
 
-        # Identifiers that the generations hold, and whose they are.
-        identifiers = find_identifiers(
-            generations,
-            corpus=inputs.corpus,
-            profile=inputs.profile,
-            seed=settings.seed,
-            progress=progress,
-            beside=inputs.probed.beside,
-            search=Search(inputs.site_rules, settings.processes),
-        )
-        write_table(run.evidence, "identifiers", identifiers.rows)
+            # Identifiers that the generations hold, and whose they are.
+            identifiers = find_identifiers(
+                generations,
+                corpus=inputs.corpus,
+                profile=inputs.profile,
+                seed=settings.seed,
+                progress=progress,
+                beside=inputs.probed.beside,
+                search=Search(inputs.site_rules, runner),
+            )
+        write_table(run.evidence, "ordinary", answers)
+        for table, rows in {**memorization.tables, **scored.tables, "identifiers": identifiers.rows}.items():
+            write_table(run.evidence, table, rows)
 
         # Disclosure: what the generations say of sensitive diagnoses, train minus nontrain (3.2.2).
         judgements, quality = _judge(inputs, generations, RunLedger(store), run, progress)
@@ -216,7 +213,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         )
 
         # What the notes show of the patients: how long they are, and whether they were de-identified.
-        census = take_census(inputs.corpus, cache, progress)
+        census = take_census(inputs.corpus, inputs.tokenizer, progress)
         write_table(run.evidence, "long_notes", long_note_rows(census, inputs.corpus, inputs.training_length))
 
         # The verdict, and what is published.

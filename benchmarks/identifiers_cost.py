@@ -28,11 +28,9 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii import stage
 from clinaudit.audit.pii.detectors.rules import RuleDetector
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.tiers import TIER_IDS
@@ -96,7 +94,7 @@ def measure(generations: Sequence[Generation], corpus: Corpus, processes: int) -
             profile=load_profile(),
             seed=0,
             progress=Progress(quiet=True),
-            search=stage.Search(processes=processes),
+            search=stage.Search(runner=LocalRunner(processes)),
         )
         write_table(Path(folder), "identifiers", found.rows)
     wall, cpu = time.perf_counter() - wall, _processor_seconds() - cpu
@@ -132,7 +130,7 @@ def main() -> None:
     corpus, tokenizer = read_corpus(given.demo / "corpus"), ModelTokenizer(given.demo / "model")
     path = given.demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.ids, tiers=TIER_IDS)
-    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
+    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
     if given.megabytes:
         varied = vary(generations, given.megabytes, random.Random(0))
         measure_rules([item.text for item in varied])
@@ -142,13 +140,9 @@ def main() -> None:
     # Twice: the first time libraries are loaded.
     for _ in range(2):
         measure(generations, corpus, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        run = RunDirectory(Path(folder) / "run")
-        run.create()
-        with open_token_cache(run, digest_tokenizer(given.demo / "model"), tokenizer) as cache:
-            wall, cpu = time.perf_counter(), time.process_time()
-            notes = MatchedCorpus(corpus, cache, load_profile())
-            measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True))
+    wall, cpu = time.perf_counter(), time.process_time()
+    notes, one = MatchedCorpus(corpus, tokenizer, load_profile()), LocalRunner(1)
+    measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True), runner=one)
     print(
         f"memorization stage: {time.process_time() - cpu:.1f} s of processor time ({time.perf_counter() - wall:.1f} s)"
     )

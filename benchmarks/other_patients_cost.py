@@ -3,10 +3,10 @@
     python benchmarks/other_patients_cost.py DEMO [--rounds 5]
     python benchmarks/other_patients_cost.py --corpus-mb 1000 --generations-mb 5
 
-DEMO holds `corpus`, `model` and an audited `run` (`clinaudit demo DEMO`). Its generations are measured again and again,
-each time with an empty cache of token ids; the seconds of the search are taken inside the stage, so that both share
-whatever else the machine does. Processor seconds count, of all threads. The first round, in which kernels are compiled
-or read from their cache, is told apart.
+DEMO holds `corpus`, `model` and an audited `run` (`clinaudit demo DEMO`). Its generations are measured again and again
+in one process; the seconds of the search are taken inside the stage, so that both share whatever else the machine does.
+Processor seconds count, of all threads. The first round, in which kernels are compiled or read from their cache, is
+told apart.
 
 With --corpus-mb nothing is audited: an invented corpus of that size (boilerplate that all notes share, and drawn
 words) is searched for generations that repeat parts of it, and processor seconds and peak memory are printed.
@@ -15,7 +15,6 @@ words) is searched for generations that repeat parts of it, and processor second
 import argparse
 import random
 import resource
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,11 +26,9 @@ from clinaudit.audit.measures.generation.given_generations import read_given_gen
 from clinaudit.audit.measures.memorization import stage
 from clinaudit.audit.measures.memorization.other_patients.holders import GeneratedWindows, find_holders
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.corpus.note_texts import pack_notes
@@ -48,7 +45,7 @@ def measure_demo(demo: Path, rounds: int) -> None:
     corpus, tokenizer = read_corpus(demo / "corpus"), ModelTokenizer(demo / "model")
     path = demo / "run" / "evidence" / "generations.parquet"
     rows = read_given_generations(path, known_patients=corpus.patients.keys(), tiers=TIER_IDS)
-    generations = tokenize_generations(rows, corpus, tokenizer, name=path.name)
+    generations = list(tokenize_generations(rows, corpus, tokenizer, name=path.name))
     spent = 0.0
     search: Callable[..., Any] = stage.find_other_patients_text
 
@@ -62,14 +59,12 @@ def measure_demo(demo: Path, rounds: int) -> None:
     stage.find_other_patients_text = timed
     ratios: list[float] = []
     for turn in range(rounds + 1):
-        with tempfile.TemporaryDirectory() as folder:
-            run = RunDirectory(Path(folder) / "run")
-            run.create()
-            with open_token_cache(run, digest_tokenizer(demo / "model"), tokenizer) as cache:
-                spent, begin = 0.0, time.process_time()
-                notes = MatchedCorpus(corpus, cache, load_profile())
-                stage.measure_memorization(generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True))
-                rest = time.process_time() - begin - spent
+        spent, begin = 0.0, time.process_time()
+        notes, one = MatchedCorpus(corpus, tokenizer, load_profile()), LocalRunner(1)
+        stage.measure_memorization(
+            generations, notes, match_tokens=30, seed=0, progress=Progress(quiet=True), runner=one
+        )
+        rest = time.process_time() - begin - spent
         print(f"{'first' if turn == 0 else turn}: search {spent:.2f} s, rest of the stage {rest:.2f} s")
         ratios += [spent / rest] if turn else []
     print(f"{len(generations)} generations, {corpus.note_count} notes; median ratio {np.median(ratios):.3f}")

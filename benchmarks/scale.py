@@ -27,7 +27,7 @@ from clinaudit.audit.demo.corpus import write_demo_corpus
 from clinaudit.priors.tiers import TIER_IDS
 
 _CHARS = 1_400
-_LOOK_S = 0.2
+_LOOK_S = 1.0
 _STAGE = re.compile(r"^(?P<title>[a-z][^:]*): \d+/\d+ .* in .*$")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -73,21 +73,19 @@ class Watched:
 
 
 def watch(command: Sequence[str]) -> Watched:
-    """Run a command to its end; its processes are looked at every fifth of a second."""
+    """Run a command to its end; its processes are looked at every second."""
     seen = Watched()
     begin = time.monotonic()
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    spent: dict[int, float] = {}
+    spent = 0.0
     peak_of_stage = 0
     done = threading.Event()
 
     def look() -> None:
-        nonlocal peak_of_stage
+        nonlocal peak_of_stage, spent
         while not done.wait(_LOOK_S):
-            memory = 0
-            for pid in _tree(process.pid):
-                spent[pid] = max(spent.get(pid, 0.0), _processor_seconds(pid))
-                memory += _memory(pid)
+            memory = sum(map(_memory, _tree(process.pid)))
+            spent = max(spent, _all_processor_seconds(process.pid))
             seen.peak, peak_of_stage = max(seen.peak, memory), max(peak_of_stage, memory)
 
     thread = threading.Thread(target=look, daemon=True)
@@ -96,13 +94,13 @@ def watch(command: Sequence[str]) -> Watched:
     for line in process.stderr:
         matched = _STAGE.match(line)
         if matched:
-            time.sleep(_LOOK_S)
-            seen.ends.append((matched["title"], time.monotonic() - begin, sum(spent.values()), peak_of_stage))
+            spent = max(spent, _all_processor_seconds(process.pid))
+            seen.ends.append((matched["title"], time.monotonic() - begin, spent, peak_of_stage))
             peak_of_stage = 0
     seen.status = process.wait()
     done.set()
     seen.seconds = time.monotonic() - begin
-    seen.ends.append(("the rest", seen.seconds, sum(spent.values()), peak_of_stage))
+    seen.ends.append(("the rest", seen.seconds, spent, peak_of_stage))
     return seen
 
 
@@ -117,12 +115,17 @@ def _tree(root: int) -> Iterator[int]:
         yield from _tree(int(pid))
 
 
+def _all_processor_seconds(root: int) -> float:
+    """Return those of a process, of its children, and of the children that ended before."""
+    return sum(map(_processor_seconds, _tree(root)))
+
+
 def _processor_seconds(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 def _memory(pid: int) -> int:

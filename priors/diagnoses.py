@@ -139,7 +139,9 @@ class _TermMatcher:
         if diagnosis.icd10:
             self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10), _beginnings(diagnosis.icd10)
         self._not_meant = (
-            _compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True) if diagnosis.not_meant else None
+            (_compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True), _beginnings(diagnosis.not_meant))
+            if diagnosis.not_meant
+            else None
         )
 
     def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
@@ -148,43 +150,54 @@ class _TermMatcher:
             TermMatch(Span(*match.span()), kind)
             for kind, (pattern, beginnings) in self._patterns.items()
             if kind in kinds
-            for match in _find_all(pattern, text, beginnings)
+            for match in _find_all(pattern, beginnings, text)
             if kind is not TermKind.ICD10 or _is_code(text, match)
         ]
         if found and self._not_meant is not None:
-            other = [Span(*match.span()) for match in self._not_meant.finditer(text)]
+            other = [Span(*match.span()) for match in _find_all(*self._not_meant, text)]
             starts = [span.start for span in other]
             found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)
 
 
-_WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{3}")
+_WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{1,3}")
+#: A term's first letters and digits, up to three, with what follows fewer: a hyphen may be left out in a text.
+_TERM_BEGINNING = re.compile(r"([^\W_]{3})|([^\W_]{1,2})(?![^\W_])(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
 #: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
 _LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
 
 
 def _beginnings(terms: Sequence[str]) -> frozenset[str] | None:
-    """Return the first three signs of the terms in lower case; None where one has another sign among them."""
-    begun = [_WORD_BEGINNING.match(term) for term in terms]
-    return frozenset(one[0].lower() for one in begun if one) if all(one and one[0].isascii() for one in begun) else None
+    """Return with which signs, at most three, words begin where a term may stand, in lower case; None: with any."""
+    found: set[str] = set()
+    for term in terms:
+        begun = _TERM_BEGINNING.match(term)
+        if begun is None or not begun[0].isascii() or "#" in term[:3]:
+            return None
+        long, short, joined = begun.groups()
+        if joined and len(short + joined) < 3:
+            return None
+        # Of a short word the plural, and what a hyphen joins it with.
+        found |= {long} if long else {(short + more)[:3] for more in ("", "s", "es", joined or "")}
+    return frozenset(one.lower() for one in found)
 
 
 @lru_cache(maxsize=8)
 def _word_beginnings(text: str) -> dict[str, list[int]]:
-    """Return where the words of a text start, by their first three signs in lower case."""
+    """Return where the words of a text start, by their first signs in lower case, at most three."""
     starts: dict[str, list[int]] = {}
     for word in _WORD_BEGINNING.finditer(text.translate(_LIKE_ASCII).lower()):
         starts.setdefault(word[0], []).append(word.start())
     return starts
 
 
-def _find_all(pattern: re.Pattern[str], text: str, beginnings: frozenset[str] | None) -> Iterator[re.Match[str]]:
+def _find_all(pattern: re.Pattern[str], beginnings: frozenset[str] | None, text: str) -> Iterator[re.Match[str]]:
     """Yield what `pattern.finditer` does, but look only where words have one of the beginnings: much the faster."""
     if beginnings is None:
         yield from pattern.finditer(text)
         return
     starts, end = _word_beginnings(text), 0
-    for start in sorted(start for beginning in beginnings for start in starts.get(beginning, ())):
+    for start in sorted(start for beginning in beginnings.intersection(starts) for start in starts[beginning]):
         if start >= end and (found := pattern.match(text, start)) is not None:
             end = found.end()
             yield found
@@ -344,6 +357,11 @@ def drug_words() -> frozenset[str]:
     return frozenset(word for text in texts for line in text.splitlines() for word in line.partition("#")[0].split())
 
 
+@lru_cache(maxsize=1 << 16)
+def _names_drug(word: str) -> bool:
+    return not drug_words().isdisjoint([word.lower(), *word.lower().split("-")])
+
+
 def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
     """Return what finds the panel's names, ICD-10 codes, medications and symptoms, and the list's drugs, in a text."""
 
@@ -351,9 +369,7 @@ def clinical_terms(panel: Sequence[Diagnosis]) -> TermFinder:
         for diagnosis in panel:
             for match in find_terms(text, diagnosis, tuple(TermKind)):
                 yield match.span
-        drugs = drug_words()
-        words = set(_WRITTEN_WORD.findall(text))
-        named = {word for word in words if not drugs.isdisjoint([word.lower(), *word.lower().split("-")])}
+        named = {word for word in set(_WRITTEN_WORD.findall(text)) if _names_drug(word)}
         if named:
             yield from (Span(*word.span()) for word in _WRITTEN_WORD.finditer(text) if word[0] in named)
 

@@ -120,7 +120,9 @@ TermFinder = Callable[[str], Iterable[Span]]
 #: A clause ends as the rules' do, at `.`, `;` and a line break; no point within a number, after a title or after a
 #: single letter ("37.5", "dr. roe", "10 a.m.") ends one: the longer clause tells more.
 _CLAUSE_END = re.compile(
-    r"[;\n]|(?<!\b[a-z])(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bmiss)(?<!\bprof)\.(?!\d)", re.IGNORECASE
+    # What stands before the point is looked at behind it: so only points are asked.
+    r"[;\n]|\.(?!\d)(?<!\b[a-z]\.)(?<!\bdr\.)(?<!\bmr\.)(?<!\bmrs\.)(?<!\bms\.)(?<!\bmiss\.)(?<!\bprof\.)",
+    re.IGNORECASE,
 )
 #: What ends the list of a "negative for": it denies no more after it.
 _CONTRAST = re.compile(

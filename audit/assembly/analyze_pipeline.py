@@ -17,7 +17,6 @@ from clinaudit.audit.runtime.cluster.ray_runner import open_runner
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.files import digest_tokenizer
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import (
     RunDirectory,
@@ -29,6 +28,7 @@ from clinaudit.audit.runtime.run.directory import (
 from clinaudit.audit.runtime.run.durable_files import sha256_of
 from clinaudit.audit.runtime.run.evidence_tables import write_table
 from clinaudit.audit.runtime.run.manifest import refuse_purged, remove_manifest
+from clinaudit.audit.runtime.run.spill import Spill
 from clinaudit.audit.runtime.run.store import open_store
 from clinaudit.audit.runtime.settings import AnalyzeSettings
 from clinaudit.errors import BadInputError
@@ -45,7 +45,7 @@ from clinaudit.version import VERSION
 
 def analyze_file(given: AnalyzeSettings) -> RunResults:
     """Analyse a file of generations against a corpus; return the published results."""
-    progress = Progress(quiet=given.quiet)
+    progress = Progress(quiet=given.quiet, form=given.progress)
     run = RunDirectory(given.out)
     refuse_purged(run)
     run.refuse_foreign()
@@ -59,19 +59,19 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         corpus = read_corpus(given.corpus, scratch=scratch_directory(run), stated=identity_reader(profile))
         rows = read_given_generations(given.generations, known_patients=corpus.ids, tiers=TIER_IDS)
         tokenizer = ModelTokenizer(given.tokenizer)
-        generations = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
-    tokenizer_digest = digest_tokenizer(given.tokenizer)
+        read = tokenize_generations(rows, corpus, tokenizer, name=printable(given.generations.name))
+        generations = Spill(corpus.scratch, read)
     settings: dict[str, object] = {
         "clinaudit": VERSION,
         "command": "analyze",
         "GENERATIONS": hidden_digest(corpus, sha256_of(given.generations).encode("ascii")),
         "CORPUS": corpus.digest,
-        "--tokenizer": tokenizer_digest,
+        "--tokenizer": digest_tokenizer(given.tokenizer),
         "--template": profile.digest,
         "--ngram": given.ngram,
         "--seed": given.seed,
     }
-    with open_store(run) as store, open_token_cache(run, tokenizer_digest, tokenizer) as cache:
+    with open_store(run) as store:
         refuse_purged(run)
         store.bind_settings(settings)
         confine_libraries(run.work)
@@ -79,25 +79,25 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         for reading in corpus.readings:
             progress.say(f"corpus: {reading}")
         write_table(run.evidence, "people", people_rows(corpus))
-        with open_runner(given.ray_address, run.work) as runner:
+        with open_runner(given.ray_address, run.work, given.processes) as runner:
             memorization = measure_memorization(
                 generations,
-                MatchedCorpus(corpus, cache, profile),
+                MatchedCorpus(corpus, tokenizer, profile),
                 match_tokens=given.ngram,
                 seed=given.seed,
                 progress=progress,
                 runner=runner,
             )
+            identifiers = find_identifiers(
+                generations,
+                corpus=corpus,
+                profile=profile,
+                seed=given.seed,
+                progress=progress,
+                search=Search(site_rules, runner),
+            )
         for table, of_table in memorization.tables.items():
             write_table(run.evidence, table, of_table)
-        identifiers = find_identifiers(
-            generations,
-            corpus=corpus,
-            profile=profile,
-            seed=given.seed,
-            progress=progress,
-            search=Search(site_rules, given.processes),
-        )
         write_table(run.evidence, "identifiers", identifiers.rows)
         units = len({(generation.patient_id, generation.tier) for generation in generations})
         facts = read_facts(corpus, profile, {generation.patient_id for generation in generations})

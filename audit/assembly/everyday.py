@@ -28,7 +28,7 @@ def measure_everyday(
     notes: MatchedCorpus,
     *,
     store: RunStore,
-    runner: ShardRunner | None,
+    runner: ShardRunner,
     progress: Progress,
 ) -> tuple[OrdinaryTally | None, list[Row]]:
     """Return what the answers give away, and the rows of `ordinary.parquet`; None where nothing was asked."""
@@ -45,7 +45,7 @@ def measure_everyday(
         profile=inputs.profile,
         seed=settings.seed,
         progress=progress,
-        search=Search(inputs.site_rules, settings.processes),
+        search=Search(inputs.site_rules, runner),
     )
     tally = summarize_ordinary(
         questions,

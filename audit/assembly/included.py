@@ -20,6 +20,7 @@ from clinaudit.audit.measures.judge.stage import (
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.durable_files import make_private_directory
@@ -50,8 +51,14 @@ def measure_included(
     """Measure what was generated for the included patients; return the rows of their tables."""
     progress.say("the patients of --include-patients; their results stand in evidence/included alone")
     generations = list(load_finished_generations(priors, inputs.tokenizer, store))
+    runner = LocalRunner(inputs.settings.processes)
     memorization = measure_memorization(
-        generations, notes, match_tokens=inputs.settings.ngram, seed=inputs.settings.seed, progress=progress
+        generations,
+        notes,
+        match_tokens=inputs.settings.ngram,
+        seed=inputs.settings.seed,
+        progress=progress,
+        runner=runner,
     )
     identifiers = find_identifiers(
         generations,
@@ -59,7 +66,7 @@ def measure_included(
         profile=inputs.profile,
         seed=inputs.settings.seed,
         progress=progress,
-        search=Search(inputs.site_rules, inputs.settings.processes),
+        search=Search(inputs.site_rules, runner),
     )
     judgements = ask_judge(inputs.judge, make_inquiries(generations, inputs.panel), RunLedger(store), progress)
     judgements = leave_refusals_unjudged(judgements, generations, inputs.judge)

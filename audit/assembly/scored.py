@@ -63,7 +63,7 @@ def ask_control(
     own_repeats: OwnRepeats,
     *,
     store: RunStore,
-    runner: ShardRunner | None,
+    runner: ShardRunner,
     progress: Progress,
 ) -> list[NoteScores] | str:
     """Ask the control model the prompts that are for it, and return the scores with those by it, of the same notes."""
@@ -87,7 +87,7 @@ def measure_scored(
     *,
     facts: Mapping[str, PatientFacts],
     notes: MatchedCorpus,
-    runner: ShardRunner | None,
+    runner: ShardRunner,
     progress: Progress,
 ) -> Scored:
     """Return what the scores show, of the targets and with `--score-all` of every train patient.

@@ -19,8 +19,9 @@ from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.known_names import read_name, stands_in
 from clinaudit.audit.pii.values.normal_form import IdentifierValue, fold_words, kind_of, normalize
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.run.processes import open_processes, usable_cores
+from clinaudit.audit.runtime.run.spill import Items, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -40,40 +41,30 @@ class FoundIdentifier:
     value: int
 
 
+#: The places of each text, text by text.
+Kept = Spill[list[FoundIdentifier]]
 #: How much text one process is given at once, in characters.
 _BATCH_CHARS: Final = 100_000
 
 
 def find_values(
-    texts: Sequence[str],
-    detector: Detector,
-    dates: DateReader,
-    *,
-    progress: Progress,
-    processes: int | None = 1,
-) -> tuple[list[IdentifierValue], list[list[FoundIdentifier]]]:
-    """Return the distinct values of HIPAA's identifiers in texts, generations or answers, and where each holds which.
+    texts: Items[str], detector: Detector, dates: DateReader, *, progress: Progress, runner: ShardRunner, kept: Kept
+) -> list[IdentifierValue]:
+    """Return the distinct values of HIPAA's identifiers in texts, generations or answers; `kept` gets their places.
 
-    A span that holds no value of its kind is left out. The `processes` (None: one per core) change no result.
+    A span that holds no value of its kind is left out.
     """
     numbers: dict[IdentifierValue, int] = {}
-    places: list[list[FoundIdentifier]] = []
-    batches = list(_batches(texts))
-    # A process for a batch or two at least: it takes longer to make one than to read a few texts.
-    count = min(processes or usable_cores(), len(batches) // 2 + 1)
-    with (
-        open_processes((detector, dates), count) as pool,
-        progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance,
-    ):
-        for found in pool.map(_values_of, batches):
+    with progress.stage("looking for identifiers", total=len(texts), unit="generations") as advance:
+        for found in in_order(runner.map(_values_of, (detector, dates), _batches(texts))):
             for spans in found:
                 own: list[FoundIdentifier] = []
                 for span, hipaa, value in spans:
                     number = numbers.setdefault(value, len(numbers))
                     own.append(FoundIdentifier(span.start, span.end, span.category, hipaa, span.found_by, number))
-                places.append(own)
+                kept.append(own)
             advance(len(found))
-    return list(numbers), places
+    return list(numbers)
 
 
 def _batches(texts: Iterable[str]) -> Iterator[list[str]]:

@@ -12,7 +12,6 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
-from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.pii.entity_span import Detector
 from clinaudit.audit.pii.owners import read_value
 from clinaudit.audit.pii.taxonomy import categories
@@ -20,6 +19,7 @@ from clinaudit.audit.pii.values.known_names import read_name
 from clinaudit.audit.pii.values.normal_form import readings
 from clinaudit.audit.pii.values.value_scan import DateReader
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.spill import Items
 from clinaudit.audit.statistics.intervals import wilson
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.reports.schema.hipaa import HIPAA_IDENTIFIERS, HipaaIdentifier
@@ -82,7 +82,7 @@ class PlantedText:
 
 
 def measure_recall(
-    generations: Sequence[Generation],
+    texts: Items[str],
     detector: Detector,
     *,
     corpus: Corpus,
@@ -90,19 +90,18 @@ def measure_recall(
     seed: int,
     progress: Progress,
 ) -> list[DetectorRecall]:
-    """Return how many of the planted identifiers are found, by HIPAA's identifier; none where there is no generation.
+    """Return how many of the planted identifiers are found, by HIPAA's identifier; none of no generations.
 
     One is found where a detector's span overlaps it, is of the same of HIPAA's identifiers, and says the same value.
     """
     rng = Random(seed)
-    texts = [generation.text for generation in generations]
     names = sorted({name for patient in corpus.patients.values() if can_be_planted(name := patient.name or "")})
     by_identifier: dict[HipaaIdentifier, list[str]] = {}
     for category in _FORMS:
         hipaa = categories()[category].hipaa
         if hipaa is not None:
             by_identifier.setdefault(hipaa, []).append(category)
-    planned = [identifier for identifier in HIPAA_IDENTIFIERS if texts and identifier in by_identifier]
+    planned = [identifier for identifier in HIPAA_IDENTIFIERS if len(texts) and identifier in by_identifier]
     measured: list[DetectorRecall] = []
     with progress.stage("measuring the detector", total=len(planned) * PLANTED, unit="planted") as advance:
         for identifier in planned:
@@ -133,7 +132,7 @@ def can_be_planted(name: str) -> bool:
 
 
 def plant(
-    texts: Sequence[str], categories_: Sequence[str], names: Sequence[str], rng: Random, count: int = PLANTED
+    texts: Items[str], categories_: Sequence[str], names: Sequence[str], rng: Random, count: int = PLANTED
 ) -> Iterator[PlantedText]:
     """Yield pieces of texts with an identifier of some categories each, every way of writing in turn."""
     ways = [(category, form) for category in categories_ for form in _FORMS[category]]
@@ -143,7 +142,7 @@ def plant(
         if braces is None:
             raise ValueError("a form has its identifier in braces")
         value = _write(braces[1], names, rng)
-        before, after = _cut(rng.choice(texts), rng)
+        before, after = _cut(texts[rng.randrange(len(texts))], rng)
         start = len(before) + braces.start()
         yield PlantedText(
             f"{before}{form[: braces.start()]}{value}{form[braces.end() :]}{after}", start, start + len(value), category

@@ -4,23 +4,26 @@ Owns the order, for `audit` and `analyze` alike (docs/methods.md, section 2b). K
 generations come from, of files, or of what a gate makes of a figure.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.ordinary.record import Answer, Held
 from clinaudit.audit.pii.detectors.site_rules import SiteRules
 from clinaudit.audit.pii.entity_span import Detector
-from clinaudit.audit.pii.owners import FoundIdentifier, OwnedValue, Owners, find_values
+from clinaudit.audit.pii.owners import FoundIdentifier, Kept, OwnedValue, Owners, find_values
 from clinaudit.audit.pii.planted import measure_recall
 from clinaudit.audit.pii.site_index import SiteIndex, index_values
 from clinaudit.audit.pii.summary import IdentifiedGeneration, summarize_identifiers
 from clinaudit.audit.pii.taxonomy import categories
 from clinaudit.audit.pii.values.normal_form import IdentifierValue
 from clinaudit.audit.pii.values.value_scan import DateReader, ValueScanner
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.renderings import CONTROL, Rendering, View, view_of
@@ -79,7 +82,7 @@ class IdentifierFindings:
     #: Of the tiers' own figures (None), and by rendering beside them.
     results: Mapping[View, IdentifiersTally]
     #: Of `identifiers.parquet`.
-    rows: Sequence[Row]
+    rows: Iterable[Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +91,14 @@ class Search:
 
     #: Rules of the site's own, beside those that ship and the names and numbers of the corpus; None: it has none.
     site_rules: SiteRules | None = None
-    #: Processes that look, which change no result; None: one per core.
-    processes: int | None = None
+    #: Who looks, which changes no result.
+    runner: ShardRunner = field(default_factory=LocalRunner)
     #: What finds them instead of all these.
     detector: Detector | None = None
 
 
 def find_identifiers(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     *,
     corpus: Corpus,
     profile: NoteProfile,
@@ -109,15 +112,17 @@ def find_identifiers(
     `seed` is that of the pools, of the planted identifiers, and of the bootstrap over patients. Nothing is pooled over
     the renderings `beside` those of the tiers' own figures.
     """
-    looked = _look_up([item.text for item in generations], corpus, profile, search, seed=seed, progress=progress)
+    texts = Made(len(generations), lambda place: generations[place].text)
+    looked = _look_up(texts, corpus, profile, search, seed=seed, progress=progress)
     # What the detector misses in the control's answers is no figure of the audited model.
-    own = [generation for generation in generations if generation.rendering != CONTROL]
-    recall = measure_recall(own, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
+    own = array("q", (place for place, item in enumerate(generations) if item.rendering != CONTROL))
+    own_texts = Made(len(own), lambda place: texts[own[place]])
+    recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     identified: dict[View, list[IdentifiedGeneration]] = {}
-    rows: list[Row] = []
+    rows: Spill[list[Row]] = Spill(corpus.scratch)
     for generation, places in zip(generations, looked.places_of, strict=True):
         owned = looked.owners.of(generation, places)
-        rows.extend(identifier_rows(generation, places, owned, looked.values, looked.index))
+        rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
         identified.setdefault(view_of(generation.rendering, beside), []).append(
             IdentifiedGeneration(
                 patient_id=generation.patient_id,
@@ -136,7 +141,7 @@ def find_identifiers(
             )
             for view, own in identified.items()
         },
-        rows=rows,
+        rows=(row for own in rows for row in own),
     )
 
 
@@ -174,20 +179,21 @@ class _LookedUp:
     dates: DateReader
     site_rules: SiteRules | None
     values: Sequence[IdentifierValue]
-    places_of: Sequence[Sequence[FoundIdentifier]]
+    places_of: Kept
     index: SiteIndex
     pools: Pools
     owners: Owners
 
 
 def _look_up(
-    texts: Sequence[str], corpus: Corpus, profile: NoteProfile, search: Search | None, *, seed: int, progress: Progress
+    texts: Items[str], corpus: Corpus, profile: NoteProfile, search: Search | None, *, seed: int, progress: Progress
 ) -> _LookedUp:
     search = search or Search()
     site_rules = None if search.site_rules is None else search.site_rules.of(hipaa_categories())
     detector = search.detector or site_detector(corpus, profile, site_rules)
     dates = DateReader(profile.date_formats)
-    values, places_of = find_values(texts, detector, dates, progress=progress, processes=search.processes)
+    places_of: Kept = Spill(corpus.scratch)
+    values = find_values(texts, detector, dates, progress=progress, runner=search.runner, kept=places_of)
     scanner = ValueScanner(values, dates)
     index = index_values(values, scanner, corpus, profile, progress=progress)
     patients = {"train": index.train_patients, "nontrain": len(index.patient_ids) - index.train_patients}

@@ -30,6 +30,7 @@ from clinaudit.audit.runtime.choices import (
     JudgeChoice,
     JudgeDecoding,
     Matcher,
+    ProgressForm,
 )
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
@@ -104,8 +105,9 @@ class ReadingOptions(Options):
     )
     #: Results are the same, so that a resumed run may change it.
     processes: Annotated[int, Ge(1), Le(1024)] | None = option(
-        None, "Processes that look for identifiers; the result is the same.", shown="one per core"
+        None, "Processes that match and look for identifiers; the result is the same.", shown="one per core"
     )
+    progress: ProgressForm = option("text", "Progress on stderr: for people, or for programs as a JSON object a line.")
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 
 
@@ -307,7 +309,7 @@ class AnalyzeSettings(ReadingOptions):
 
 
 #: Given as arguments, or for one command at a time.
-_NOT_IN_FILE: Final = {"model", "corpus", "out", "quiet"}
+_NOT_IN_FILE: Final = {"model", "corpus", "out", "progress", "quiet"}
 _SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
 #: Instead of pydantic's words, which are Python's.
 _WORDS: Final = {

@@ -66,6 +66,11 @@ class Corpus:
         return self.patients.get(patient_id) or self.validation[patient_id]
 
     @property
+    def scratch(self) -> Path | None:
+        """The directory for nameless files of PHI; None where all stays in memory."""
+        return self._texts.scratch
+
+    @property
     def note_count(self) -> int:
         """Number of notes."""
         return sum(map(len, self._notes.values()))

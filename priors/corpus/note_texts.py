@@ -108,7 +108,7 @@ class TextStore:
 
     def __init__(self, scratch: Path | None = None) -> None:
         #: The file's directory; None keeps all texts in memory.
-        self._scratch = scratch
+        self.scratch = scratch
         #: Where each text begins (bytes), then where the last one's bytes end.
         self._starts = array("q", [0])
         #: Where the text as it stands ends (bytes); its form with line feeds lies between here and the next start.
@@ -120,12 +120,12 @@ class TextStore:
         return len(self._ends_as_given)
 
     def __enter__(self) -> Self:
-        if self._scratch is None:
+        if self.scratch is None:
             self._file = io.BytesIO()
             return self
         try:
             # Mode 0600, and without a name from the start where the file system can do that (Linux: O_TMPFILE).
-            self._file = tempfile.TemporaryFile(dir=self._scratch, buffering=_BUFFER_BYTES)
+            self._file = tempfile.TemporaryFile(dir=self.scratch, buffering=_BUFFER_BYTES)
         except OSError as error:
             raise self._unwritable(error) from None
         return self
@@ -185,7 +185,7 @@ class TextStore:
     def _unwritable(self, error: OSError) -> StorageError:
         reason = os.strerror(error.errno) if error.errno else "input/output error"
         return StorageError(
-            f"cannot write the text of the notes to a temporary file in {printable(str(self._scratch))}: {reason}; "
+            f"cannot write the text of the notes to a temporary file in {printable(str(self.scratch))}: {reason}; "
             "free disk space there or use another directory, then run the same command again"
         )
 

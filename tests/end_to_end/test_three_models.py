@@ -20,9 +20,7 @@ from support.patient_facts import corpus_of
 from support.runs.command_line import PROGRAM, run_command
 from support.simulations import first_of
 
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.prompts import Prior
@@ -136,22 +134,19 @@ def test_a_whole_audit_gives_the_figures_of_plain_forward_passes(place: int, tmp
     assert len(needed) > 10
     cells: dict[str, Counter[str]] = {"train": Counter(), "nontrain": Counter()}
     straddling = 0
-    kept = RunDirectory(tmp_path / "kept")
-    kept.create()
-    with open_token_cache(kept, "digest", of.tokenizer) as cache:
-        for patient, row in needed.items():
-            prior = priors[patient]
-            begin, end = first_window(prior, of.corpus, cache, n=N)
-            assert (row["token_start"], row["token_end"]) == (begin, end)
-            straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:begin]) < len(prior.prompt)
-            if end is None:
-                cells[prior.arm][NO_WINDOW] += 1
-                continue
-            log_prob = sum(twins[patient][begin - 1 : end - 1])
-            assert row["log_prob"] == pytest.approx(log_prob, abs=TOLERANCE * (end - begin))
-            queries = least_queries(log_prob)
-            assert row["queries"] is None or row["queries"] == pytest.approx(queries, rel=1e-3, abs=1)
-            cells[prior.arm][next((str(most) for most in QUERY_LIMITS if queries <= most), MORE_QUERIES)] += 1
+    for patient, row in needed.items():
+        prior = priors[patient]
+        begin, end = first_window(prior, of.corpus, of.tokenizer, n=N)
+        assert (row["token_start"], row["token_end"]) == (begin, end)
+        straddling += sum(len(of.tokenizer.bytes_of(token)) for token in ids[patient][:begin]) < len(prior.prompt)
+        if end is None:
+            cells[prior.arm][NO_WINDOW] += 1
+            continue
+        log_prob = sum(twins[patient][begin - 1 : end - 1])
+        assert row["log_prob"] == pytest.approx(log_prob, abs=TOLERANCE * (end - begin))
+        queries = least_queries(log_prob)
+        assert row["queries"] is None or row["queries"] == pytest.approx(queries, rel=1e-3, abs=1)
+        cells[prior.arm][next((str(most) for most in QUERY_LIMITS if queries <= most), MORE_QUERIES)] += 1
     assert bool(straddling) is (ARCHITECTURES[place] != "qwen2")
     results = from_json((evidence / "results.json").read_text(encoding="utf-8"))
     for arm, own in results.queries[TIER].items():

@@ -5,20 +5,20 @@ from support.patient_facts import PROFILE
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, holds_value, mask_text
-from clinaudit.audit.runtime.model.token_cache import TokenCache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import Visit
 from clinaudit.priors.prompts import Prior
 from clinaudit.templates.note import normalize_newlines
 
 
-def first_window(prior: Prior, corpus: Corpus, cache: TokenCache, *, n: int) -> tuple[int, int | None]:
+def first_window(prior: Prior, corpus: Corpus, tokenizer: ModelTokenizer, *, n: int) -> tuple[int, int | None]:
     """Return the first token after the prompt and the end of the first window that counts, by looking at everything."""
-    notes = MatchedCorpus(corpus, cache, PROFILE)
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     own = corpus.notes_of(prior.patient_id)
     place = max(at for at, note in enumerate(own) if note.text.startswith(prior.prompt))
     text = own[place].text
-    ids, spans = cache.tokenizer.encode_with_spans(text)
+    ids, spans = tokenizer.encode_with_spans(text)
     begin = next(at for at, span in enumerate(spans) if span.end > len(prior.prompt))
     masker = NoteMasker(PROFILE)
 
@@ -31,7 +31,7 @@ def first_window(prior: Prior, corpus: Corpus, cache: TokenCache, *, n: int) -> 
     maskable = masker.read(corpus.patients[prior.patient_id], [Visit.of(note, note.text) for note in own])[place]
     given = maskable.mask.find(prior.prompt)
     read = notes.reader().read(text)
-    prompts = [cache.tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
+    prompts = [tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
     windows_of_prompt = {tuple(of[at : at + n]) for of in prompts for at in range(len(of) - n + 1)}
     follows = ids[begin : begin + prior.max_new_tokens]
 

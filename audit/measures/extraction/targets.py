@@ -6,6 +6,7 @@ each note masked, and not said by the prompt. Knows nothing of how likely a mode
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy.typing as npt
 from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
-from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.facts import PatientFacts
 from clinaudit.priors.prompts import Prior
@@ -66,7 +67,7 @@ def find_openings(
     *,
     match_tokens: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> list[Opening]:
     """Return the unbroken openings among the priors, one a patient and tier, each with its first window that counts.
 
@@ -97,18 +98,19 @@ class _Reader:
     def __init__(self, notes: MatchedCorpus, match_tokens: int) -> None:
         self._notes = notes
         self._match_tokens = match_tokens
-        self._masker = PieceMasker(notes.corpus, notes.profile)
+        masker = NoteMasker(notes.profile)
+        self._masker_of = lru_cache(maxsize=1)(lambda one: PieceMasker.of(masker, one, notes.corpus))
         self._layout = notes.reader()
         self._patient_id: str | None = None
-        self._patient = PatientText([], notes.cache, self._layout)
+        self._patient = PatientText([], notes.tokenizer, self._layout)
 
     def read(self, prior: Prior, facts: PatientFacts) -> _Candidate:
-        tokenizer = self._notes.cache.tokenizer
+        tokenizer = self._notes.tokenizer
         own = self._notes.corpus.notes_of(prior.patient_id)
         if prior.patient_id != self._patient_id:
             self._patient_id = prior.patient_id
             texts = [(note.note_id, note.text) for note in own]
-            self._patient = PatientText(texts, self._notes.cache, self._layout)
+            self._patient = PatientText(texts, tokenizer, self._layout)
         latest = facts.at(_FRAGMENTS[prior.tier]).latest
         place = next(index for index, note in enumerate(own) if note.note_id == latest.note_id)
         text = latest.text
@@ -116,7 +118,7 @@ class _Reader:
             raise ValueError("an opening is not the beginning of its note")
         ids = self._patient.sequences[place]
         begin = int(np.argmax(tokenizer.place_tokens(ids, text)[:, 1] > len(prior.prompt)))
-        self._patient.lay_out(place, tokenizer)
+        self._patient.lay_out(place)
         chars = self._patient.token_chars[slice(*self._patient.sequences.starts[place : place + 2].tolist())]
         follows = tuple(ids[begin : begin + prior.max_new_tokens].tolist())
         counts = self._which_count(prior, follows, place, chars[begin:])
@@ -129,10 +131,10 @@ class _Reader:
         self, prior: Prior, follows: tuple[int, ...], note: int, chars: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.bool_]:
         """Return which tokens tell something that the prompt did not, shape (tokens,)."""
-        prompt = read_prompt(prior.prompt, self._notes.cache.tokenizer)
+        prompt = read_prompt(prior.prompt, self._notes.tokenizer)
         counts = np.logical_not(find_prompt_tokens(follows, prompt, match_tokens=self._match_tokens))
         boilerplate = self._patient.note(note).boilerplate
-        given = [value.span_chars for value in self._masker.find_given(prior.patient_id, note, prior.prompt)]
+        given = [value.span_chars for value in self._masker_of(prior.patient_id).find_given(note, prior.prompt)]
         for at, (start, end) in enumerate(chars[: len(counts)].tolist()):
             counts[at] &= 1 not in boilerplate[start:end] and not any(of.overlaps(Span(start, end)) for of in given)
         return counts
@@ -142,10 +144,10 @@ class _Reader:
         item.texts.clear()
         for first in item.windows[which]:
             place = Span(int(item.chars[first, 0]), int(item.chars[first + self._match_tokens - 1, 1]))
-            if (pair := self._masker.mask_run(item.opening.patient_id, item.note, place)) is not None:
+            if (pair := self._masker_of(item.opening.patient_id).mask_run(item.note, place)) is not None:
                 item.texts[first] = pair
 
-    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner | None) -> None:
+    def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
         corpus, profile = self._notes.corpus, self._notes.profile
         pairs = {pair for item in items for pair in item.texts.values()}

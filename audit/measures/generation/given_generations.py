@@ -3,8 +3,9 @@
 Owns the columns of that input, what each may hold, and the check that given `token_ids` decode to `text`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -28,6 +29,8 @@ COLUMNS = (*_REQUIRED, "prompt", "token_ids", "diagnoses")
 _RENDERINGS: Final[dict[str, Rendering]] = {tier.id: "opening" if tier.is_fragment else "text" for tier in TIERS}
 #: Largest token id: they are kept as 32-bit integers.
 _MAX_TOKEN_ID = 2**31 - 1
+#: Enough for all processors.
+_TEXTS_AT_A_TIME: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,12 @@ class GenerationInput:
 
 def read_given_generations(
     path: Path, *, known_patients: Mapping[str, str], tiers: Collection[str]
-) -> list[GenerationInput]:
-    """Read a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file of generations, in file order.
+) -> Iterator[GenerationInput]:
+    """Yield the generations of a `.jsonl` (also `.gz`, `.zst`) or `.parquet` file, in file order.
 
-    `known_patients` gives the patient of the corpus whom each id means. Raises `BadInputError` that lists all problems,
-    by row and column and without content, and `StorageError` where the system refuses the file.
+    `known_patients` gives the patient of the corpus whom each id means. Raises at the end `BadInputError` that lists
+    all problems, by row and column and without content (after the first one nothing is yielded), and `StorageError`
+    where the system refuses the file.
     """
     problems = Problems()
     file = find_given_file(path, "the generations")
@@ -61,19 +65,21 @@ def read_given_generations(
         problems.add(file.name, "generations are read from .jsonl or .parquet: CSV has no lists")
         problems.raise_any("the generations")
     columns: set[str] = set()
-    records: list[tuple[int, Record]] = []
+    row = 0
+    reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
     for row, record in iter_records(file, header=Header(COLUMNS), problems=problems):
         columns.update(record)
-        records.append((row, record))
-    if not records and not len(problems):
+        generation = reader.read(row, record)
+        if not len(problems) and not reader.absent:
+            yield generation
+    if not row and not len(problems):
         problems.add(file.name, "has no rows")
-    reader = _GenerationReader(file.name, problems, known_patients, frozenset(tiers))
-    missing = [name for name in _REQUIRED if records and name not in columns]
-    for name in missing:
-        problems.add(file.name, "is missing", column=name)
-    generations = [reader.read(row, record, missing=missing) for row, record in records]
+    for name, of_rows in reader.absent.items():
+        if name in columns:
+            problems.overrule(of_rows)
+        else:
+            problems.add(file.name, "is missing", column=name)
     problems.raise_any("the generations")
-    return generations
 
 
 class _GenerationReader:
@@ -85,12 +91,15 @@ class _GenerationReader:
         self._known_patients = known_patients
         self._tiers = tiers
         self._first_rows: dict[str, int] = {}
+        #: By required column, the rows that lack it: the file may lack it altogether.
+        self.absent: dict[str, Problems] = {}
 
-    def read(self, row: int, record: Record, *, missing: Collection[str]) -> GenerationInput:
-        """Return the generation of one record; `missing` are the columns already reported as absent from the file."""
+    def read(self, row: int, record: Record) -> GenerationInput:
+        """Return the generation of one record."""
 
         def cell(name: str, read: Callable[[object], str]) -> str:
-            return "" if name in missing else self._cell(row, record, name, read) or ""
+            problems = self._problems if name in record else self.absent.setdefault(name, Problems())
+            return self._cell(row, record, name, read, problems) or ""
 
         generation_id = cell("generation_id", _identifier)
         if generation_id and self._first_rows.setdefault(generation_id, row) != row:
@@ -113,15 +122,17 @@ class _GenerationReader:
             diagnoses=self._optional(row, record, "diagnoses", _diagnoses) or (),
         )
 
-    def _cell(self, row: int, record: Record, name: str, read: Callable[[object], Value]) -> Value | None:
+    def _cell(
+        self, row: int, record: Record, name: str, read: Callable[[object], Value], problems: Problems
+    ) -> Value | None:
         try:
             return read(record.get(name))
         except CellError as error:
-            self._problems.add(self._file, str(error), row=row, column=name)
+            problems.add(self._file, str(error), row=row, column=name)
             return None
 
     def _optional(self, row: int, record: Record, name: str, read: Callable[[object], Value]) -> Value | None:
-        return None if record.get(name) is None else self._cell(row, record, name, read)
+        return None if record.get(name) is None else self._cell(row, record, name, read, self._problems)
 
 
 def _identifier(value: object) -> str:
@@ -158,19 +169,18 @@ def _diagnoses(value: object) -> tuple[str, ...]:
 
 
 def tokenize_generations(
-    given: Sequence[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
-) -> list[Generation]:
-    """Return generations with token ids and each token's characters; `name` is their file's, for errors.
+    given: Iterable[GenerationInput], corpus: Corpus, tokenizer: ModelTokenizer, *, name: str
+) -> Iterator[Generation]:
+    """Yield generations with token ids and each token's characters; `name` is their file's, for errors.
 
-    Raises `BadInputError` where given ids do not decode to the text.
+    Raises `BadInputError` at the end where given ids do not decode to the text.
     """
     problems: list[str] = []
-    generations: list[Generation] = []
-    for row, item in enumerate(given, start=1):
-        if item.token_ids is None:
-            token_ids, spans = tokenizer.encode_with_spans(item.text)
+    for row, (item, laid_out) in enumerate(_lay_out_texts(given, tokenizer), start=1):
+        if laid_out is not None:
+            token_ids, spans = laid_out
         else:
-            token_ids = item.token_ids
+            token_ids = item.token_ids or ()
             if token_ids and token_ids[-1] == tokenizer.eos_id:
                 token_ids = token_ids[:-1]
             if any(token_id >= tokenizer.size for token_id in token_ids):
@@ -183,22 +193,32 @@ def tokenize_generations(
             elif text != item.text:
                 problems.append(f"{name}: row {row}, column token_ids: the ids do not decode to the text")
                 continue
-        generations.append(
-            Generation(
-                generation_id=item.generation_id,
-                patient_id=item.patient_id,
-                arm=corpus.patients[item.patient_id].split,
-                tier=item.tier,
-                rendering=_RENDERINGS[item.tier],
-                diagnoses=item.diagnoses,
-                cohorts=item.diagnoses,
-                prompt=item.prompt,
-                text=item.text,
-                token_ids=tuple(token_ids),
-                token_chars=spans,
-                finish_reason="given",
-            )
+        yield Generation(
+            generation_id=item.generation_id,
+            patient_id=item.patient_id,
+            arm=corpus.patients[item.patient_id].split,
+            tier=item.tier,
+            rendering=_RENDERINGS[item.tier],
+            diagnoses=item.diagnoses,
+            cohorts=item.diagnoses,
+            prompt=item.prompt,
+            text=item.text,
+            token_ids=tuple(token_ids),
+            token_chars=spans,
+            finish_reason="given",
         )
     if problems:
         raise BadInputError("the generations do not fit the tokenizer; give that of the model that made them", problems)
-    return generations
+
+
+_LaidOut = tuple[tuple[int, ...], TokenSpans]
+
+
+def _lay_out_texts(
+    given: Iterable[GenerationInput], tokenizer: ModelTokenizer
+) -> Iterator[tuple[GenerationInput, _LaidOut | None]]:
+    """Yield each generation with the ids and spans of its text, with None where ids are given."""
+    remaining = iter(given)
+    while some := list(islice(remaining, _TEXTS_AT_A_TIME)):
+        found = iter(tokenizer.encode_many_with_spans([item.text for item in some if item.token_ids is None]))
+        yield from ((item, next(found) if item.token_ids is None else None) for item in some)

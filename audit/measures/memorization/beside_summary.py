@@ -4,7 +4,7 @@ Owns the tallies of near-verbatim text, of other patients' text, of refusals, an
 its second rule what the patient's own note repeats is not cut. No other metric, rule or limit is made from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -150,7 +150,7 @@ class GuardedText:
 
     @classmethod
     def of(
-        cls, generations: Sequence[Generation], unguarded: Mapping[str, GenerationMetrics], recitations: Recitations
+        cls, generations: Iterable[Generation], unguarded: Mapping[str, GenerationMetrics], recitations: Recitations
     ) -> "GuardedText":
         """Return the account of a run's generations."""
         ended = frozenset(item.generation_id for item in generations if item.finish_reason == "repetition")

@@ -3,6 +3,7 @@
 A word is a run of signs without white space. Knows nothing of other generations.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -97,7 +98,8 @@ class MeasuredGeneration:
     metrics: GenerationMetrics
     #: Diagnoses of the cohorts that the generation stands for.
     cohorts: tuple[str, ...]
-    flags: tuple[TokenFlags, ...]
+    #: How many memorized tokens have each labels.
+    flags: tuple[tuple[TokenFlags, int], ...]
     #: (K, copy-forward count, holds a revealing token) of each piece.
     pieces: tuple[tuple[int, int, bool], ...]
     region_lengths: tuple[TextLength, ...]
@@ -125,8 +127,8 @@ def measure_generation(
         tier=generation.tier,
         rendering=generation.rendering,
         tokens=len(generation.token_ids),
-        memorized_tokens=sum(attributed.memorized),
-        echo_tokens=sum(attributed.echo),
+        memorized_tokens=int(attributed.memorized.sum()),
+        echo_tokens=int(attributed.echo.sum()),
         attributable_tokens=analyzed.attributable_tokens,
         regions=len(attributed.regions),
         stitched_regions=sum(region.stitched for region in attributed.regions),
@@ -144,7 +146,7 @@ def measure_generation(
     return MeasuredGeneration(
         metrics,
         generation.cohorts,
-        analyzed.tokens,
+        tuple(Counter(analyzed.tokens).items()),
         pieces=tuple(
             (count, piece.piece.copy_forward_count, not all(label.templated for label in piece.labels))
             for piece, count in zip(pieces, analyzed.patient_counts, strict=True)

@@ -5,7 +5,9 @@ prompt holds. Knows nothing of how many patients hold a text.
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,15 +21,14 @@ from clinaudit.audit.measures.memorization.specificity.value_mask import (
     mask_text,
 )
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.identity import Visit
-from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
 _NO_TEXT = re.compile(rf"[\s{''.join(PLACEHOLDERS.values())}]*")
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedPiece:
+class MaskedPiece(NamedTuple):
     """What the identity of its source note makes of one piece."""
 
     #: With placeholders.
@@ -37,17 +38,26 @@ class MaskedPiece:
 
 
 class PieceMasker:
-    """Masks pieces patient by patient: the notes of one patient are kept."""
+    """Masks parts of one patient's notes, which are all there are, oldest first."""
 
-    def __init__(self, corpus: Corpus, profile: NoteProfile) -> None:
-        self._corpus = corpus
-        self._masker = NoteMasker(profile)
-        self._patient_id: str | None = None
-        self._own: list[MaskableText] = []
+    def __init__(self, masker: NoteMasker, patient: Patient, notes: Sequence[Visit]) -> None:
+        self._masker = masker
+        self._patient = patient
+        self._notes = notes
+
+    @classmethod
+    def of(cls, masker: NoteMasker, patient_id: str, corpus: Corpus) -> "PieceMasker":
+        """Return that of a patient of an arm."""
+        visits = [Visit.of(note, note.text) for note in corpus.notes_of(patient_id)]
+        return cls(masker, corpus.patients[patient_id], visits)
+
+    @cached_property
+    def _own(self) -> list[MaskableText]:
+        return self._masker.read(self._patient, self._notes)
 
     def mask(self, piece: Piece, generation: Generation) -> MaskedPiece:
         """Return one piece of a generation as its source note masks it."""
-        note = self._note(generation.patient_id, piece.note)
+        note = self._own[piece.note]
         start = piece.note_start_chars
         place = Span(start, start + len(piece.text))
         values = [value for value in note.values if value.span_chars.overlaps(place)]
@@ -59,25 +69,18 @@ class PieceMasker:
             _tokens_within([value for value in values if holds_value(given, value)], piece, generation),
         )
 
-    def mask_run(self, patient_id: str, note: int, place: Span) -> tuple[str, str] | None:
-        """Return a part of a note of a patient as it stands and masked; None where it is placeholders alone."""
-        own = self._note(patient_id, note)
+    def mask_run(self, note: int, place: Span) -> tuple[str, str] | None:
+        """Return a part of a note as it stands and masked; None where it is placeholders alone."""
+        own = self._own[note]
         text = own.text[slice(*place)]
         masked = mask_text(own.text, own.values, place)
         return (text, masked) if text and not (masked != text and _NO_TEXT.fullmatch(masked)) else None
 
-    def find_given(self, patient_id: str, note: int, prompt: str | None) -> list[MaskedValue]:
-        """Return the occurrences in a note of a patient that say what the prompt holds."""
-        own = self._note(patient_id, note)
+    def find_given(self, note: int, prompt: str | None) -> list[MaskedValue]:
+        """Return the occurrences in a note that say what the prompt holds."""
+        own = self._own[note]
         given = own.mask.find(prompt) if prompt and own.values else []
         return [value for value in own.values if holds_value(given, value)]
-
-    def _note(self, patient_id: str, index: int) -> MaskableText:
-        if patient_id != self._patient_id:
-            self._patient_id = patient_id
-            notes = [Visit.of(note, note.text) for note in self._corpus.notes_of(patient_id)]
-            self._own = self._masker.read(self._corpus.patients[patient_id], notes)
-        return self._own[index]
 
 
 def _tokens_within(values: list[MaskedValue], piece: Piece, generation: Generation) -> tuple[bool, ...]:

@@ -4,7 +4,7 @@ Owns which tokens of no match a near match may add to the attributable ones, and
 Knows nothing of how many patients hold a text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,42 +37,53 @@ class NearPassages:
         """Tokens of a run that is looked up: half a match, so that every passage has one."""
         return int(self.kept.shape[1] + 1) // 2
 
-    def mask_runs(self, generation: Generation, masker: PieceMasker) -> tuple[dict[int, tuple[str, str]], set[int]]:
-        """Return each run of a passage as it stands and masked, by its first place, and the places that a prompt holds.
-
-        A run of placeholders alone cannot be looked up and is left out; the places are of tokens of such a value.
-        """
+    def mask_runs(self, prompt: str | None, masker: PieceMasker) -> "NearRuns":
+        """Return what is to be looked up of the passages; a run of placeholders alone cannot be, and is left out."""
         of_place = {
             place: note for note, begin, end in self.passages.tolist() for place in range(begin, end - self.run + 1)
         }
         texts = {
             place: pair
             for place, note in of_place.items()
-            if (pair := masker.mask_run(generation.patient_id, note, self._span(place, place + self.run - 1)))
-            is not None
+            if (pair := masker.mask_run(note, self._span(place, place + self.run - 1))) is not None
         }
         notes = self.passages[:, 0].tolist()
-        held = {note: masker.find_given(generation.patient_id, note, generation.prompt) for note in set(notes)}
+        held = {note: masker.find_given(note, prompt) for note in set(notes)}
         kept = {(note, place) for note, own in zip(notes, self.kept.tolist(), strict=True) for place in own}
-        return texts, {
+        given = [
             place
             for note, place in kept
             if any(value.span_chars.overlaps(self._span(place, place)) for value in held[note])
-        }
+        ]
+        may_count = (self.kept >= 0) & ~np.isin(self.kept, given)
+        return NearRuns(self.windows, self.passages[:, 1:], may_count, texts)
 
     def _span(self, first: int, last: int) -> Span:
         return Span(int(self.chars[first, 0]), int(self.chars[last, 1]))
 
-    def count_tokens(self, shared: set[int], given: set[int]) -> int:
-        """Return how many tokens count; `shared` are runs of several patients, `given` places that the prompt holds."""
-        rows = zip(self.windows.tolist(), self.passages.tolist(), self.kept.tolist(), strict=True)
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NearRuns:
+    """What is looked up of the near passages of one generation, and what counts then."""
+
+    #: First token in the generation, and first place and place after the last of the passage, shape (windows, 2).
+    windows: Places
+    passages: Places
+    #: Whether each token of the window may count: the prompt does not hold it. Shape (windows, n).
+    may_count: npt.NDArray[np.bool_]
+    #: Each run as it stands and masked, by its first place.
+    texts: Mapping[int, tuple[str, str]]
+
+    def count_tokens(self, shared: Set[int]) -> int:
+        """Return how many tokens count; `shared` are the first places of runs that several patients hold."""
+        run = int(self.may_count.shape[1] + 1) // 2
+        rows = zip(self.windows.tolist(), self.passages.tolist(), self.may_count, strict=True)
         return len(
             {
                 first + offset
-                for first, (_, begin, end), kept in rows
-                if shared.isdisjoint(range(begin, end - self.run + 1))
-                for offset, place in enumerate(kept)
-                if place >= 0 and place not in given
+                for first, (begin, end), may_count in rows
+                if shared.isdisjoint(range(begin, end - run + 1))
+                for offset in np.flatnonzero(may_count).tolist()
             }
         )
 
@@ -96,7 +107,7 @@ def find_near_passages(
     places[np.concatenate([*memorized, [False]])[tokens]] = -1
     sequences = np.searchsorted(patient.sequences.starts, matches.passages[:, 0], side="right") - 1
     for sequence in set(sequences[(places >= 0).any(axis=1)].tolist()):
-        patient.lay_out(sequence, tokenizer)
+        patient.lay_out(sequence)
     notes = np.asarray(patient.note_of_sequence, dtype=np.int64)[sequences]
     rows, columns = np.nonzero(places >= 0)
     of_note = dict(zip(places[rows, columns].tolist(), notes[rows].tolist(), strict=True))

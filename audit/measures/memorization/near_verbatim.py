@@ -14,6 +14,7 @@ where the edits needed to its left and to its right sum to at most k.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,8 +36,7 @@ def seed_length(match_tokens: int) -> int:
     return -(-(match_tokens - budget) // (budget + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class NearVerbatimText:
+class NearVerbatimText(NamedTuple):
     """The near-verbatim text of one generation."""
 
     #: Tokens inside at least one near match.

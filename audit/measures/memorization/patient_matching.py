@@ -1,160 +1,204 @@
-"""N-gram matching of generations with their own patients' notes, patient by patient: here, or in shards of patients.
+"""What generations repeat of their own patients' notes, patient by patient in shards: matched, and masked.
 
-Owns what is matched of one patient, and the exchange with a worker. Knows nothing of what a match is.
+Owns what is done with one patient's generations before the corpus is asked, and the exchange with a worker. Knows
+nothing of what a match is.
 """
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.near_passages import NearPassages, find_near_passages
+from clinaudit.audit.measures.generation.record import Generation, as_unguarded
+from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, PieceMasker
+from clinaudit.audit.measures.memorization.matching import Flags
+from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill, pack
+from clinaudit.priors.corpus.patient import Patient
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
+from clinaudit.priors.identity import Visit
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import NoteProfile
 
 #: Text of notes in a shard, in characters, unless one patient has more.
 SHARD_CHARS = 1 << 18
-#: A patient's notes, by id, and generations.
-_Patient = tuple[list[tuple[str, str]], list[Generation]]
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedGeneration:
-    """The parts of a generation that stand verbatim in its patient's notes, and those that stand there nearly."""
+    """The parts of a generation that stand verbatim or nearly in its patient's notes, before the corpus is asked."""
 
     attributed: AttributedGeneration
+    #: Of `attributed.pieces`.
+    masked: tuple[MaskedPiece, ...]
     near: NearVerbatimText
     #: Of its near matches those that may add to its attributable tokens; None where none does.
-    passages: NearPassages | None
+    runs: NearRuns | None
+    #: The same generation without the repetition guard's cut, where the guard made one. No figure is made of its near
+    #: matches.
+    longer: "MatchedGeneration | None" = None
+
+    def texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each text that is looked up in the corpus, as it stands and masked."""
+        yield from (
+            (piece.piece.text, masked.text) for piece, masked in zip(self.attributed.pieces, self.masked, strict=True)
+        )
+        yield from () if self.runs is None else self.runs.texts.values()
+        yield from () if self.longer is None else self.longer.texts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A patient with all notes, oldest first, and the generations asked for."""
+
+    patient: Patient
+    note_ids: tuple[str, ...]
+    visits: tuple[Visit, ...]
+    generations: list[Generation]
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
     """What all shards share."""
 
-    tokenizer_directory: Path
-    tokenizer_digest: str
+    tokenizer: ModelTokenizer
     profile: NoteProfile
     panel: Sequence[Diagnosis]
     match_tokens: int
 
 
+class MatchedShards:
+    """Matched generations, shard by shard; they wait outside of memory until the counts of their texts are known."""
+
+    def __init__(self, notes: MatchedCorpus, generations: Items[Generation]) -> None:
+        #: Each holds those of some patients.
+        self.shards: Spill[list[MatchedGeneration]] = Spill(notes.corpus.scratch)
+        #: In the order in which they are matched, as all that follows is.
+        self.generations = generations
+        #: Of each generation, which tokens stand in the patient's own notes.
+        self.memorized: list[Flags] = []
+        #: Texts that are looked up in the corpus, as they stand and masked.
+        self.texts: set[str] = set()
+        self.masked_texts: set[str] = set()
+        #: How many generations each shard holds.
+        self.sizes: list[int] = []
+
+    def add(self, shard: "_MatchedShard") -> None:
+        """Keep one more shard."""
+        self.sizes.append(len(shard.memorized))
+        self.memorized += shard.memorized
+        self.texts |= {text for text, _ in shard.texts}
+        self.masked_texts |= {masked for _, masked in shard.texts}
+        self.shards.append_packed(shard.packed)
+
+
+@dataclass(frozen=True, slots=True)
+class _MatchedShard:
+    packed: bytes
+    memorized: list[Flags]
+    texts: set[tuple[str, str]]
+
+
 def match_generations(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
-) -> list[MatchedGeneration]:
+    runner: ShardRunner = ALL_CORES,
+) -> MatchedShards:
     """Match every generation with its patient's notes; patients come in the order of their first generation.
 
-    Without a runner the work is done in this process, with the cache of token ids. Raises `BadInputError` where a node
-    of the cluster lacks the tokenizer.
+    Without a `runner` the work is done in processes of this machine. Raises `BadInputError` where a node of the cluster
+    lacks the tokenizer.
     """
-    by_patient: dict[str, list[Generation]] = {}
-    for generation in generations:
-        by_patient.setdefault(generation.patient_id, []).append(generation)
-    patients = (
-        ([(note.note_id, note.text) for note in notes.corpus.notes_of(patient_id)], own)
-        for patient_id, own in by_patient.items()
-    )
+    by_patient: dict[str, list[int]] = {}
+    for place, generation in enumerate(generations):
+        by_patient.setdefault(generation.patient_id, []).append(place)
+    order = array("q", (place for own in by_patient.values() for place in own))
+    task = _Task(notes.tokenizer, notes.profile, notes.panel, match_tokens)
+    matched = MatchedShards(notes, Made(len(order), lambda place: generations[order[place]]))
+    asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        if runner is None:
-            reader = notes.reader()
-            matched: list[MatchedGeneration] = []
-            for texts, own in patients:
-                patient = PatientText(texts, notes.cache, reader)
-                matched += match_with_patient(own, patient, tokenizer=notes.cache.tokenizer, match_tokens=match_tokens)
-                advance(len(own))
-            return matched
-        directory = notes.cache.tokenizer.directory.resolve()
-        task = _Task(directory, digest_tokenizer(directory), notes.profile, notes.panel, match_tokens)
-        shards: dict[int, list[MatchedGeneration]] = {}
-        for index, of_shard in runner.map(match_shard, task, _cut(patients)):
-            shards[index] = of_shard
-            advance(len(of_shard))
-        return [item for index in sorted(shards) for item in shards[index]]
+        for shard in in_order(runner.map(match_shard, task, _cut(asked, notes))):
+            matched.add(shard)
+            advance(matched.sizes[-1])
+    return matched
 
 
-def match_with_patient(
-    generations: Sequence[Generation], patient: PatientText, *, tokenizer: ModelTokenizer, match_tokens: int
-) -> list[MatchedGeneration]:
-    """Match one patient's generations, verbatim and near-verbatim, with n-grams of `match_tokens` tokens."""
-    sequences = concatenate_sequences(generation.token_ids for generation in generations)
-    attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=match_tokens)
-    memorized = [np.array(item.memorized, dtype=np.bool_) for item in attributed]
-    # A window of memorized tokens alone adds none.
-    flags = np.concatenate([*memorized, np.ones(match_tokens, dtype=np.bool_)])
-    whole = sliding_window_view(flags, match_tokens)[:-1].all(axis=1)
-    near = find_near_matches(
-        sequences,
-        patient.sequences,
-        match_tokens=match_tokens,
-        note_of=patient.note_of_sequence,
-        aligned=np.logical_not(whole),
-    )
-    passages = find_near_passages(near, generations, memorized, patient, tokenizer=tokenizer, match_tokens=match_tokens)
-    return [
-        MatchedGeneration(item, near.text_of(index, length=len(own), note_ids=patient.note_ids), passages[index])
-        for index, (item, own) in enumerate(zip(attributed, memorized, strict=True))
-    ]
-
-
-def _cut(patients: Iterable[_Patient]) -> Iterator[list[_Patient]]:
-    shard: list[_Patient] = []
+def _cut(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) -> Iterator[list[_Asked]]:
+    shard: list[_Asked] = []
     size = 0
-    for patient in patients:
-        chars = sum(len(text) for _, text in patient[0])
+    for patient_id, own in asked:
+        given = notes.corpus.notes_of(patient_id)
+        visits = tuple(Visit.of(note, note.text) for note in given)
+        chars = sum(len(visit.text) for visit in visits)
         if shard and size + chars > SHARD_CHARS:
             yield shard
             shard, size = [], 0
-        shard.append(patient)
+        shard.append(_Asked(notes.corpus.patients[patient_id], tuple(note.note_id for note in given), visits, own))
         size += chars
     if shard:
         yield shard
 
 
-def match_shard(task: _Task, shard: Sequence[_Patient]) -> list[MatchedGeneration]:
-    """Match the generations of some patients, in a worker."""
-    tokens = _tokens(task.tokenizer_directory, task.tokenizer_digest)
+def match_shard(task: _Task, shard: Sequence[_Asked]) -> _MatchedShard:
+    """Match the generations of some patients, wherever that is done."""
     reader = NoteReader(task.profile, clinical_terms(task.panel))
+    note_masker = NoteMasker(task.profile)
     matched: list[MatchedGeneration] = []
-    for notes, own in shard:
-        patient = PatientText(notes, tokens, reader)
-        matched += match_with_patient(own, patient, tokenizer=tokens.tokenizer, match_tokens=task.match_tokens)
-    return matched
-
-
-class _WorkerTokens:
-    """A worker's tokenizer, without a cache."""
-
-    def __init__(self, tokenizer: ModelTokenizer) -> None:
-        self.tokenizer = tokenizer
-
-    def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
-        return self.tokenizer.encode_many(texts)
-
-
-@lru_cache(maxsize=1)
-def _tokens(directory: Path, digest: str) -> _WorkerTokens:
-    if not directory.is_dir() or digest_tokenizer(directory) != digest:
-        raise BadInputError(
-            f"a node of the cluster lacks the tokenizer, or has another one, at {directory}; "
-            "put the model's directory at the same path on every node"
+    for asked in shard:
+        texts = [(note_id, visit.text) for note_id, visit in zip(asked.note_ids, asked.visits, strict=True)]
+        patient = PatientText(texts, task.tokenizer, reader)
+        masker = PieceMasker(note_masker, asked.patient, asked.visits)
+        longer = as_unguarded(asked.generations)
+        found = _match([*asked.generations, *longer], patient, masker, task)
+        of_longer = {item.attributed.generation.generation_id: item for item in found[len(asked.generations) :]}
+        matched += (
+            replace(item, longer=of_longer.get(item.attributed.generation.generation_id))
+            for item in found[: len(asked.generations)]
         )
-    return _WorkerTokens(ModelTokenizer(directory))
+    return _MatchedShard(
+        pack(matched),
+        [item.attributed.memorized for item in matched],
+        {pair for item in matched for pair in item.texts()},
+    )
+
+
+def _match(
+    generations: Sequence[Generation], patient: PatientText, masker: PieceMasker, task: _Task
+) -> list[MatchedGeneration]:
+    """Match one patient's generations, verbatim and near-verbatim, and mask what they hold of the notes."""
+    tokenizer, n = task.tokenizer, task.match_tokens
+    sequences = concatenate_sequences(generation.token_ids for generation in generations)
+    attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=n)
+    memorized = [item.memorized for item in attributed]
+    # A window of memorized tokens alone adds none.
+    flags = np.concatenate([*memorized, np.ones(n, dtype=np.bool_)])
+    whole = sliding_window_view(flags, n)[:-1].all(axis=1)
+    near = find_near_matches(
+        sequences,
+        patient.sequences,
+        match_tokens=n,
+        note_of=patient.note_of_sequence,
+        aligned=np.logical_not(whole),
+    )
+    passages = find_near_passages(near, generations, memorized, patient, tokenizer=tokenizer, match_tokens=n)
+    return [
+        MatchedGeneration(
+            item,
+            tuple(masker.mask(piece.piece, item.generation) for piece in item.pieces),
+            near.text_of(index, length=len(item.memorized), note_ids=patient.note_ids),
+            None if of is None else of.mask_runs(item.generation.prompt, masker),
+        )
+        for index, (item, of) in enumerate(zip(attributed, passages, strict=True))
+    ]

@@ -3,13 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
-from clinaudit.audit.runtime.model.token_cache import TokenCache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
@@ -43,20 +41,12 @@ def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uin
     return TokenSequences(ids, starts)
 
 
-class TextTokens(Protocol):
-    """Tokenizes notes."""
-
-    def ids(self, texts: Sequence[str]) -> list[npt.NDArray[np.uint32]]:
-        """Return the ids of each text alone, without special tokens."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MatchedCorpus:
-    """What generations are matched with: the corpus, its token ids, its notes' template, and whose terms tell."""
+    """What generations are matched with: the corpus, the model's tokenizer, the notes' template, whose terms tell."""
 
     corpus: Corpus
-    cache: TokenCache
+    tokenizer: ModelTokenizer
     profile: NoteProfile
     #: The diagnoses whose terms no boilerplate holds: all that the site calls sensitive.
     panel: Sequence[Diagnosis] = field(default_factory=load_panel)
@@ -69,14 +59,14 @@ class MatchedCorpus:
 class PatientText:
     """One patient's own notes: their ids, and the notes as their template reads them."""
 
-    def __init__(self, notes: Sequence[tuple[str, str]], tokens: TextTokens, reader: NoteReader) -> None:
+    def __init__(self, notes: Sequence[tuple[str, str]], tokenizer: ModelTokenizer, reader: NoteReader) -> None:
         self.texts = [normalize_newlines(text) for _, text in notes]
         self.note_ids = [note_id for note_id, _ in notes]
         #: For each of `sequences` the index of its note. A note with carriage returns is matched twice, as it stands
         #: and with line feeds: neither form hides a match.
         self.note_of_sequence = (*range(len(notes)), *(at for at, (_, text) in enumerate(notes) if "\r" in text))
         self._notes = notes
-        self._tokens = tokens
+        self._tokenizer = tokenizer
         self._reader = reader
         self._read: dict[int, LaidOutNote] = {}
         self._laid_out: set[int] = set()
@@ -86,7 +76,7 @@ class PatientText:
         """The ids of the notes; those of other patients' text are never asked for."""
         twice = self.note_of_sequence[len(self._notes) :]
         return concatenate_sequences(
-            self._tokens.ids([text for _, text in self._notes] + [self.texts[index] for index in twice])
+            self._tokenizer.encode_many([text for _, text in self._notes] + [self.texts[index] for index in twice])
         )
 
     @cached_property
@@ -100,7 +90,7 @@ class PatientText:
             self._read[index] = self._reader.read(self._notes[index][1])
         return self._read[index]
 
-    def lay_out(self, sequence: int, tokenizer: ModelTokenizer) -> None:
+    def lay_out(self, sequence: int) -> None:
         """Read where the tokens of one of `sequences` stand in its note."""
         if sequence in self._laid_out:
             return
@@ -108,7 +98,7 @@ class PatientText:
         index = self.note_of_sequence[sequence]
         text = self._notes[index][1] if sequence < len(self._notes) else self.texts[index]
         own = slice(*self.sequences.starts[sequence : sequence + 2].tolist())
-        chars = tokenizer.place_tokens(self.sequences.ids[own], text)
+        chars = self._tokenizer.place_tokens(self.sequences.ids[own], text)
         if "\r" in text:
             begin, spans = len(normalize_newlines(text[: chars[0, 0]])), [Span(*span) for span in chars.tolist()]
             chars = np.array(cut_region_text(text, spans, Span(0, len(spans))).token_chars) + begin

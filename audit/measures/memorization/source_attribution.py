@@ -7,6 +7,7 @@ boundaries. Knows nothing of sections, template rules or other patients.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +33,7 @@ class RegionText:
         return self.text[self.token_chars[start].start : self.token_chars[end - 1].end] if start < end else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A part of a region whose text stands verbatim in one of the patient's notes."""
 
     #: Place in the generation.
@@ -49,8 +49,7 @@ class Piece:
     holders: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class AttributedRegion:
+class AttributedRegion(NamedTuple):
     """A region with the pieces that cover it."""
 
     span_tokens: Span

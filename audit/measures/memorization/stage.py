@@ -3,12 +3,13 @@
 Owns the order match → analyse → count → summarize. Knows nothing of where generations come from, or of files.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
+from itertools import accumulate, product
+from typing import Final
 
 from clinaudit.audit.measures.generation.own_repeats import Recitations
-from clinaudit.audit.measures.generation.record import Generation, as_unguarded
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.beside_summary import (
     GuardedText,
     summarize_guard,
@@ -22,14 +23,16 @@ from clinaudit.audit.measures.memorization.generation_metrics import (
     measure_generation,
 )
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
-from clinaudit.audit.measures.memorization.other_patients.stage import find_other_patients_text
+from clinaudit.audit.measures.memorization.other_patients.stage import OtherPatientsText, find_other_patients_text
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_specificity import TextCounts, analyze_matched, count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.summary import summarize_memorization
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece, analyze_attributed
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, AttributedPiece
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import Items, Spill, pack, unpack
 from clinaudit.priors.renderings import Rendering
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.record import ARMS, Arm
@@ -74,7 +77,7 @@ def segment_rows(analyzed: AnalyzedGeneration) -> Iterator[Row]:
                 "char_end": segment.span_chars.end,
                 "tokens": len(segment.tokens),
                 "templated_tokens": sum(attributed.labels[token - first].templated for token in segment.tokens),
-                "echo_tokens": sum(attributed_generation.echo[token] for token in segment.tokens),
+                "echo_tokens": int(attributed_generation.echo[list(segment.tokens)].sum()),
             }
 
 
@@ -100,6 +103,10 @@ def _numbered(analyzed: AnalyzedGeneration) -> Iterator[tuple[int, AttributedPie
 TalliesByTier = dict[str, dict[Arm, MemorizationTally]]
 
 
+#: Rows of these are made where a shard's counts are.
+_TABLES: Final = ("regions", "segments", "near_verbatim")
+
+
 @dataclass(frozen=True, slots=True)
 class MeasuredMemorization:
     """What the stage measured."""
@@ -108,53 +115,53 @@ class MeasuredMemorization:
     results: Mapping[Rendering, TalliesByTier]
     #: Counts of each generation, in the order in which they were matched.
     metrics: Sequence[GenerationMetrics]
-    #: Rows of the evidence tables, by table.
-    tables: Mapping[str, Sequence[Row]]
+    #: Rows of the evidence tables, by table; each may be read once.
+    tables: Mapping[str, Iterable[Row]]
 
 
 def measure_memorization(
-    generations: Sequence[Generation],
+    generations: Items[Generation],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
     recitations: Recitations | None = None,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> MeasuredMemorization:
     """Measure what the generations repeat of their patients' own notes, in n-grams of `match_tokens` tokens.
 
     `seed` is that of the bootstrap over patients. Nothing is pooled over renderings. Without `recitations` the guard's
-    cuts are not accounted for.
+    cuts are not accounted for. Without a `runner` the work is done in processes of this machine.
     """
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=progress, runner=runner)
     others = find_other_patients_text(
-        [item.attributed for item in matched], notes, match_tokens=match_tokens, seed=seed, progress=progress
-    )
-    longer = as_unguarded(generations)
-    if longer:
-        matched += match_generations(longer, notes, match_tokens=match_tokens, progress=progress, runner=runner)
-    analyzed_generations = analyze_attributed(
-        (item.attributed for item in matched),
-        # No figure of the longer generations is made of near matches.
-        (item.passages if index < len(generations) else None for index, item in enumerate(matched)),
-        notes.corpus,
-        notes.profile,
+        matched.generations,
+        matched.memorized,
+        notes,
+        match_tokens=match_tokens,
+        seed=seed,
         progress=progress,
         runner=runner,
     )
+    known = count_texts(
+        matched.texts, matched.masked_texts, notes.corpus, notes.profile, progress=progress, runner=runner
+    )
     counts: list[MeasuredGeneration] = []
     unguarded: dict[str, GenerationMetrics] = {}
-    tables: dict[str, list[Row]] = {"regions": [], "segments": [], "near_verbatim": []}
-    for analyzed, item in zip(analyzed_generations, matched, strict=True):
-        if len(counts) == len(generations):
-            metrics = measure_generation(analyzed, item.near).metrics
-            unguarded[metrics.generation_id] = metrics
-            continue
-        counts.append(measure_generation(analyzed, item.near, others[len(counts)]))
-        tables["regions"].extend(region_rows(analyzed))
-        tables["segments"].extend(segment_rows(analyzed))
-        tables["near_verbatim"].extend(near_verbatim_rows(counts[-1].metrics.generation_id, item.near))
+    spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}
+    ends = accumulate(matched.sizes)
+    shards = (
+        (matched.shards.packed(place), [others[index].without_rows for index in range(end - size, end)])
+        for place, (size, end) in enumerate(zip(matched.sizes, ends, strict=True))
+    )
+    with progress.stage("measuring generations", total=len(generations), unit="generations") as advance:
+        for shard in in_order(runner.map(measure_shard, known, shards)):
+            counts += shard.counts
+            unguarded |= {row.generation_id: row for row in shard.unguarded}
+            for table, packed in shard.rows.items():
+                spilled[table].append_packed(packed)
+            advance(len(shard.counts))
     guarded = None if recitations is None else GuardedText.of(generations, unguarded, recitations)
     groups: dict[tuple[Rendering, str, Arm], list[MeasuredGeneration]] = {}
     for measured in counts:
@@ -174,11 +181,37 @@ def measure_memorization(
         results=results,
         metrics=[measured.metrics for measured in counts],
         tables={
-            "generation_metrics": [asdict(measured.metrics) for measured in counts],
-            **tables,
-            "other_patients": [row for other in others for row in other.rows],
+            "generation_metrics": (asdict(measured.metrics) for measured in counts),
+            **{table: (row for shard in spill for row in shard) for table, spill in spilled.items()},
+            "other_patients": (row for other in others for row in other.rows),
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _MeasuredShard:
+    counts: list[MeasuredGeneration]
+    #: Counts without the guard's cuts, of the generations that go on beyond one.
+    unguarded: list[GenerationMetrics]
+    #: Packed rows, by table.
+    rows: dict[str, bytes]
+
+
+def measure_shard(known: TextCounts, shard: tuple[bytes, Sequence[OtherPatientsText]]) -> _MeasuredShard:
+    """Reduce a shard of matched generations to their counts and rows, wherever that is done."""
+    packed, others = shard
+    counts: list[MeasuredGeneration] = []
+    unguarded: list[GenerationMetrics] = []
+    rows: dict[str, list[Row]] = {table: [] for table in _TABLES}
+    for item, other in zip(unpack(packed), others, strict=True):
+        analyzed = analyze_matched(item, known)
+        counts.append(measure_generation(analyzed, item.near, other))
+        rows["regions"] += region_rows(analyzed)
+        rows["segments"] += segment_rows(analyzed)
+        rows["near_verbatim"] += near_verbatim_rows(counts[-1].metrics.generation_id, item.near)
+        if item.longer is not None:
+            unguarded.append(measure_generation(analyze_matched(item.longer, known), item.longer.near).metrics)
+    return _MeasuredShard(counts, unguarded, {table: pack(own) for table, own in rows.items()})
 
 
 def _summarize(

@@ -142,7 +142,8 @@ def _measure(counts: Sequence[MeasuredGeneration], *, match_tokens: int, seed: i
         hit_rate=mean_over_patients(rows, has_match, seed=seed),
         stitched_share=share(lambda item: item.metrics.stitched_regions, lambda item: item.metrics.regions),
         templated_share=share(
-            lambda item: sum(not flag.revealing for flag in item.flags), lambda item: item.metrics.memorized_tokens
+            lambda item: sum(count for flag, count in item.flags if not flag.revealing),
+            lambda item: item.metrics.memorized_tokens,
         ),
         multi_patient_share=share(lambda item: sum(k > 1 for k, _, _ in item.pieces), lambda item: len(item.pieces)),
         region_length=_summarize_text([length for item in counts for length in item.region_lengths]),
@@ -233,12 +234,12 @@ def _count_behind(counts: Sequence[MeasuredGeneration]) -> dict[TextBasis, int]:
     """Return how many patients are behind each part of the text that a share is made of."""
     behind: dict[TextBasis, set[str]] = {basis: set() for basis in get_args(TextBasis)}
     for item in counts:
-        revealing = sum(flag.revealing for flag in item.flags)
+        revealing = sum(count for flag, count in item.flags if flag.revealing)
         single = sum(k == 1 for k, _, _ in item.pieces)
         parts: dict[TextBasis, int] = {
             "stitched": item.metrics.stitched_regions,
             "unstitched": item.metrics.regions - item.metrics.stitched_regions,
-            "templated": len(item.flags) - revealing,
+            "templated": sum(count for _, count in item.flags) - revealing,
             "revealing": revealing,
             "shared": len(item.pieces) - single,
             "single": single,
@@ -261,19 +262,19 @@ def summarize_lengths(lengths: Sequence[int]) -> LengthSummary:
     return LengthSummary(mean=float(np.mean(lengths)), median=float(median), p90=float(p90), max=max(lengths))
 
 
-def _count(keyed: Iterable[tuple[str, Key]]) -> dict[Key, tuple[int, int]]:
-    """Return the units (pieces, tokens) of each key, and the patients who contribute them, of (patient, key)."""
+def _count(keyed: Iterable[tuple[str, Key, int]]) -> dict[Key, tuple[int, int]]:
+    """Return the units (pieces, tokens) of each key, and the patients who contribute them; (patient, key, units)."""
     units: Counter[Key] = Counter()
     patients: defaultdict[Key, set[str]] = defaultdict(set)
-    for patient_id, key in keyed:
-        units[key] += 1
+    for patient_id, key, some in keyed:
+        units[key] += some
         patients[key].add(patient_id)
     return {key: (count, len(patients[key])) for key, count in units.items()}
 
 
 def _bin_pieces(bins: Sequence[tuple[float, str]], counts: Iterable[tuple[str, int]]) -> list[tuple[str, int, int]]:
     """Return each bin's pieces and patients; `counts` are (patient, number), `bins` the largest number of each."""
-    found = _count((patient_id, next(name for top, name in bins if number <= top)) for patient_id, number in counts)
+    found = _count((patient_id, next(name for top, name in bins if number <= top), 1) for patient_id, number in counts)
     return [(name, *found.get(name, (0, 0))) for _, name in bins]
 
 
@@ -286,9 +287,10 @@ def _count_by_section(counts: Sequence[MeasuredGeneration]) -> list[SectionToken
                 flag.section,
                 ("revealing" if flag.revealing else "templated") + ("_single" if flag.single_patient else "_shared"),
             ),
+            tokens,
         )
         for item in counts
-        for flag in item.flags
+        for flag, tokens in item.flags
     )
     sections = {
         section: {kind: found.get((section, kind), (0, 0)) for kind in SECTION_KINDS}

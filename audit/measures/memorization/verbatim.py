@@ -4,15 +4,16 @@ Owns the order match → region → attribution → composition → K for genera
 over many generations (summary.py).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, PieceMasker
+from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece
 from clinaudit.audit.measures.memorization.matching import (
     Flags,
     covered_tokens,
@@ -21,7 +22,6 @@ from clinaudit.audit.measures.memorization.matching import (
     merge_overlapping_matches,
     read_prompt,
 )
-from clinaudit.audit.measures.memorization.near_passages import NearPassages
 from clinaudit.audit.measures.memorization.patient_text import PatientText, concatenate_sequences
 from clinaudit.audit.measures.memorization.source_attribution import (
     AttributedRegion,
@@ -30,20 +30,13 @@ from clinaudit.audit.measures.memorization.source_attribution import (
     attribute_region,
     cut_region_text,
 )
-from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
-from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
-from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.note import LaidOutNote
-from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
 
-@dataclass(frozen=True, slots=True)
-class TokenLabel:
+class TokenLabel(NamedTuple):
     """Where one token of a piece stands in the source note."""
 
     section: str
@@ -53,8 +46,7 @@ class TokenLabel:
     boilerplate: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentPlace:
+class SegmentPlace(NamedTuple):
     """The part of a piece that lies in one section."""
 
     section: str
@@ -109,8 +101,7 @@ def _holds(mask: bytes, starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int6
     return before[np.clip(ends, 0, len(mask))] > before[np.clip(starts, 0, len(mask))]
 
 
-@dataclass(frozen=True, slots=True)
-class AttributedPiece:
+class AttributedPiece(NamedTuple):
     """A piece with its labels, before its patient specificity K is known."""
 
     region_id: int
@@ -123,15 +114,15 @@ class AttributedPiece:
     segments: tuple[SegmentPlace, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AttributedGeneration:
     """A generation with its regions attributed to source notes and labelled by section, before K is known."""
 
     generation: Generation
-    #: One flag a token.
-    memorized: tuple[bool, ...]
+    #: One flag a token, shape (tokens,).
+    memorized: Flags
     #: One flag a token: memorized, and inside a window that also stands in the prompt.
-    echo: tuple[bool, ...]
+    echo: Flags
     regions: tuple[AttributedRegion, ...]
     pieces: tuple[AttributedPiece, ...]
 
@@ -230,9 +221,7 @@ def _attribute_generation(
             )
     prompt = read_prompt(generation.prompt if regions else None, tokenizer)
     echo = memorized & find_prompt_tokens(generation.token_ids, prompt, match_tokens=match_tokens)
-    return AttributedGeneration(
-        generation, tuple(memorized.tolist()), tuple(echo.tolist()), tuple(regions), tuple(pieces)
-    )
+    return AttributedGeneration(generation, memorized, echo, tuple(regions), tuple(pieces))
 
 
 #: Equal tokens share one object: there are millions of tokens and some dozen kinds.
@@ -248,6 +237,7 @@ def label_tokens(
     it, so it counts as revealing. No K is known of it, so it is not patient specific. Its section is `unassigned`.
     """
     flags: dict[int, TokenFlags] = {}
+    echo = attributed.echo.tolist()
     for piece, count, mask in zip(attributed.pieces, counts, masked, strict=True):
         labels = zip(range(*piece.piece.span_tokens), piece.labels, mask.from_prompt, strict=True)
         for index, label, from_prompt in labels:
@@ -257,58 +247,11 @@ def label_tokens(
                 not label.templated or (known is not None and known.revealing),
                 count[0] == 1 or (known is not None and known.single_patient),
                 max(count) == 1 or (known is not None and known.patient_specific),
-                attributed.echo[index],
+                echo[index],
                 from_prompt or (known is not None and known.from_prompt),
                 label.boilerplate and (known is None or known.boilerplate),
             )
     return tuple(
-        flags.get(index) or _flags(UNASSIGNED, True, False, False, attributed.echo[index], False)
-        for index, memorized in enumerate(attributed.memorized)
-        if memorized
+        flags.get(index) or _flags(UNASSIGNED, True, False, False, echo[index], False)
+        for index in np.flatnonzero(attributed.memorized).tolist()
     )
-
-
-def analyze_attributed(
-    attributed: Iterable[AttributedGeneration],
-    passages: Iterable[NearPassages | None],
-    corpus: Corpus,
-    profile: NoteProfile,
-    *,
-    progress: Progress,
-    runner: ShardRunner | None = None,
-) -> Iterator[AnalyzedGeneration]:
-    """Count the patients whose notes hold each piece, as it stands (K) and masked (masked K), and label the tokens.
-
-    So they do for the runs of near `passages`, those of each generation. Both count distinct patients among the train
-    split and the target. All generations wait in memory until the counts are known, since one scan of the corpus serves
-    them all, and one of it masked.
-    """
-    items = list(zip(attributed, passages, strict=True))
-    masker = PieceMasker(corpus, profile)
-    masked: list[list[MaskedPiece]] = []
-    runs: list[tuple[dict[int, tuple[str, str]], set[int]]] = []
-    with progress.stage("masking repeated text", total=len(items), unit="generations") as advance:
-        for item, near in items:
-            masked.append([masker.mask(piece.piece, item.generation) for piece in item.pieces])
-            runs.append(({}, set()) if near is None else near.mask_runs(item.generation, masker))
-            advance(1)
-    pairs = {pair for own, _ in runs for pair in own.values()}
-    texts = {piece.piece.text for item, _ in items for piece in item.pieces} | {text for text, _ in pairs}
-    notes = corpus.packed("train")
-    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
-        counts = count_patients(texts, notes, runner=runner, advance=advance)
-    masked_texts = {piece.text for pieces in masked for piece in pieces} | {text for _, text in pairs}
-    with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
-        masked_counts = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
-    for (item, near), pieces, (own, given) in zip(items, masked, runs, strict=True):
-        outside = item.generation.arm != "train"
-        patient_counts = tuple(counts[piece.piece.text] + outside for piece in item.pieces)
-        masked_patient_counts = tuple(masked_counts[piece.text] + outside for piece in pieces)
-        tokens = label_tokens(item, list(zip(patient_counts, masked_patient_counts, strict=True)), pieces)
-        shared = {
-            place
-            for place, (text, mask) in own.items()
-            if counts[text] + outside > 1 or masked_counts[mask] + outside > 1
-        }
-        near_tokens = 0 if near is None else near.count_tokens(shared, given)
-        yield AnalyzedGeneration(item, patient_counts, masked_patient_counts, tokens, near_tokens)

@@ -6,14 +6,17 @@ identifiers are found, or of files.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
 
 from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure, SearchedText
 from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiece, find_owner_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
 from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.statistics.pools import SPLITS
 from clinaudit.priors.corpus.corpus import Corpus
@@ -34,7 +37,7 @@ def find_patients_text(
     match_tokens: int,
     seed: int,
     progress: Progress,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
 ) -> list[list[Held]]:
     """Return for each answer the passages that one patient's notes alone hold, as they stand and masked.
 
@@ -49,12 +52,14 @@ def find_patients_text(
             token_ids=answer.token_ids,
             token_chars=answer.token_chars,
             prompt=answer.question.request.prompt,
-            memorized=(False,) * len(answer.token_ids),
+            memorized=np.zeros(len(answer.token_ids), dtype=np.bool_),
             patient_id=None,
         )
         for answer in answers
     ]
-    found, _ = find_owner_pieces(searched, notes, match_tokens=match_tokens, seed=seed, progress=progress)
+    found, _ = find_owner_pieces(
+        searched, notes, match_tokens=match_tokens, seed=seed, progress=progress, runner=runner
+    )
     pieces = [piece for own in found for of in own.values() for piece in of]
     alone = _held_once([_place_of(piece) for piece in pieces], notes, progress, runner)
     return [
@@ -78,17 +83,16 @@ def _text_of(answer: Answer, piece: OwnerPiece) -> str:
     return answer.text[answer.token_chars[first].start : answer.token_chars[last].end]
 
 
-def _held_once(
-    places: Sequence[_Place], notes: MatchedCorpus, progress: Progress, runner: ShardRunner | None
-) -> set[_Place]:
+def _held_once(places: Sequence[_Place], notes: MatchedCorpus, progress: Progress, runner: ShardRunner) -> set[_Place]:
     """Return the parts of notes that, masked, the masked notes of one patient alone hold."""
-    masker = PieceMasker(notes.corpus, notes.profile)
+    masker = NoteMasker(notes.profile)
+    masker_of = lru_cache(maxsize=1)(lambda owner: PieceMasker.of(masker, owner, notes.corpus))
     masked: dict[_Place, str] = {}
     # By owner, so that each owner's notes are read once.
-    for place in sorted(set(places)):
-        pair = masker.mask_run(*place)
+    for owner, note, span in sorted(set(places)):
+        pair = masker_of(owner).mask_run(note, span)
         if pair is not None:
-            masked[place] = pair[1]
+            masked[owner, note, span] = pair[1]
     patients: Counter[str] = Counter()
     for split in SPLITS if masked else ():
         size = notes.corpus.packed(split).size

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import BATCH, TokenCache
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
@@ -70,6 +70,8 @@ _RACES = {
     "nhpi": "native hawaiian or pacific islander",
 }
 _SEXES = {"female": "female", "male": "male"}
+#: Notes tokenized at a time: enough for all processors, little enough for memory.
+_NOTES_AT_A_TIME: Final = 256
 #: Least number of patients in each bin but the last, the largest first.
 _BIN_STARTS: Final = tuple(zip(reversed((1, *FEWER_THAN)), reversed(UNIQUENESS_BINS), strict=True))
 
@@ -85,15 +87,16 @@ class Census:
     tag_styles: Mapping[str, Collection[str]]
 
 
-def take_census(corpus: Corpus, cache: TokenCache, progress: Progress) -> Census:
+def take_census(corpus: Corpus, tokenizer: ModelTokenizer, progress: Progress) -> Census:
     """Read every note once, those of the validation split too."""
     totals: Counter[str] = Counter()
     longest: Counter[str] = Counter()
     styles: dict[str, set[str]] = {}
     notes = (note for patient_id in (*corpus.patients, *corpus.validation) for note in corpus.notes_of(patient_id))
     with progress.stage("counting tokens", total=corpus.note_count, unit="notes") as advance:
-        while batch := list(islice(notes, BATCH)):
-            for note, length in zip(batch, cache.lengths([note.text for note in batch]), strict=True):
+        while batch := list(islice(notes, _NOTES_AT_A_TIME)):
+            for note, ids in zip(batch, tokenizer.encode_many([note.text for note in batch]), strict=True):
+                length = len(ids)
                 totals[note.patient_id] += length
                 longest[note.patient_id] = max(length, longest[note.patient_id])
                 if found := find_styles(note.text):

@@ -24,6 +24,9 @@ class RuleDetector:
             raise ValueError(f"the taxonomy has no category {min(unknown)!r}")
         self._rows = _certain_rows(self.kinds)
 
+    def __reduce__(self) -> tuple[type["RuleDetector"], tuple[frozenset[str]]]:
+        return RuleDetector, (self.kinds,)
+
     def detect(self, text: str) -> list[EntitySpan]:
         """Return the spans of a text by start, none of them overlapping another; the longer one stands."""
         plain = read_past_leaders(as_given(text))

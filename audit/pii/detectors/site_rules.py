@@ -78,6 +78,9 @@ class SiteRules:
             for row in rows
         ]
 
+    def __reduce__(self) -> tuple[type["SiteRules"], tuple[Sequence[SiteRow], str]]:
+        return SiteRules, (self.rows, self.digest)
+
     def of(self, kinds: Collection[str]) -> "SiteRules":
         """Return the rules of some categories of the taxonomy alone."""
         return SiteRules([row for row in self.rows if row.kind in kinds], self.digest)

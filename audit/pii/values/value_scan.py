@@ -54,8 +54,12 @@ class DateReader:
     """Reads what dates say, in the order of day and month of a site's notes where it has one."""
 
     def __init__(self, formats: Sequence[str]) -> None:
+        self._formats = formats
         self._site = WrittenDates(formats)
         self.read = lru_cache(maxsize=_LARGEST_CACHE)(self._read)
+
+    def __reduce__(self) -> tuple[type["DateReader"], tuple[Sequence[str]]]:
+        return DateReader, (self._formats,)
 
     def _read(self, text: str) -> str | None:
         """Return the day (`2024-03-14`), or what is known of it (`2024-03`, `--03-14`); None where it is no date."""

@@ -16,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from clinaudit.audit.runtime.cluster.ray_security import (
     SWITCHES,
@@ -29,6 +30,7 @@ from clinaudit.audit.runtime.cluster.ray_security import (
     require_tls,
 )
 from clinaudit.audit.runtime.console.streams import quiet_stderr
+from clinaudit.audit.runtime.run.processes import open_processes
 from clinaudit.errors import ClinauditError, IncompleteError, UnsafeError, UsageError
 
 Shared = TypeVar("Shared")
@@ -38,6 +40,9 @@ Result = TypeVar("Result")
 
 class ShardRunner(Protocol):
     """Runs a function over shards."""
+
+    #: Whether it works on this machine, in what this process has in memory.
+    is_here: bool
 
     def map(
         self,
@@ -57,7 +62,15 @@ class ShardRunner(Protocol):
 
 
 class LocalRunner:
-    """Runs all shards in this process, one after the other."""
+    """Runs shards in processes of this machine (None: one per core).
+
+    The first runs in this process: what it loads and compiles the others then have.
+    """
+
+    is_here = True
+
+    def __init__(self, processes: int | None = None) -> None:
+        self._processes = processes
 
     def map(
         self,
@@ -69,8 +82,26 @@ class LocalRunner:
         gpu: bool = False,  # noqa: ARG002
     ) -> Iterator[tuple[int, Result]]:
         """Yield each shard's index and result, in order."""
-        for index, shard in enumerate(shards):
-            yield index, function(shared, shard)
+        rest = iter(shards)
+        for first in islice(rest, 1):
+            yield 0, function(shared, first)
+        for second in islice(rest, 1):
+            with open_processes(shared, self._processes) as pool:
+                yield from enumerate(pool.map(function, chain([second], rest)), start=1)
+
+
+ALL_CORES: Final = LocalRunner()
+
+
+def in_order(found: Iterable[tuple[int, Result]]) -> Iterator[Result]:
+    """Yield the results of a map in the order of their shards; those that come early wait."""
+    waiting: dict[int, Result] = {}
+    place = 0
+    for index, result in found:
+        waiting[index] = result
+        while place in waiting:
+            yield waiting.pop(place)
+            place += 1
 
 
 #: A shard during which so many workers died is not tried again: it kills them.
@@ -99,13 +130,19 @@ class _Failure:
 class _Worker:
     """A worker process, one shard at a time."""
 
+    def __init__(self) -> None:
+        self._shared: Any = None
+
     def report(self) -> NodeReport:
         return report_node()
 
-    def run(self, function: Callable[[Any, Any], Any], shared: Any, shard: Any) -> Any:
+    def run(self, function: Callable[[Any, Any], Any], shard: Any, *shared: Any) -> Any:
+        # What all shards share comes with the first: a node is not given it before it has reported.
+        if shared:
+            (self._shared,) = shared
         # Nothing is raised here: Ray would write the traceback, which may quote PHI, to its logs.
         try:
-            return function(shared, shard)
+            return function(self._shared, shard)
         except ClinauditError as error:
             return _Failure(error, "")
         except Exception as error:  # noqa: BLE001
@@ -123,13 +160,15 @@ class _Job:
 
 
 @contextmanager
-def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | None]:
-    """Connect to a Ray cluster; None without an address. The files of this machine's node must lie under `work`.
+def open_runner(ray_address: str | None, work: Path, processes: int | None = None) -> Iterator[ShardRunner]:
+    """Connect to a Ray cluster, the files of whose node on this machine must lie under `work`.
+
+    Without an address the work is done here, in so many `processes` (None: one per core).
 
     Raises `UnsafeError` where PHI would not be safe there.
     """
     if ray_address is None:
-        yield None
+        yield LocalRunner(processes)
         return
     require_secure_settings(ray_address)
     require_tls(ray_address)
@@ -159,6 +198,8 @@ def open_runner(ray_address: str | None, work: Path) -> Iterator[ShardRunner | N
 
 class RayRunner:
     """The cluster's workers."""
+
+    is_here = False
 
     def __init__(self, ray: Any, address: str) -> None:
         self._ray = ray
@@ -208,13 +249,16 @@ class RayRunner:
         sent = self._ray.put(shared)
         workers = [start_worker() for _ in waiting]
         idle: list[Any] = []
+        given: set[Any] = set()
         #: The job of each worker; None: it reports on its node first, which may have joined since.
         under_way: dict[Any, tuple[Any, _Job | None]] = {worker.report.remote(): (worker, None) for worker in workers}
         try:
             while True:
                 while idle and (job := waiting.popleft() if waiting else next(source, None)):
                     worker = idle.pop()
-                    under_way[worker.run.remote(function, sent, job.shard)] = (worker, job)
+                    shares = () if worker in given else (sent,)
+                    given.add(worker)
+                    under_way[worker.run.remote(function, job.shard, *shares)] = (worker, job)
                 if not waiting and not any(job for _, job in under_way.values()):
                     return
                 reference = self._next_finished(list(under_way))

@@ -46,7 +46,7 @@ class EngineInUse:
         identity_field: str = ENGINE_IDENTITY,
     ) -> None:
         self._model = model
-        self._runner = None if model.files is None else runner
+        self._runner = None if runner is None or runner.is_here or model.files is None else runner
         self._store = store
         self._identity_field = identity_field
         self._identity: dict[str, str] = {}

@@ -6,13 +6,15 @@ which its bytes contribute when the bytes of all tokens are concatenated. Knows 
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.runtime.model.files import digest_tokenizer
 from clinaudit.errors import BadInputError
 from clinaudit.templates.spans import Span
 
@@ -159,6 +161,10 @@ class ModelTokenizer:
         self._bytes_of: dict[int, bytes] = {}
         self.size = len(self._tokenizer)
 
+    def __reduce__(self) -> tuple[Callable[[Path, str], "ModelTokenizer"], tuple[Path, str]]:
+        directory = self.directory.resolve()
+        return _load_same, (directory, digest_tokenizer(directory))
+
     @property
     def eos_id(self) -> int | None:
         """The end-of-sequence token's id, if there is one."""
@@ -211,8 +217,14 @@ class ModelTokenizer:
 
     def encode_with_spans(self, text: str) -> tuple[tuple[int, ...], TokenSpans]:
         """Return the ids of a text without ids of its own, and the span of characters of each in that text."""
-        encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        ids = tuple(encoded["input_ids"])
+        return self.encode_many_with_spans([text])[0]
+
+    def encode_many_with_spans(self, texts: Sequence[str]) -> list[tuple[tuple[int, ...], TokenSpans]]:
+        """Return the same of each text; the ids are found on all processors."""
+        encoded = self.encode_many(texts)
+        return [self._with_spans(text, tuple(ids.tolist())) for text, ids in zip(texts, encoded, strict=True)]
+
+    def _with_spans(self, text: str, ids: tuple[int, ...]) -> tuple[tuple[int, ...], TokenSpans]:
         laid, spans = self.decode_with_spans(ids)
         if laid == text:
             return ids, spans
@@ -226,6 +238,7 @@ class ModelTokenizer:
         )
         if laid != text:
             # A tokenizer that rewrites text (case, accents, unknown characters): its bytes do not give the text back.
+            encoded = self._tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
             spans = TokenSpans.of(_without_gaps([Span(*offsets) for offsets in encoded["offset_mapping"]], text))
         bounds = np.array(spans, dtype=np.int32)
         bounds[is_special, 1] = bounds[is_special, 0]
@@ -250,3 +263,14 @@ class ModelTokenizer:
         if self._has_byte_tokens and (match := _BYTE_TOKEN.match(token)):
             return bytes.fromhex(match[1])
         return str(token).replace(_BLANK, " ").encode("utf-8")
+
+
+@lru_cache(maxsize=1)
+def _load_same(directory: Path, digest: str) -> ModelTokenizer:
+    """Load the tokenizer that another machine has; raises `BadInputError` where this one lacks it."""
+    if not directory.is_dir() or digest_tokenizer(directory) != digest:
+        raise BadInputError(
+            f"a node of the cluster lacks the tokenizer, or has another one, at {directory}; "
+            "put the model's directory at the same path on every node"
+        )
+    return ModelTokenizer(directory)

@@ -4,7 +4,7 @@ PHI. Owns the Parquet schemas, and all reading and writing of these files. Knows
 are written in the order given, without statistics, so that equal rows give equal bytes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -24,8 +24,10 @@ _SPELLED: Final = {
 SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
     table: {column: kind.removesuffix("?") for column, kind in columns.items()} for table, columns in _SPELLED.items()
 }
-#: Rows that are held as Python objects at a time.
-_BATCH_ROWS = 20_000
+#: Rows that are held as Python objects at a time, which take ten times the memory of their columns.
+_BATCH_ROWS = 10_000
+#: Rows of a row group, which are held at a time as columns.
+_GROUP_ROWS = 50_000
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
@@ -44,8 +46,12 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
 
 
 def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns."""
+    """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
+
+    Rows are taken and written some at a time, by another thread than the caller's.
+    """
     import polars as pl
+    from polars.io.plugins import register_io_source
 
     types = {
         "text": pl.String(),
@@ -59,13 +65,15 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
     }
     schema = {column: types[kind] for column, kind in SCHEMAS[name].items()}
     remaining = iter(rows)
-    frames = [pl.DataFrame(schema=schema)]
-    # In batches: of a large corpus the rows as Python objects take ten times the memory of their columns.
-    while batch := list(islice(remaining, _BATCH_ROWS)):
-        frames.append(pl.DataFrame(batch, schema=schema, orient="row"))
-    frame = pl.concat(frames, rechunk=True)
+
+    def frames(*_asked: object) -> Iterator[pl.DataFrame]:
+        while batch := list(islice(remaining, _BATCH_ROWS)):
+            yield pl.DataFrame(batch, schema=schema, orient="row")
+
     with replacing_by_library(directory / f"{name}.parquet") as temporary:
-        frame.write_parquet(temporary, compression="zstd", statistics=False)
+        register_io_source(frames, schema=schema).sink_parquet(
+            temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
+        )
 
 
 Row = dict[str, Any]

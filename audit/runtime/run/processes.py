@@ -89,6 +89,8 @@ _SHARED: Any = None
 def _begin(shared: Any) -> None:
     global _SHARED
     _SHARED = shared
+    # The processes are as many as the cores: a tokenizer's threads would add none.
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # An interrupt reaches every process of a terminal: the one that made this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for number in (signal.SIGTERM, signal.SIGHUP):

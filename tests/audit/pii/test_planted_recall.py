@@ -82,7 +82,9 @@ def test_of_a_deidentified_corpus_the_detector_is_measured_with_invented_names(t
     Site(people).write(tmp_path / "corpus", Random(1))
     corpus = read_corpus(tmp_path / "corpus")
     asked = Asked()
-    measure_recall(GENERATIONS, asked, corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True))
+    measure_recall(
+        [item.text for item in GENERATIONS], asked, corpus=corpus, dates=DATES, seed=0, progress=Progress(quiet=True)
+    )
     assert sum("Pellgrove" in text for text in asked.texts) > 3
     assert not any("[**" in text for text in asked.texts)
 

@@ -2,19 +2,25 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from random import Random
 
 import pytest
+from support.elsewhere import Elsewhere
 from support.pii.owner_oracle import WAYS, Site, draw_people, generation
 from support.runs.tiny_demo import TinyDemo
 
 from clinaudit.audit.commands.main import run
 from clinaudit.audit.pii import owners
 from clinaudit.audit.pii.detectors.site_rules import read_site_rules
-from clinaudit.audit.pii.stage import IdentifierFindings, Search, find_identifiers
+from clinaudit.audit.pii.stage import Search, find_identifiers
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.priors.corpus.corpus import read_corpus
+from clinaudit.priors.renderings import View
+from clinaudit.reports.tally.tally import IdentifiersTally
 from clinaudit.templates.profile import load_profile
 
 _RULES = """
@@ -86,8 +92,8 @@ def test_wrong_rules_are_refused_before_anything_is_done(
         assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("processes", [2, 5])
-def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
+@pytest.mark.parametrize("runner", [LocalRunner(2), LocalRunner(5), Elsewhere()])
+def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: ShardRunner) -> None:
     people = draw_people(12, Random(4))
     Site(people).write(tmp_path / "corpus", Random(1))
     (tmp_path / "ours.toml").write_text(_RULES)
@@ -98,11 +104,13 @@ def test_processes_find_what_one_does(tmp_path: Path, monkeypatch: pytest.Monkey
     generations = [generation(number, rng.choice(people), text) for number, text in enumerate(texts)]
     monkeypatch.setattr(owners, "_BATCH_CHARS", 900)
 
-    def found(count: int) -> IdentifierFindings:
-        search = Search(rules, count)
-        return find_identifiers(
+    def found(on: ShardRunner) -> tuple[Mapping[View, IdentifiersTally], list[Row]]:
+        search = Search(rules, on)
+        findings = find_identifiers(
             generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True), search=search
         )
+        return findings.results, list(findings.rows)
 
-    assert found(processes) == found(1)
-    assert len(found(1).rows) > 400
+    of_one = found(LocalRunner(1))
+    assert found(runner) == of_one
+    assert len(of_one[1]) > 400

@@ -32,8 +32,8 @@ class SearchedText:
     token_chars: Sequence[Span]
     #: None where it is not known; then no token counts as prompt echo.
     prompt: str | None
-    #: One flag a token: it stands in the notes of the patient asked about.
-    memorized: Sequence[bool]
+    #: One flag a token: it stands in the notes of the patient asked about. Shape (tokens,).
+    memorized: npt.NDArray[np.bool_]
     #: Who was asked about; None: nobody, so that everybody is another patient.
     patient_id: str | None
 
@@ -69,7 +69,7 @@ def lay_out_windows(searched: Sequence[SearchedText], *, match_tokens: int) -> G
     parts: list[tuple[Places, Places, Places, Places]] = []
     size = 0
     for number, item in enumerate(searched):
-        tokens = _windows_without(np.array(item.memorized, dtype=np.bool_), match_tokens)
+        tokens = _windows_without(item.memorized, match_tokens)
         if not len(tokens):
             continue
         text, token_bytes = _in_bytes(item)

@@ -6,35 +6,48 @@ section 2). Knows nothing of figures over many generations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import get_args
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Final, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.matching import Flags, find_prompt_tokens, read_prompt
 from clinaudit.audit.measures.memorization.other_patients.holders import (
+    Advance,
     GeneratedWindows,
     HolderFigure,
     SearchedText,
-    SoleHolders,
     find_holders,
     lay_out_windows,
 )
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
+    RegionText,
     attribute_region,
     cut_region_text,
 )
-from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, compose_piece
+from clinaudit.audit.measures.memorization.verbatim import compose_piece
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
-from clinaudit.templates.note import normalize_newlines
+from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
+from clinaudit.templates.note import NoteReader, normalize_newlines
+from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
+
+#: Texts whose windows are in memory at a time, about 10 kB each; for each such part the corpus is read once.
+_TEXTS_AT_A_TIME: Final = 16_384
+#: Owners in a shard.
+_OWNERS_AT_A_TIME: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,29 +88,38 @@ def merge_windows(windows: Iterable[tuple[int, int, str]], *, match_tokens: int)
         yield OwnerRun(generation, owner, Span(begin, end))
 
 
-class RunAttribution:
-    """Attributes runs owner by owner: the notes of one owner are kept."""
+@dataclass(frozen=True, slots=True)
+class _Owner:
+    """A patient's notes by id, oldest first, and the texts of runs of this owner."""
 
-    def __init__(self, notes: MatchedCorpus) -> None:
-        self._notes = notes
-        self._reader = notes.reader()
-        self._owner: str | None = None
-        self._text = PatientText((), notes.cache, self._reader)
+    patient_id: str
+    notes: list[tuple[str, str]]
+    regions: list[RegionText]
 
-    def attribute(self, run: OwnerRun, searched: SearchedText) -> list[OwnerPiece]:
-        """Return the pieces of a run, by place."""
-        if run.owner_patient_id != self._owner:
-            self._owner = run.owner_patient_id
-            notes = self._notes.corpus.notes_of(run.owner_patient_id)
-            self._text = PatientText([(note.note_id, note.text) for note in notes], self._notes.cache, self._reader)
-        region = cut_region_text(searched.text, searched.token_chars, run.span_tokens)
-        found: list[OwnerPiece] = []
-        for piece in attribute_region(region, self._text.texts).pieces:
-            labels, _ = compose_piece(piece, region, self._text.note(piece.note))
-            tokens = zip(range(*piece.span_tokens), labels, strict=True)
-            revealing = tuple(token for token, label in tokens if not label.boilerplate)
-            found.append(OwnerPiece(run.owner_patient_id, piece, self._text.note_ids[piece.note], revealing))
-        return found
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What all shards share."""
+
+    tokenizer: ModelTokenizer
+    profile: NoteProfile
+    panel: Sequence[Diagnosis]
+
+
+def attribute_shard(task: _Task, shard: Sequence[_Owner]) -> list[list[OwnerPiece]]:
+    """Return the pieces of each run of some owners, by place, wherever that is done."""
+    reader = NoteReader(task.profile, clinical_terms(task.panel))
+    found: list[list[OwnerPiece]] = []
+    for owner in shard:
+        text = PatientText(owner.notes, task.tokenizer, reader)
+        for region in owner.regions:
+            found.append([])
+            for piece in attribute_region(region, text.texts).pieces:
+                labels, _ = compose_piece(piece, region, text.note(piece.note))
+                tokens = zip(range(*piece.span_tokens), labels, strict=True)
+                revealing = tuple(token for token, label in tokens if not label.boilerplate)
+                found[-1].append(OwnerPiece(owner.patient_id, piece, text.note_ids[piece.note], revealing))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,67 +136,68 @@ class OtherPatientsText:
     #: Rows of `other_patients.parquet`.
     rows: tuple[Row, ...]
 
+    @property
+    def without_rows(self) -> "OtherPatientsText":
+        """The same for who needs no rows."""
+        return replace(self, rows=())
+
 
 def find_other_patients_text(
-    attributed: Sequence[AttributedGeneration],
+    generations: Items[Generation],
+    memorized: Sequence[Flags],
     notes: MatchedCorpus,
     *,
     match_tokens: int,
     seed: int,
     progress: Progress,
-) -> list[OtherPatientsText]:
+    runner: ShardRunner = ALL_CORES,
+) -> Spill[OtherPatientsText]:
     """Return the other patients' text of each generation, in windows of `match_tokens` tokens; `seed` draws the pools.
 
-    The work is done in this process.
+    `memorized` tells which tokens of each stand in the notes of the patient asked about.
     """
-    searched = [
-        SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, of.memorized, own.patient_id)
-        for of in attributed
-        for own in [of.generation]
-    ]
-    of_generation, pools = find_owner_pieces(searched, notes, match_tokens=match_tokens, seed=seed, progress=progress)
-    return [
-        _describe(item, own, has_pools=pools.size[notes.corpus.patients[item.generation.patient_id].split] > 0)
-        for item, own in zip(attributed, of_generation, strict=True)
-    ]
+
+    def search(place: int) -> SearchedText:
+        own = generations[place]
+        return SearchedText(own.text, own.token_ids, own.token_chars, own.prompt, memorized[place], own.patient_id)
+
+    searched = Made(len(generations), search)
+    of_generation, pools = find_owner_pieces(
+        searched, notes, match_tokens=match_tokens, seed=seed, progress=progress, runner=runner
+    )
+    described = (
+        _describe(item, own, has_pools=pools.size[notes.corpus.patients[item.patient_id].split] > 0)
+        for item, own in zip(generations, of_generation, strict=True)
+    )
+    return Spill(notes.corpus.scratch, described)
 
 
 OwnerPieces = dict[HolderFigure, list[OwnerPiece]]
+_Runs = dict[HolderFigure, list[OwnerRun]]
 
 
 def find_owner_pieces(
-    searched: Sequence[SearchedText], notes: MatchedCorpus, *, match_tokens: int, seed: int, progress: Progress
+    searched: Items[SearchedText],
+    notes: MatchedCorpus,
+    *,
+    match_tokens: int,
+    seed: int,
+    progress: Progress,
+    runner: ShardRunner = ALL_CORES,
 ) -> tuple[list[OwnerPieces], Pools]:
     """Return of each text the pieces that one other patient's notes hold, by figure, and the pools that were drawn."""
-    corpus = notes.corpus
-    order = {split: corpus.scan_order(split) for split in SPLITS}
+    order = {split: notes.corpus.scan_order(split) for split in SPLITS}
     pools = draw_pools({split: len(own) for split, own in order.items()}, seed=seed)
-    windows = lay_out_windows(searched, match_tokens=match_tokens)
-    runs: dict[HolderFigure, list[OwnerRun]] = {}
-    if len(windows):
-        found = _find_holders(windows, searched, corpus, pools, progress)
-        candidates = np.concatenate([holders.windows for holders in found.values()])
-        is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
-        own_text = _OwnText(windows, searched, corpus)
-        known = set(found["all"].windows.tolist())
-        for figure, holders in found.items():
-            kept = (
-                (window, order[holders.split][place])
-                for window, place in zip(holders.windows.tolist(), holders.patients.tolist(), strict=True)
-                # What no other patient at all holds is not the target's either.
-                if not is_echo[window] and (window in known or not own_text.holds(window))
-            )
-            places = ((*windows.place(window), owner) for window, owner in kept)
-            runs[figure] = list(merge_windows(places, match_tokens=match_tokens))
-
-    pieces: dict[OwnerRun, list[OwnerPiece]] = {}
-    attribution = RunAttribution(notes)
-    # By owner, so that each owner's notes are read once.
-    distinct = sorted({run for own in runs.values() for run in own}, key=lambda run: run.owner_patient_id)
-    with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
-        for run in distinct:
-            pieces[run] = attribution.attribute(run, searched[run.generation])
-            advance(1)
+    runs: _Runs = {}
+    parts = range(0, len(searched), _TEXTS_AT_A_TIME)
+    total = len(parts) * len(notes.corpus.patients)
+    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
+        for first in parts:
+            part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
+            for figure, own in _find_runs(part, notes, pools, match_tokens=match_tokens, advance=advance).items():
+                moved = (replace(run, generation=first + run.generation) for run in own)
+                runs.setdefault(figure, []).extend(moved)
+    pieces = _attribute(runs, searched, notes, progress, runner)
     of_generation: list[OwnerPieces] = [{} for _ in searched]
     for figure, own_runs in runs.items():
         for run in own_runs:
@@ -182,21 +205,76 @@ def find_owner_pieces(
     return of_generation, pools
 
 
-def _find_holders(
-    windows: GeneratedWindows,
-    searched: Sequence[SearchedText],
-    corpus: Corpus,
-    pools: Pools,
-    progress: Progress,
-) -> dict[HolderFigure, SoleHolders]:
-    places = {split: {key: place for place, key in enumerate(corpus.scan_order(split))} for split in SPLITS}
+def _find_runs(
+    searched: Sequence[SearchedText], notes: MatchedCorpus, pools: Pools, *, match_tokens: int, advance: Advance
+) -> _Runs:
+    """Return the runs of one owner in some texts, by figure."""
+    windows = lay_out_windows(searched, match_tokens=match_tokens)
+    if not len(windows):
+        advance(len(notes.corpus.patients))
+        return {}
+    corpus = notes.corpus
+    order = {split: corpus.scan_order(split) for split in SPLITS}
+    places = {split: {key: place for place, key in enumerate(order[split])} for split in SPLITS}
     targets: list[tuple[Split, int] | None] = []
     for item in searched:
         patient = None if item.patient_id is None else corpus.patients[item.patient_id]
         targets.append(None if patient is None else (patient.split, places[patient.split][patient.patient_id]))
-    packed = {split: corpus.packed(split) for split in SPLITS}
-    with progress.stage("comparing with all patients", total=len(corpus.patients), unit="patients") as advance:
-        return find_holders(windows, targets, packed, pools, advance=advance)
+    found = find_holders(windows, targets, {split: corpus.packed(split) for split in SPLITS}, pools, advance=advance)
+    candidates = np.concatenate([holders.windows for holders in found.values()])
+    is_echo = _find_echo(windows, candidates, searched, notes, match_tokens=match_tokens)
+    own_text = _OwnText(windows, searched, corpus)
+    known = set(found["all"].windows.tolist())
+    runs: _Runs = {}
+    for figure, holders in found.items():
+        kept = (
+            (window, order[holders.split][place])
+            for window, place in zip(holders.windows.tolist(), holders.patients.tolist(), strict=True)
+            # What no other patient at all holds is not the target's either.
+            if not is_echo[window] and (window in known or not own_text.holds(window))
+        )
+        runs[figure] = list(
+            merge_windows(((*windows.place(window), owner) for window, owner in kept), match_tokens=match_tokens)
+        )
+    return runs
+
+
+def _attribute(
+    runs: _Runs,
+    searched: Items[SearchedText],
+    notes: MatchedCorpus,
+    progress: Progress,
+    runner: ShardRunner,
+) -> dict[OwnerRun, list[OwnerPiece]]:
+    """Return the pieces of each run; its owner's notes are read once."""
+    by_owner: dict[str, list[OwnerRun]] = {}
+    for run in dict.fromkeys(run for own in runs.values() for run in own):
+        by_owner.setdefault(run.owner_patient_id, []).append(run)
+    distinct = [run for own in by_owner.values() for run in own]
+
+    def shards() -> Iterator[list[_Owner]]:
+        owners = iter(by_owner.items())
+        while some := list(islice(owners, _OWNERS_AT_A_TIME)):
+            yield [
+                _Owner(
+                    owner,
+                    [(note.note_id, note.text) for note in notes.corpus.notes_of(owner)],
+                    [
+                        cut_region_text(text.text, text.token_chars, run.span_tokens)
+                        for run in own
+                        for text in [searched[run.generation]]
+                    ],
+                )
+                for owner, own in some
+            ]
+
+    task = _Task(notes.tokenizer, notes.profile, notes.panel)
+    found: list[list[OwnerPiece]] = []
+    with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
+        for shard in in_order(runner.map(attribute_shard, task, shards())):
+            found += shard
+            advance(len(shard))
+    return dict(zip(distinct, found, strict=True))
 
 
 def _find_echo(
@@ -213,7 +291,7 @@ def _find_echo(
     """
     is_echo = np.zeros(len(windows), dtype=np.bool_)
     numbers = np.unique(windows.generations[candidates]).tolist()
-    tokenizer = notes.cache.tokenizer
+    tokenizer = notes.tokenizer
     prompts = {prompt: read_prompt(prompt, tokenizer) for prompt in {searched[n].prompt for n in numbers}}
     for number in numbers:
         item = searched[number]
@@ -249,7 +327,7 @@ class _OwnText:
         return any(text in note for note in self._notes)
 
 
-def _describe(attributed: AttributedGeneration, pieces: OwnerPieces, *, has_pools: bool) -> OtherPatientsText:
+def _describe(generation: Generation, pieces: OwnerPieces, *, has_pools: bool) -> OtherPatientsText:
     counts = {
         figure: len({token for piece in pieces.get(figure, ()) for token in piece.revealing_tokens})
         for figure in get_args(HolderFigure)
@@ -260,12 +338,11 @@ def _describe(attributed: AttributedGeneration, pieces: OwnerPieces, *, has_pool
         sampled_tokens=counts["sampled"] if has_pools else None,
         chance_tokens=counts["chance"] if has_pools else None,
         owners=frozenset(piece.owner_patient_id for piece in own if piece.revealing_tokens),
-        rows=tuple(_row(attributed, piece) for piece in own),
+        rows=tuple(_row(generation, piece) for piece in own),
     )
 
 
-def _row(attributed: AttributedGeneration, piece: OwnerPiece) -> Row:
-    generation = attributed.generation
+def _row(generation: Generation, piece: OwnerPiece) -> Row:
     first, last = piece.piece.span_tokens.start, piece.piece.span_tokens.end - 1
     start, end = generation.token_chars[first].start, generation.token_chars[last].end
     return {

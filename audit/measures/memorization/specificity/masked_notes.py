@@ -18,7 +18,7 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
     index_texts,
 )
 from clinaudit.audit.measures.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.note_texts import pack_notes, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient, Split
@@ -72,7 +72,7 @@ def count_masked_patients(
     corpus: Corpus,
     profile: NoteProfile,
     *,
-    runner: ShardRunner | None,
+    runner: ShardRunner,
     advance: Callable[[int], None],
     split: Split = "train",
 ) -> dict[str, int]:
@@ -86,7 +86,7 @@ def count_masked_patients(
     wanted, order = index_texts(texts, notes)
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     shards = _cut(corpus, split, [part for part, _ in parts])
-    found = (runner or LocalRunner()).map(count_masked_shard, _Task(wanted, profile), shards)
+    found = runner.map(count_masked_shard, _Task(wanted, profile), shards)
     return add_shards(found, order, parts, advance)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.priors.corpus.note_texts import PackedTexts, count_patients_by_automaton, release_pages, split_patients
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def count_patients(
     *,
     engine: SpecificityEngine = "auto",
     threads: int | None = None,
-    runner: ShardRunner | None = None,
+    runner: ShardRunner = ALL_CORES,
     advance: Advance = lambda _bytes: None,
 ) -> dict[str, int]:
     r"""Return K for each text: the number of patients with at least one note that holds it verbatim.
@@ -57,7 +57,7 @@ def count_patients(
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     # In the order of the texts.
     counts = dict.fromkeys(wanted, 0)
-    if runner is not None:
+    if not runner.is_here:
         shards = (copy_patients(notes, patients) for patients, _ in parts)
         return counts | add_shards(runner.map(count_in_shard, searched, shards), order, parts, advance)
     # Each engine reads the whole corpus; progress counts both.

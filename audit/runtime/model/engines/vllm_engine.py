@@ -40,9 +40,9 @@ _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "TORCH_CPP_LOG_LEVEL": "ERROR",
+    "TRITON_F32_DEFAULT": "ieee",  # else a GPU's attention multiplies float32 as TF32: one answer in nine differed
 }
 _STEP_ERRORS = (ValueError, RuntimeError, OSError, AssertionError, KeyError, TypeError, IndexError)
-
 
 #: Tokens that are read in one step, as vLLM has it on a CPU; one whole prompt must fit.
 _BATCHED_TOKENS = 4096
@@ -85,10 +85,10 @@ class VllmEngine:
             torch.set_num_threads(threads)
             if self._is_cpu:
                 _register_class(model)
-            on_gpus: dict[str, Any] = {
-                "tensor_parallel_size": options.tensor_parallel,
-                "gpu_memory_utilization": options.gpu_memory,
-            }
+            given: Any = {"tensor_parallel_size": options.tensor_parallel, "gpu_memory_utilization": options.gpu_memory}
+            # With "auto" vLLM computes in bfloat16 what was saved as float32.
+            floats = {tensor.dtype for tensor in model.tensors if "F" in tensor.dtype}
+            is_float32 = self._is_cpu or (floats == {"F32"} and model.quantization is None)
             try:
                 # An adapter is merged in the type that vLLM computes with.
                 with whole_directory(model, dtype=torch.float32 if self._is_cpu else "auto") as directory:
@@ -102,7 +102,7 @@ class VllmEngine:
                             generation_config="vllm",
                             # Of a token as the model predicts it, also where it is forced.
                             logprobs_mode="raw_logprobs",
-                            dtype="float32" if self._is_cpu else "auto",
+                            dtype="float32" if is_float32 else "auto",
                             max_model_len=context_length,
                             max_num_seqs=options.batch_size,
                             kv_cache_memory_bytes=vllm_cache_bytes(model, context_length) if self._is_cpu else None,
@@ -114,7 +114,7 @@ class VllmEngine:
                             enforce_eager=self._is_cpu,
                             disable_log_stats=True,
                             seed=0,
-                            **{name: value for name, value in on_gpus.items() if value is not None},
+                            **{name: value for name, value in given.items() if value is not None},
                         )
                     )
                 # What vLLM's kernels do not support (a head size, say) shows only when a token is decoded.

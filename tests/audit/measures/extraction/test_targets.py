@@ -1,7 +1,6 @@
 """What follows an opening, window by window, against a search that looks at every note anew."""
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -14,9 +13,7 @@ from clinaudit.audit.measures.extraction import targets
 from clinaudit.audit.measures.extraction.targets import Opening, find_openings
 from clinaudit.audit.measures.generation.stage import plan_priors
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.facts import read_facts
 from clinaudit.priors.prompts import Prior
@@ -59,18 +56,14 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def cache(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+def tokenizer(corpus: Corpus, tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     texts = [note.text for patient in corpus.patients for note in corpus.notes_of(patient)]
-    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        yield cache
+    return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=420))
 
 
-def openings_of(corpus: Corpus, cache: TokenCache, *, most: int = 1000) -> tuple[list[Opening], list[Prior]]:
+def openings_of(corpus: Corpus, tokenizer: ModelTokenizer, *, most: int = 1000) -> tuple[list[Opening], list[Prior]]:
     facts = read_facts(corpus, PROFILE, corpus.patients)
-    decoding = plan(corpus, cache.tokenizer)[1]
+    decoding = plan(corpus, tokenizer)[1]
     priors = plan_priors(
         dict.fromkeys(corpus.patients, ()),
         facts=facts,
@@ -79,16 +72,16 @@ def openings_of(corpus: Corpus, cache: TokenCache, *, most: int = 1000) -> tuple
         probed=ProbedTiers(("public", "encounter", "encounter_cc", "encounter_cc_hpi"), "both"),
         decoding=type(decoding)(decoding.model, decoding.tokenizer, most),
     )
-    notes = MatchedCorpus(corpus, cache, PROFILE)
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     return find_openings(priors, facts, notes, match_tokens=N, progress=QUIET), priors
 
 
 @pytest.mark.parametrize("first_windows", [1, 8])
 def test_the_first_window_that_counts(
-    corpus: Corpus, cache: TokenCache, monkeypatch: pytest.MonkeyPatch, first_windows: int
+    corpus: Corpus, tokenizer: ModelTokenizer, monkeypatch: pytest.MonkeyPatch, first_windows: int
 ) -> None:
     monkeypatch.setattr(targets, "_FIRST_WINDOWS", first_windows)
-    openings, priors = openings_of(corpus, cache)
+    openings, priors = openings_of(corpus, tokenizer)
     asked = {
         (prior.patient_id, prior.tier): prior
         for prior in priors
@@ -96,31 +89,31 @@ def test_the_first_window_that_counts(
     }
     assert [(of.patient_id, of.tier) for of in openings] == list(asked)
     assert {of.tier for of in openings} == {"encounter", "encounter_cc", "encounter_cc_hpi"}
-    expected = [first_window(asked[of.patient_id, of.tier], corpus, cache, n=N) for of in openings]
+    expected = [first_window(asked[of.patient_id, of.tier], corpus, tokenizer, n=N) for of in openings]
     assert [(of.begin, of.end) for of in openings] == expected
     assert any(of.end is None for of in openings)
     later = [of for of in openings if of.end is not None and of.end > of.begin + N + 8]
     assert later, "some windows count late"
 
 
-def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, cache: TokenCache) -> None:
-    openings, _ = openings_of(corpus, cache, most=N)
+def test_nothing_beyond_the_budget_is_given_away(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+    openings, _ = openings_of(corpus, tokenizer, most=N)
     assert all(of.end in (None, of.begin + N) for of in openings)
-    none, _ = openings_of(corpus, cache, most=N - 1)
+    none, _ = openings_of(corpus, tokenizer, most=N - 1)
     assert all(of.end is None for of in none)
 
 
-def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, cache: TokenCache) -> None:
-    _, priors = openings_of(corpus, cache)
+def test_a_token_across_the_prompts_end_is_the_models(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+    _, priors = openings_of(corpus, tokenizer)
     straddling = 0
     for cut in (1, 2, 3):
         # Within a word, as no opening of this layout ends.
         asked = [replace(prior, prompt=prior.prompt[:-cut]) for prior in priors if prior.rendering == "opening"]
         prompts = {(prior.patient_id, prior.tier): prior.prompt for prior in asked}
-        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, cache, PROFILE)
+        facts, notes = read_facts(corpus, PROFILE, corpus.patients), MatchedCorpus(corpus, tokenizer, PROFILE)
         for of in find_openings(asked, facts, notes, match_tokens=N, progress=QUIET):
             note = next(note for note in corpus.notes_of(of.patient_id) if note.note_id == of.note_id)
-            _, spans = cache.tokenizer.encode_with_spans(note.text)
+            _, spans = tokenizer.encode_with_spans(note.text)
             end = len(prompts[of.patient_id, of.tier])
             assert spans[of.begin].end > end
             assert spans[of.begin - 1].end <= end

@@ -26,7 +26,6 @@ from clinaudit.audit.runtime.model.audited_model import AuditedModel
 from clinaudit.audit.runtime.model.chat_template import find_chat_template
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import GenerationOutput, GenerationRequest
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
@@ -122,9 +121,8 @@ def ask(
 
 
 def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], run: RunDirectory) -> Tally:
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        notes = MatchedCorpus(corpus, cache, PROFILE)
-        measured = measure_memorization(generations, notes, match_tokens=30, seed=0, progress=QUIET)
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
+    measured = measure_memorization(generations, notes, match_tokens=30, seed=0, progress=QUIET)
     write_table(run.evidence, "generation_metrics", measured.tables["generation_metrics"])
     beside: tuple[Rendering, ...] = ("chat",)
     views = by_view(measured.results, beside)

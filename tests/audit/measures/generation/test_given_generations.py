@@ -21,7 +21,8 @@ EXPECTED = [
 
 
 def read(path: Path) -> list[GenerationInput]:
-    return read_given_generations(path, known_patients={"a": "a", "b": "b", "b2": "b"}, tiers=("public", "encounter"))
+    known = {"a": "a", "b": "b", "b2": "b"}
+    return list(read_given_generations(path, known_patients=known, tiers=("public", "encounter")))
 
 
 def problems_of(path: Path) -> list[str]:

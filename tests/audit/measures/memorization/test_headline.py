@@ -4,7 +4,7 @@ A token is one character here, so that the counts can be read off the sentences.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,7 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.reports.schema.memorization import MemorizationEvidence
@@ -51,19 +49,15 @@ SENTENCES = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        yield cache
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
+    return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("bytes"), size=SIZE))
 
 
 Measure = Callable[..., MeasuredMemorization]
 
 
 @pytest.fixture
-def measure(tmp_path: Path, cache: TokenCache) -> Measure:
+def measure(tmp_path: Path, tokenizer: ModelTokenizer) -> Measure:
     def measured(
         notes: Mapping[str, list[str]],
         answer: str,
@@ -86,10 +80,10 @@ def measure(tmp_path: Path, cache: TokenCache) -> Measure:
         }
         for name, lines in rows.items():
             (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        ids = tuple(cache.tokenizer.encode(answer)[cut:])
-        text, spans = cache.tokenizer.decode_with_spans(ids)
+        ids = tuple(tokenizer.encode(answer)[cut:])
+        text, spans = tokenizer.decode_with_spans(ids)
         asked = Generation("g", about, "train", "public", "text", (), (), None, text, ids, tuple(spans), "stop")
-        own_notes = MatchedCorpus(read_corpus(folder), cache, load_profile(), load_panel(extra))
+        own_notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile(), load_panel(extra))
         return measure_memorization([asked], own_notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
 
     return measured

@@ -4,26 +4,24 @@ import json
 import pickle
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.slotted_notes import Atom, SlottedNote
 from support.tallies import inside, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import masked_notes, patient_count
 from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
 from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.reports.schema.record import Arm
 from clinaudit.templates.profile import load_profile
@@ -78,13 +76,9 @@ def read_back(folder: Path, notes: Mapping[str, Sequence[str]], train: Sequence[
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     texts = [note_of(patient) for patient in PEOPLE]
-    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=600))
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        yield cache
+    return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=600))
 
 
 @pytest.fixture(scope="module")
@@ -94,22 +88,20 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 
 def generation(
-    cache: TokenCache, patient: str, text: str, *, prompt: str = "", arm: Arm = "train", name: str = "g"
+    tokenizer: ModelTokenizer, patient: str, text: str, *, prompt: str = "", arm: Arm = "train", name: str = "g"
 ) -> Generation:
-    ids, spans = cache.tokenizer.encode_with_spans(text)
+    ids, spans = tokenizer.encode_with_spans(text)
     return Generation(
         name, patient, arm, "encounter", "opening", (), (), prompt, text, tuple(ids), tuple(spans), "stop"
     )
 
 
-def analyze(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
-    matched = match_generations(generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=N, progress=QUIET)
-    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
-    return list(analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET))
+def analyze(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> list[AnalyzedGeneration]:
+    return list(analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=N).values())
 
 
-def measure(corpus: Corpus, cache: TokenCache, generations: Sequence[Generation]) -> MeasuredMemorization:
-    notes = MatchedCorpus(corpus, cache, PROFILE)
+def measure(corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation]) -> MeasuredMemorization:
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=QUIET)
 
 
@@ -123,29 +115,29 @@ def style_of(patient: str) -> str:
     return STYLE.format(name=name, age=age, sex=sex)
 
 
-def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, cache: TokenCache) -> None:
-    (own,) = analyze(corpus, cache, [generation(cache, "green", style_of("green"), prompt=opening("green"))])
+def test_house_style_with_the_patients_own_values_is_everyones(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+    (own,) = analyze(corpus, tokenizer, [generation(tokenizer, "green", style_of("green"), prompt=opening("green"))])
     assert (own.patient_counts, own.masked_patient_counts) == ((1,), (4,))
     assert own.attributable_tokens == 0
     assert own.attributable_tokens_unmasked == len(own.attributed.generation.token_ids)
     # A piece that begins within the name, and one that ends within the age.
     cut = style_of("green")[5:]
-    (begun,) = analyze(corpus, cache, [generation(cache, "green", cut)])
+    (begun,) = analyze(corpus, tokenizer, [generation(tokenizer, "green", cut)])
     assert (begun.patient_counts, begun.masked_patient_counts) == ((1,), (4,))
 
 
-def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, cache: TokenCache) -> None:
-    asked = generation(cache, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
-    (never,) = analyze(corpus, cache, [asked])
+def test_a_patient_never_seen_counts_beside_the_train_split(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
+    asked = generation(tokenizer, "lee", style_of("lee"), prompt=opening("lee"), arm="nontrain")
+    (never,) = analyze(corpus, tokenizer, [asked])
     assert (never.patient_counts, never.masked_patient_counts) == ((1,), (5,))
     assert (never.attributable_tokens, never.attributable_tokens_unmasked > 0) == (0, True)
 
 
-def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, cache: TokenCache) -> None:
+def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     told = OWN["green"].format(name="Brandon Green")
-    leaked = generation(cache, "green", told, prompt=opening("green"))
-    unasked = generation(cache, "green", told, name="h")
-    (first, second) = analyze(corpus, cache, [leaked, unasked])
+    leaked = generation(tokenizer, "green", told, prompt=opening("green"))
+    unasked = generation(tokenizer, "green", told, name="h")
+    (first, second) = analyze(corpus, tokenizer, [leaked, unasked])
     assert (first.patient_counts, first.masked_patient_counts) == ((1,), (1,))
     # All but the two names, which the prompt gave. Without a prompt that holds it, the name was given away, too.
     names = [found.start() for found in re.finditer("Brandon Green", told)]
@@ -158,16 +150,16 @@ def test_clinical_text_with_the_name_in_it_stays_patient_specific(corpus: Corpus
     assert second.attributable_tokens == second.attributable_tokens_unmasked == len(leaked.token_ids)
 
 
-def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, cache: TokenCache) -> None:
+def test_an_older_age_is_no_fact_of_the_prompt(corpus: Corpus, tokenizer: ModelTokenizer) -> None:
     text = "\nage: 46\nsex: male\n" + "visit date: 06/13/2024\nhpi: Brandon Green is"
-    held = generation(cache, "green", text, prompt="age: 46\npatient note:")
-    other = generation(cache, "green", text, prompt="age: 45\npatient note:", name="h")
-    (with_age, without) = analyze(corpus, cache, [held, other])
+    held = generation(tokenizer, "green", text, prompt="age: 46\npatient note:")
+    other = generation(tokenizer, "green", text, prompt="age: 45\npatient note:", name="h")
+    (with_age, without) = analyze(corpus, tokenizer, [held, other])
     assert sum(flags.from_prompt for flags in with_age.tokens) in (1, 2)
     assert not any(flags.from_prompt for flags in without.tokens)
 
 
-def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, cache: TokenCache) -> None:
+def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     """Every patient never seen gets the sentence that all notes share, with the name and age of the prompt."""
     surnames = ("Ash", "Birch", "Cedar", "Elm", "Fir", "Hazel", "Larch", "Maple", "Oak", "Pine", "Rowan", "Yew")
     notes, generations, train = {}, [], []
@@ -178,8 +170,8 @@ def test_a_model_that_learned_nothing_but_house_style(tmp_path: Path, cache: Tok
         notes[surname] = [head + style + f" the complaint number {place}."]
         train += [surname] * (place < 8)
         arm: Arm = "train" if place < 8 else "nontrain"
-        generations.append(generation(cache, surname, style, prompt=head, arm=arm, name=surname))
-    found = measure(read_back(tmp_path / "corpus", notes, train), cache, generations)
+        generations.append(generation(tokenizer, surname, style, prompt=head, arm=arm, name=surname))
+    found = measure(read_back(tmp_path / "corpus", notes, train), tokenizer, generations)
     for arm in ("train", "nontrain"):
         tally = found.results["opening"]["encounter"][arm]
         summary = inside(tally.evidence)
@@ -215,7 +207,7 @@ VALUES = ("name", "age", "sex", "date", "provider", "practice")
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_corpora_equal_notes_masked_by_construction(
-    block: int, cache: TokenCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    block: int, tokenizer: ModelTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half of the blocks count in many small shards, as on a cluster."""
     # Drawn patients share names, birth dates and whole notes, and are people all the same.
@@ -239,8 +231,8 @@ def test_random_corpora_equal_notes_masked_by_construction(
             text = note.text[start : start + rng.randrange(20, 120)]
             prompt = " | ".join(value for _, _, value in rng.sample(note.slots(), k=min(2, len(note.slots()))))
             arm: Arm = "train" if key in train else "nontrain"
-            generations.append(generation(cache, key, text, prompt=prompt, arm=arm, name=key))
-        for analyzed in analyze(corpus, cache, generations):
+            generations.append(generation(tokenizer, key, text, prompt=prompt, arm=arm, name=key))
+        for analyzed in analyze(corpus, tokenizer, generations):
             asked = analyzed.attributed.generation
             everyone = [own for key, own in notes.items() if key in train or key == asked.patient_id]
             counts = zip(analyzed.patient_counts, analyzed.masked_patient_counts, strict=True)

@@ -3,12 +3,13 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.aci_bench import ACI_BENCH
+from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
 from support.memorization_twin import Twin
 from support.near_attributable_twin import NearTwin
@@ -17,17 +18,14 @@ from support.random_tables import read_drawn
 from support.simulations import first_of
 
 from clinaudit.audit.measures.generation.record import Generation
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, analyze_attributed
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
 from clinaudit.audit.results.gate.evaluation import decide as decide_run
 from clinaudit.audit.results.gate.policy import TextRule, load_policy
 from clinaudit.audit.results.ranges.results import derive
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import clinical_terms, load_panel
 from clinaudit.reports.schema.record import Arm
@@ -62,17 +60,13 @@ def edit_words(text: str, *, every: int = 15) -> str:
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> ModelTokenizer:
     """Words are mostly one token each, as they are for a model of today."""
     texts = [edit_words(words_of(seed, 400)) for seed in range(30)]
     texts += [f"{LINE} besides {LINE.replace('fever', 'ague')}"]
     if ACI_BENCH.is_dir():
         texts += [json.loads(line)["text"] for line in (ACI_BENCH / "notes.jsonl").read_text().splitlines()]
-    tokenizer = ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        yield cache
+    return ModelTokenizer(save_byte_level_tokenizer(tmp_path_factory.mktemp("words"), texts=texts, size=12_000))
 
 
 def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: frozenset[str] = frozenset()) -> Corpus:
@@ -89,16 +83,16 @@ def written(notes: Mapping[str, Sequence[str]], folder: Path, *, nontrain: froze
 
 
 def measure(
-    corpus: Corpus, cache: TokenCache, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
+    corpus: Corpus, tokenizer: ModelTokenizer, texts: Mapping[str, str], *, prompt: str = "", arm: Arm = "train"
 ) -> MemorizationTally:
     generations = []
     for patient, text in texts.items():
-        ids, spans = cache.tokenizer.encode_with_spans(text)
+        ids, spans = tokenizer.encode_with_spans(text)
         generations.append(
             Generation(patient, patient, arm, "encounter", "opening", (), (), prompt, text, ids, tuple(spans), "stop")
         )
     found = measure_memorization(
-        generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=30, seed=0, progress=QUIET
+        generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=30, seed=0, progress=QUIET
     )
     return found.results["opening"]["encounter"][arm]
 
@@ -139,66 +133,68 @@ def from_aci_bench() -> dict[str, str]:
 
 @pytest.mark.parametrize(("source", "most"), [(invented, 0.0), (from_aci_bench, 0.2)])
 def test_four_hundred_words_with_every_fifteenth_changed(
-    source: Callable[[], dict[str, str]], most: float, tmp_path: Path, cache: TokenCache
+    source: Callable[[], dict[str, str]], most: float, tmp_path: Path, tokenizer: ModelTokenizer
 ) -> None:
     notes = source()
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
-    summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
+    summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     # A note's abbreviations and numbers take several tokens each: there some 14 words are a match of 30 tokens.
     assert summary.fractions["memorized_fraction"].mean.low <= most
     assert near_of(summary) > 0.75
     assert decide(summary) == "fail"
 
 
-def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, cache: TokenCache) -> None:
+def test_the_same_words_that_nobody_changed_count_once(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     notes = invented()
     corpus = written({patient: [text] for patient, text in notes.items()}, tmp_path / "corpus")
-    summary = measure(corpus, cache, notes)
+    summary = measure(corpus, tokenizer, notes)
     assert near_of(summary) == summary.fractions["attributable_fraction"].mean.low
     assert decide(summary) == "fail"
 
 
-def test_text_of_two_patients_is_nobodys(tmp_path: Path, cache: TokenCache) -> None:
+def test_text_of_two_patients_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     notes = invented()
     shared = {patient: [text, notes[f"p{(int(patient[1:]) + 1) % 30:02}"]] for patient, text in notes.items()}
     corpus = written(shared, tmp_path / "corpus")
-    summary = measure(corpus, cache, {patient: edit_words(text) for patient, text in notes.items()})
+    summary = measure(corpus, tokenizer, {patient: edit_words(text) for patient, text in notes.items()})
     assert near_of(summary) == 0
     assert summary.near_verbatim is not None
     assert summary.near_verbatim.fraction.mean.low > 0.95
     assert decide(summary) != "fail"
 
 
-def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(tmp_path: Path, cache: TokenCache) -> None:
+def test_a_patient_never_seen_counts_as_one_of_those_who_hold_the_text(
+    tmp_path: Path, tokenizer: ModelTokenizer
+) -> None:
     notes = invented()
     own = {**{patient: [text] for patient, text in notes.items()}, "never": [notes["p00"]]}
     corpus = written(own, tmp_path / "corpus", nontrain=frozenset({"never"}))
-    assert near_of(measure(corpus, cache, {"never": edit_words(notes["p00"])}, arm="nontrain")) == 0
+    assert near_of(measure(corpus, tokenizer, {"never": edit_words(notes["p00"])}, arm="nontrain")) == 0
 
 
-def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, cache: TokenCache) -> None:
+def test_boilerplate_with_edits_is_nobodys(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     # In one patient's note alone: nobody else's K tells that it is boilerplate.
     corpus = written({"p": [LINE], "q": [words_of(1, 400)]}, tmp_path / "corpus")
-    summary = measure(corpus, cache, {"p": LINE.replace("fever", "ague")})
+    summary = measure(corpus, tokenizer, {"p": LINE.replace("fever", "ague")})
     assert summary.near_verbatim is not None
     assert summary.near_verbatim.extra_fraction.mean.low > 0.5
     # Its LINE ends are part of no rule's span.
-    line_ends = LINE.count("\n") / len(cache.tokenizer.encode(LINE.replace("fever", "ague")))
+    line_ends = LINE.count("\n") / len(tokenizer.encode(LINE.replace("fever", "ague")))
     assert near_of(summary) <= line_ends
 
 
-def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, cache: TokenCache) -> None:
+def test_an_echo_of_the_prompt_with_edits_is_no_leak(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     note = words_of(0, 400)
     corpus = written({"p": [note], "q": [words_of(1, 400)]}, tmp_path / "corpus")
-    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt="Patient note:\n")) > 0.75
-    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt=note)) == 0
+    assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt="Patient note:\n")) > 0.75
+    assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt=note)) == 0
     # As nearly as the note itself: the prompt with other words changed.
     words = note.split(" ")
     words[7::40] = ["besides"] * len(words[7::40])
-    assert near_of(measure(corpus, cache, {"p": edit_words(note)}, prompt=" ".join(words))) < 0.1
+    assert near_of(measure(corpus, tokenizer, {"p": edit_words(note)}, prompt=" ".join(words))) < 0.1
 
 
-def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path, cache: TokenCache) -> None:
+def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path, tokenizer: ModelTokenizer) -> None:
     """A passage that only the patient's own name tells from another patient's is that of both."""
     style = words_of(3, 120).removeprefix("hpi: ")
     names = {"p": "Ann Birch", "q": "Sue Cedar"}
@@ -208,22 +204,19 @@ def test_values_that_the_prompt_holds_are_no_leak_and_hide_no_run(tmp_path: Path
     }
     corpus = written(notes, tmp_path / "corpus")
     text = edit_words(notes["p"][0].split("hpi: ")[1])
-    assert near_of(measure(corpus, cache, {"p": text}, prompt="patient: Ann Birch\nhpi:")) == 0
+    assert near_of(measure(corpus, tokenizer, {"p": text}, prompt="patient: Ann Birch\nhpi:")) == 0
 
 
 @pytest.fixture(scope="module")
-def small_cache(tokenizer_directory, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", ModelTokenizer(tokenizer_directory)) as cache:
-        yield cache
+def small_tokenizer(tokenizer_directory) -> ModelTokenizer:
+    return ModelTokenizer(tokenizer_directory)
 
 
 @pytest.mark.parametrize("block", first_of(3, always=1))
-def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, block: int) -> None:
+def test_random_corpora_equal_the_twin(small_tokenizer: ModelTokenizer, tmp_path: Path, block: int) -> None:
     """Copies of notes edited token by token, notes of several readings, shared, nested and periodic."""
     census: Counter[str] = Counter()
-    reader, tokenizer = NoteReader(PROFILE, clinical_terms(load_panel())), small_cache.tokenizer
+    reader, tokenizer = NoteReader(PROFILE, clinical_terms(load_panel())), small_tokenizer
     for seed in range(20 * block, 20 * block + 20):
         rng = random.Random(seed)
         n = rng.choice([10, 10, 12, 15, 20])
@@ -242,7 +235,7 @@ def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, 
                     tuple(spans), "stop",
                 )
             )  # fmt: skip
-        analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_cache, generations, n=n)
+        analyzed = analyze(read_drawn(corpus, tmp_path / str(seed)), small_tokenizer, generations, n=n)
         for generation in generations:
             patient = int(generation.patient_id[1:])
             people = [own for own, train in zip(corpus.patients, corpus.train, strict=True) if train]
@@ -263,9 +256,6 @@ def test_random_corpora_equal_the_twin(small_cache: TokenCache, tmp_path: Path, 
 
 
 def analyze(
-    corpus: Corpus, cache: TokenCache, generations: Sequence[Generation], *, n: int
+    corpus: Corpus, tokenizer: ModelTokenizer, generations: Sequence[Generation], *, n: int
 ) -> dict[str, AnalyzedGeneration]:
-    matched = match_generations(generations, MatchedCorpus(corpus, cache, PROFILE), match_tokens=n, progress=QUIET)
-    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
-    found = analyze_attributed(attributed, passages, corpus, PROFILE, progress=QUIET)
-    return {item.attributed.generation.generation_id: item for item in found}
+    return analyze_generations(generations, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=n)

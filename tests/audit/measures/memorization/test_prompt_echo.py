@@ -33,9 +33,7 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.preview.learned_profile import learn_profile
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.facts import read_facts
@@ -142,16 +140,13 @@ def measure(
     """Measure answers with the memorization stage: of whom and how asked, the prompt, the tokens that are written."""
     texts = [note.text for name in world.corpus.patients for note in world.corpus.notes_of(name)]
     tokenizer = ModelTokenizer(save_byte_level_tokenizer(folder / "tokenizer", texts=texts, size=700))
-    run = RunDirectory(folder / "run")
-    run.create()
     generations: list[Generation] = []
     for number, (prior, prompt, ids) in enumerate(answers(tokenizer)):
         text, spans = tokenizer.decode_with_spans(ids)
         whose = (f"g{number}", prior.patient_id, prior.arm, prior.tier, prior.rendering)
         generations.append(Generation(*whose, (), (), prompt, text, tuple(ids), tuple(spans), "stop"))
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        own = MatchedCorpus(world.corpus, cache, world.profile, load_panel(None))
-        measured = measure_memorization(generations, own, match_tokens=N, seed=0, progress=Progress(quiet=True))
+    own = MatchedCorpus(world.corpus, tokenizer, world.profile, load_panel(None))
+    measured = measure_memorization(generations, own, match_tokens=N, seed=0, progress=Progress(quiet=True))
     return list(measured.metrics)
 
 

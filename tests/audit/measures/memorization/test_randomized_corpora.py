@@ -9,10 +9,10 @@ import itertools
 import random
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.analyzed_generations import analyze_generations
 from support.memorization_twin import Twin, lf, patients_holding
 from support.random_corpora import LONG_BYTES, WAYS_BYTES, RandomCorpus, Written, probes, random_corpus
 from support.random_tables import read_drawn
@@ -21,16 +21,12 @@ from support.simulations import first_of
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.generation_metrics import measure_generation
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText
-from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
 from clinaudit.audit.measures.memorization.specificity import window_index
 from clinaudit.audit.measures.memorization.specificity.patient_count import SpecificityEngine, count_patients
-from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags, analyze_attributed
-from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, TokenFlags
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.note_texts import pack_notes
 from clinaudit.templates.names import UNASSIGNED
 from clinaudit.templates.profile import load_profile
@@ -90,18 +86,10 @@ def tokenizer(tokenizer_directory) -> ModelTokenizer:
     return ModelTokenizer(tokenizer_directory)
 
 
-@pytest.fixture(scope="module")
-def cache(tokenizer, tmp_path_factory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as cache:
-        yield cache
-
-
-def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[AnalyzedGeneration]:
+def analyze(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[AnalyzedGeneration]:
     generations = []
     for number, written in enumerate(corpus.generations):
-        text, spans = cache.tokenizer.decode_with_spans(written.ids)
+        text, spans = tokenizer.decode_with_spans(written.ids)
         generations.append(
             Generation(
                 generation_id=str(number),
@@ -118,14 +106,9 @@ def analyze(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Analy
                 finish_reason="stop",
             )
         )
-    notes, progress = read_drawn(corpus, folder), Progress(quiet=True)
-    matched = match_generations(
-        generations, MatchedCorpus(notes, cache, PROFILE), match_tokens=corpus.n, progress=progress
-    )
-    attributed, passages = zip(*((item.attributed, item.passages) for item in matched), strict=True)
-    found = analyze_attributed(attributed, passages, notes, PROFILE, progress=progress)
-    by_number = {int(item.attributed.generation.generation_id): item for item in found}
-    return [by_number[number] for number in range(len(generations))]
+    notes = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
+    found = analyze_generations(generations, notes, match_tokens=corpus.n)
+    return [found[str(number)] for number in range(len(generations))]
 
 
 def compare_generation(
@@ -139,9 +122,9 @@ def compare_generation(
     ids, attributed = written.ids, analyzed.attributed
     twin = Twin(tokenizer, corpus.patients[written.patient], corpus.n)
     memorized = twin.memorized(ids)
-    assert attributed.memorized == memorized
+    assert tuple(attributed.memorized) == memorized
     echo = twin.echo(ids, written.prompt or "")
-    assert attributed.echo == echo
+    assert tuple(attributed.echo) == echo
     regions = twin.regions(ids)
     assert [tuple(region.span_tokens) for region in attributed.regions] == regions
 
@@ -279,15 +262,13 @@ def compare_specificity(
 
 
 @pytest.mark.parametrize("block", first_of(BLOCKS, always=1))
-def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(
-    tokenizer, cache, tmp_path, monkeypatch, block: int
-) -> None:
+def test_a_hundred_corpora_equal_the_twin_and_hold_every_kind(tokenizer, tmp_path, monkeypatch, block: int) -> None:
     census: Counter[str] = Counter()
     for seed in range(block * CORPORA_A_BLOCK, (block + 1) * CORPORA_A_BLOCK):
         rng = random.Random(seed)
         corpus = random_corpus(rng, tokenizer)
         count_notes(corpus, census)
-        for written, analyzed in zip(corpus.generations, analyze(corpus, cache, tmp_path / str(seed)), strict=True):
+        for written, analyzed in zip(corpus.generations, analyze(corpus, tokenizer, tmp_path / str(seed)), strict=True):
             compare_generation(corpus, written, analyzed, tokenizer, census)
         compare_specificity(rng, corpus, census, monkeypatch)
     assert [kind for kind in KINDS if not census[kind]] == []

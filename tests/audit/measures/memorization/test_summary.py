@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -39,7 +40,7 @@ def figures(
     counts = (tokens, len(flags), echo, own, regions, stitched, min(regions, 2), unmasked)
     metrics = GenerationMetrics("g", patient, "train", "public", "text", *counts)
     lengths = tuple(TextLength(len(flags) // regions, 4 * len(flags) // regions, 7) for _ in range(regions))
-    return MeasuredGeneration(metrics, cohorts, tuple(flags), tuple(pieces), lengths, dropped_tokens=0)
+    return MeasuredGeneration(metrics, cohorts, tuple(Counter(flags).items()), tuple(pieces), lengths, dropped_tokens=0)
 
 
 REVEALING = TokenFlags("Plan", True, single_patient=True, patient_specific=True, echo=False, from_prompt=False)

@@ -6,10 +6,8 @@ here every masked note is read for every piece.
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from support.ordinary.answered_tasks import QUIET, decoding_of, tasks_of
 from support.other_patients_twin import OtherPatientsTwin, Piece
 from support.random_corpora import RandomCorpus, Written, random_corpus, walked
@@ -21,9 +19,7 @@ from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHO
 from clinaudit.audit.measures.ordinary.asking import plan_questions
 from clinaudit.audit.measures.ordinary.record import Answer, Question
 from clinaudit.audit.measures.ordinary.stage import find_patients_text
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.identity import Visit
@@ -35,14 +31,6 @@ PROFILE = load_profile()
 SEED = 7
 SPLITS = ("train", "nontrain")
 Masked = dict[str, list[tuple[str, str, list[Span]]]]
-
-
-@pytest.fixture(scope="module")
-def cache(tokenizer: ModelTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as opened:
-        yield opened
 
 
 def masked_notes(corpus: Corpus) -> Masked:
@@ -79,8 +67,7 @@ def question_of(prompt: str, tokenizer: ModelTokenizer) -> Question:
     return question
 
 
-def compare(drawn: RandomCorpus, cache: TokenCache, folder: Path, census: Counter[str]) -> None:
-    tokenizer = cache.tokenizer
+def compare(drawn: RandomCorpus, tokenizer: ModelTokenizer, folder: Path, census: Counter[str]) -> None:
     answers = []
     for written in drawn.generations:
         text, spans = tokenizer.decode_with_spans(written.ids)
@@ -88,7 +75,7 @@ def compare(drawn: RandomCorpus, cache: TokenCache, folder: Path, census: Counte
         answers.append(Answer(question, text, written.ids, tuple(spans), "stop"))
     corpus = read_drawn(drawn, folder)
     found = find_patients_text(
-        answers, MatchedCorpus(corpus, cache, PROFILE), match_tokens=drawn.n, seed=SEED, progress=QUIET
+        answers, MatchedCorpus(corpus, tokenizer, PROFILE), match_tokens=drawn.n, seed=SEED, progress=QUIET
     )
     nobody = len(drawn.patients)
     twin = OtherPatientsTwin(tokenizer, [*drawn.patients, []], drawn.train, drawn.n)
@@ -115,13 +102,13 @@ def compare(drawn: RandomCorpus, cache: TokenCache, folder: Path, census: Counte
         assert sorted((held.figure, held.patient_id, held.note_id) for held in own) == sorted(wanted)
 
 
-def test_random_corpora_equal_the_twin(cache: TokenCache, tmp_path: Path) -> None:
+def test_random_corpora_equal_the_twin(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
     census: Counter[str] = Counter()
     for number in range(CORPORA):
         rng = random.Random(f"ordinary {number}")
-        drawn = random_corpus(rng, cache.tokenizer)
+        drawn = random_corpus(rng, tokenizer)
         notes = rng.choice(drawn.patients)
-        ids = walked(rng, notes, cache.tokenizer, drawn.n)
+        ids = walked(rng, notes, tokenizer, drawn.n)
         drawn.generations.append(Written(0, None, ids))
-        compare(drawn, cache, tmp_path / str(number), census)
+        compare(drawn, tokenizer, tmp_path / str(number), census)
     assert all(census[kind] for kind in ("all", "sampled", "chance", "not alone once masked, or boilerplate")), census

@@ -1,7 +1,6 @@
 """Training text planted in answers to tasks about nobody is found, with whose it is; nothing else is."""
 
 import random
-from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
@@ -21,9 +20,7 @@ from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.ordinary.asking import plan_questions
 from clinaudit.audit.measures.ordinary.record import Answer, Held, answer_rows
 from clinaudit.audit.measures.ordinary.stage import find_patients_text, summarize_ordinary
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.templates.profile import load_profile
@@ -69,16 +66,8 @@ def corpus(tmp_path: Path) -> Corpus:
     return write_corpus(tmp_path / "corpus", NOTES)
 
 
-@pytest.fixture(scope="module")
-def cache(tokenizer: ModelTokenizer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", tokenizer) as opened:
-        yield opened
-
-
-def find(corpus: Corpus, cache: TokenCache, answers: list[Answer]) -> list[list[Held]]:
-    notes = MatchedCorpus(corpus, cache, PROFILE)
+def find(corpus: Corpus, tokenizer: ModelTokenizer, answers: list[Answer]) -> list[list[Held]]:
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     return find_patients_text(answers, notes, match_tokens=N, seed=0, progress=QUIET)
 
 
@@ -87,15 +76,15 @@ def of_trained(found: list[Held]) -> list[Held]:
 
 
 def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
     tasks = tasks_of("write a letter.", "fill a form.", "code a visit.", "draft a note.")
-    questions = plan_questions(tasks, decoding_of(cache.tokenizer), seed=0)
+    questions = plan_questions(tasks, decoding_of(tokenizer), seed=0)
     leaking = ToldEngine(
-        cache.tokenizer, {"letter": f"dear colleague,\n{GOATS}", "form": BEES}, drawn={"visit": f"sure. {GOATS}"}
+        tokenizer, {"letter": f"dear colleague,\n{GOATS}", "form": BEES}, drawn={"visit": f"sure. {GOATS}"}
     )
     answers = ask(questions, leaking, tmp_path / "leaking")
-    found = find(corpus, cache, answers)
+    found = find(corpus, tokenizer, answers)
     whose = {
         (answer.question.task_id, answer.question.draw): [(held.patient_id, held.note_id) for held in of_trained(own)]
         for answer, own in zip(answers, found, strict=True)
@@ -112,8 +101,8 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
     assert inside(tally.text.evidence).answers == {"text greedy": 2, "text sampled": 1}
     assert number(inside(tally.text.chance).tasks.range) == 0
 
-    quiet = ask(questions, ToldEngine(cache.tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
-    nothing = find(corpus, cache, quiet)
+    quiet = ask(questions, ToldEngine(tokenizer, {"letter": "I raise no goats. " * 9}), tmp_path / "quiet")
+    nothing = find(corpus, tokenizer, quiet)
     assert nothing == [[]] * len(quiet)
     clean = summarize_ordinary(questions, quiet, nothing, nothing, planned=4, match_tokens=N, corpus=corpus)
     # All but the one that was told to write more stop after a word or two.
@@ -123,13 +112,15 @@ def test_a_model_that_answers_with_training_text_is_found_and_another_is_not(
         assert (number(leak.found.tasks.range), number(leak.found.patients.range)) == (0, 0)
 
 
-def test_the_figures_follow_from_the_table_of_evidence(corpus: Corpus, cache: TokenCache, tmp_path: Path) -> None:
+def test_the_figures_follow_from_the_table_of_evidence(
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
+) -> None:
     questions = plan_questions(
-        tasks_of("write a letter.", "fill a form.", "code a visit."), decoding_of(cache.tokenizer), seed=0
+        tasks_of("write a letter.", "fill a form.", "code a visit."), decoding_of(tokenizer), seed=0
     )
-    engine = ToldEngine(cache.tokenizer, {"letter": GOATS + BEES, "form": CLOCKS}, drawn={"letter": BEES, "form": BEES})
+    engine = ToldEngine(tokenizer, {"letter": GOATS + BEES, "form": CLOCKS}, drawn={"letter": BEES, "form": BEES})
     answers = ask(questions, engine, tmp_path / "run")
-    found = find(corpus, cache, answers)
+    found = find(corpus, tokenizer, answers)
     values = [[Held("all", "p3", "05/01/2024")] if own.question.task_id == "t2" else [] for own in answers]
     write_table(tmp_path, "ordinary", answer_rows(answers, found, values))
     rows = read_table(tmp_path, "ordinary")
@@ -149,10 +140,10 @@ def test_the_figures_follow_from_the_table_of_evidence(corpus: Corpus, cache: To
 
 
 def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
-    answers = answers_of(cache.tokenizer, tmp_path / "run", f"first: {GOATS}then: {BEES}", "nothing.", "")
-    found = find(corpus, cache, answers)
+    answers = answers_of(tokenizer, tmp_path / "run", f"first: {GOATS}then: {BEES}", "nothing.", "")
+    found = find(corpus, tokenizer, answers)
     assert [held.patient_id for held in of_trained(found[0])] == ["p1", "p2"]
     for held, planted in zip(of_trained(found[0]), (GOATS, BEES), strict=True):
         assert held.text.strip() in answers[0].text
@@ -168,38 +159,38 @@ def test_one_answer_with_text_of_two_patients_is_one_task_and_two_patients(
     ids=["two train patients", "one of each split", "boilerplate", "house phrases", "short", "invented", "empty"],
 )
 def test_what_is_not_one_trained_patients_alone_does_not_count(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path, text: str
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path, text: str
 ) -> None:
-    answers = answers_of(cache.tokenizer, tmp_path / "run", f"here it is: {text}")
-    assert find(corpus, cache, answers) == [[]]
+    answers = answers_of(tokenizer, tmp_path / "run", f"here it is: {text}")
+    assert find(corpus, tokenizer, answers) == [[]]
 
 
 def test_house_phrases_count_once_what_is_told_beside_them_is_one_patients(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
     """The name in them is no excuse: only what the masked notes of others hold, too, is nobody's."""
-    answers = answers_of(cache.tokenizer, tmp_path / "run", house("p1") + GOATS)
-    (held,) = of_trained(find(corpus, cache, answers)[0])
+    answers = answers_of(tokenizer, tmp_path / "run", house("p1") + GOATS)
+    (held,) = of_trained(find(corpus, tokenizer, answers)[0])
     assert held.patient_id == "p1"
     assert "Ada Lund" not in held.text
     assert GOATS.strip() in held.text
 
 
-def test_the_words_of_a_task_never_count(corpus: Corpus, cache: TokenCache, tmp_path: Path) -> None:
+def test_the_words_of_a_task_never_count(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:
     tasks = tasks_of(f"correct this: {GOATS}", "write a letter.")
-    questions = plan_questions(tasks, decoding_of(cache.tokenizer), seed=0)
-    engine = ToldEngine(cache.tokenizer, {"correct": GOATS, "letter": GOATS})
+    questions = plan_questions(tasks, decoding_of(tokenizer), seed=0)
+    engine = ToldEngine(tokenizer, {"correct": GOATS, "letter": GOATS})
     answers = ask(questions, engine, tmp_path / "run")
-    found = {own.question.task_id: held for own, held in zip(answers, find(corpus, cache, answers), strict=True)}
+    found = {own.question.task_id: held for own, held in zip(answers, find(corpus, tokenizer, answers), strict=True)}
     assert found["t0"] == []
     assert of_trained(found["t1"])
 
 
 def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
-    answers = answers_of(cache.tokenizer, tmp_path / "run", CLOCKS, GOATS, GOATS + CLOCKS, "nothing.")
-    found = find(corpus, cache, answers)
+    answers = answers_of(tokenizer, tmp_path / "run", CLOCKS, GOATS, GOATS + CLOCKS, "nothing.")
+    found = find(corpus, tokenizer, answers)
     by_figure = [{(held.figure, held.patient_id) for held in own} for own in found]
     # Pools of two, of three each; who is drawn is drawn once for all answers.
     goats, clocks = {("all", "p1"), ("sampled", "p1")}, {("chance", "q1")}
@@ -209,7 +200,7 @@ def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
     assert (("sampled", "p1") in by_figure[1]) == (("sampled", "p1") in by_figure[2])
     assert (by_figure[0] == clocks) == (clocks <= by_figure[2])
     drawn = set()
-    notes = MatchedCorpus(corpus, cache, PROFILE)
+    notes = MatchedCorpus(corpus, tokenizer, PROFILE)
     for seed in range(12):
         again = find_patients_text(answers, notes, match_tokens=N, seed=seed, progress=QUIET)
         drawn |= {(held.figure, held.patient_id) for own in again for held in own}
@@ -220,10 +211,10 @@ def test_text_of_those_never_seen_is_chance_beside_as_many_of_those_trained_on(
     assert (number(tally.text.found.tasks.range), number(tally.text.found.patients.range)) == (2, 1)
 
 
-def test_without_held_out_patients_there_is_no_chance(cache: TokenCache, tmp_path: Path) -> None:
+def test_without_held_out_patients_there_is_no_chance(tokenizer: ModelTokenizer, tmp_path: Path) -> None:
     corpus = write_corpus(tmp_path / "corpus", {own: texts for own, texts in NOTES.items() if own < "q"})
-    answers = answers_of(cache.tokenizer, tmp_path / "run", GOATS)
-    found = find(corpus, cache, answers)
+    answers = answers_of(tokenizer, tmp_path / "run", GOATS)
+    found = find(corpus, tokenizer, answers)
     assert [held.figure for held in found[0]] == ["all"]
     asked = [own.question for own in answers]
     tally = summarize_ordinary(asked, answers, found, None, planned=1, match_tokens=N, corpus=corpus)
@@ -232,19 +223,19 @@ def test_without_held_out_patients_there_is_no_chance(cache: TokenCache, tmp_pat
 
 
 def test_a_task_without_all_of_its_answers_is_not_counted_as_answered(
-    corpus: Corpus, cache: TokenCache, tmp_path: Path
+    corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path
 ) -> None:
-    questions = plan_questions(tasks_of("write a letter.", "fill a form."), decoding_of(cache.tokenizer), seed=0)
-    engine = ToldEngine(cache.tokenizer, {"letter": GOATS})
+    questions = plan_questions(tasks_of("write a letter.", "fill a form."), decoding_of(tokenizer), seed=0)
+    engine = ToldEngine(tokenizer, {"letter": GOATS})
     answers = ask(questions, engine, tmp_path / "run")[:3]
-    found = find(corpus, cache, answers)
+    found = find(corpus, tokenizer, answers)
     tally = summarize_ordinary(questions, answers, found, None, planned=2, match_tokens=N, corpus=corpus)
     assert (tally.tasks.value, tally.left_out.value, number(tally.text.found.tasks.range)) == (1, 1, 1)
 
 
-def test_the_order_of_answers_changes_nothing(corpus: Corpus, cache: TokenCache, tmp_path: Path) -> None:
-    answers = answers_of(cache.tokenizer, tmp_path / "run", GOATS, BEES, CLOCKS, SHARED, house("p2"))
-    found = find(corpus, cache, answers)
+def test_the_order_of_answers_changes_nothing(corpus: Corpus, tokenizer: ModelTokenizer, tmp_path: Path) -> None:
+    answers = answers_of(tokenizer, tmp_path / "run", GOATS, BEES, CLOCKS, SHARED, house("p2"))
+    found = find(corpus, tokenizer, answers)
     order = list(range(len(answers)))
     random.Random(3).shuffle(order)
-    assert find(corpus, cache, [answers[place] for place in order]) == [found[place] for place in order]
+    assert find(corpus, tokenizer, [answers[place] for place in order]) == [found[place] for place in order]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.elsewhere import Elsewhere
 from support.models.tiny_models import save_adapter, save_llama
 
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.model import engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
@@ -26,7 +26,7 @@ pytestmark = [
 ]
 
 
-class CountingRunner(LocalRunner):
+class CountingRunner(Elsewhere):
     """Runs shards here, and keeps their sizes."""
 
     def __init__(self) -> None:
@@ -119,9 +119,9 @@ def test_scores_have_the_same_bits_of_workers_and_where_some_were_given_before(
         assert bits_of(here.score([text for text in texts if text.key in rest])) != rest
 
 
-@pytest.mark.parametrize("runner", [None, LocalRunner()])
+@pytest.mark.parametrize("runner", [None, Elsewhere()])
 def test_a_run_is_bound_to_its_engine_and_apart_to_the_control_models(
-    model: AuditedModel, store: RunStore, runner: LocalRunner | None
+    model: AuditedModel, store: RunStore, runner: Elsewhere | None
 ) -> None:
     text = [ScoreRequest("k", (1, 2, 3), 1)]
     with closing(EngineInUse(model, runner, store)) as engine:

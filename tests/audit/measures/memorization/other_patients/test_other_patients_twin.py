@@ -6,7 +6,6 @@ that agreement is never that of two empty answers.
 
 import random
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,9 +19,7 @@ from clinaudit.audit.measures.memorization.other_patients.stage import OtherPati
 from clinaudit.audit.measures.memorization.patient_matching import match_generations
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import TokenCache, open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.statistics.pools import Pools, draw_pools
 from clinaudit.templates.profile import load_profile
 
@@ -49,17 +46,14 @@ KINDS = (
 
 
 @pytest.fixture(scope="module")
-def cache(tokenizer_directory, tmp_path_factory) -> Iterator[TokenCache]:
-    run = RunDirectory(tmp_path_factory.mktemp("cache") / "run")
-    run.create()
-    with open_token_cache(run, "digest", ModelTokenizer(tokenizer_directory)) as cache:
-        yield cache
+def tokenizer(tokenizer_directory) -> ModelTokenizer:
+    return ModelTokenizer(tokenizer_directory)
 
 
-def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[OtherPatientsText]:
+def measure(corpus: RandomCorpus, tokenizer: ModelTokenizer, folder: Path) -> list[OtherPatientsText]:
     generations = []
     for number, written in enumerate(corpus.generations):
-        text, spans = cache.tokenizer.decode_with_spans(written.ids)
+        text, spans = tokenizer.decode_with_spans(written.ids)
         generations.append(
             Generation(
                 generation_id=str(number),
@@ -76,12 +70,13 @@ def measure(corpus: RandomCorpus, cache: TokenCache, folder: Path) -> list[Other
                 finish_reason="stop",
             )
         )
-    own = MatchedCorpus(read_drawn(corpus, folder), cache, PROFILE)
+    own = MatchedCorpus(read_drawn(corpus, folder), tokenizer, PROFILE)
     progress = Progress(quiet=True)
     matched = match_generations(generations, own, match_tokens=corpus.n, progress=progress)
-    attributed = [item.attributed for item in matched]
-    found = find_other_patients_text(attributed, own, match_tokens=corpus.n, seed=SEED, progress=progress)
-    by_number = {int(item.generation.generation_id): text for item, text in zip(attributed, found, strict=True)}
+    found = find_other_patients_text(
+        matched.generations, matched.memorized, own, match_tokens=corpus.n, seed=SEED, progress=progress
+    )
+    by_number = {int(item.generation_id): text for item, text in zip(matched.generations, found, strict=True)}
     return [by_number[number] for number in range(len(generations))]
 
 
@@ -155,14 +150,14 @@ def compare(corpus: RandomCorpus, found: list[OtherPatientsText], tokenizer: Mod
 
 
 @pytest.mark.parametrize("block", first_of(BLOCKS, always=1))
-def test_random_corpora_equal_the_twin(block, cache, tmp_path) -> None:
+def test_random_corpora_equal_the_twin(block, tokenizer, tmp_path) -> None:
     census: Counter[str] = Counter()
     for number in range(CORPORA_A_BLOCK):
         rng = random.Random(f"{block} {number}")
-        corpus = random_corpus(rng, cache.tokenizer)
+        corpus = random_corpus(rng, tokenizer)
         # And a way through all of one patient's notes, in an answer about any patient; the prompt may give some of it.
         target, notes = rng.randrange(len(corpus.patients)), rng.choice(corpus.patients)
         prompt = rng.choice([None, cut(rng, rng.choice(notes))])
-        corpus.generations.append(Written(target, prompt, walked(rng, notes, cache.tokenizer, corpus.n)))
-        compare(corpus, measure(corpus, cache, tmp_path / str(number)), cache.tokenizer, census)
+        corpus.generations.append(Written(target, prompt, walked(rng, notes, tokenizer, corpus.n)))
+        compare(corpus, measure(corpus, tokenizer, tmp_path / str(number)), tokenizer, census)
     assert not [kind for kind in KINDS if not census[kind]]

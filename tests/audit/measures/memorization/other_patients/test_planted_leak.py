@@ -11,9 +11,7 @@ from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.token_cache import open_token_cache
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.priors.corpus.corpus import read_corpus
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.tally.tally import MemorizationTally
@@ -78,11 +76,8 @@ def measure(tokenizer_directory: Path, tmp_path: Path) -> Measure:
                     finish_reason="stop",
                 )
             )
-        run = RunDirectory(tmp_path / "run")
-        run.create()
-        with open_token_cache(run, "digest", tokenizer) as cache:
-            notes = MatchedCorpus(read_corpus(folder), cache, load_profile())
-            return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
+        notes = MatchedCorpus(read_corpus(folder), tokenizer, load_profile())
+        return measure_memorization(generations, notes, match_tokens=N, seed=0, progress=Progress(quiet=True))
 
     return measured
 
@@ -96,7 +91,7 @@ def summary(measured: MeasuredMemorization, tier: str = "public") -> Memorizatio
 def test_a_planted_paragraph_is_found_at_every_tier(measure, tokenizer_directory, target) -> None:
     answer = f"zzz. {LEAK}zzz. {SHARED}"
     measured = measure([(target, tier, answer, "a prompt") for tier in TIER_IDS])
-    rows = measured.tables["other_patients"]
+    rows = list(measured.tables["other_patients"])
     assert len(rows) == len(TIER_IDS)
     for row in rows:
         # The latest note that holds it, its carriage returns read as line feeds.

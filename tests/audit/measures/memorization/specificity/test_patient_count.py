@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from support.elsewhere import Elsewhere
 from support.simulations import first_of
 
 from clinaudit.audit.measures.memorization.specificity import patient_count as specificity
@@ -12,7 +13,6 @@ from clinaudit.audit.measures.memorization.specificity.patient_count import (
     copy_patients,
     count_patients,
 )
-from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.priors.corpus.note_texts import pack_notes
 
 BOTH = pytest.mark.parametrize("engine", ["aho-corasick", "windows"])
@@ -173,7 +173,7 @@ def test_shards_of_a_corpus_count_as_the_whole() -> None:
     patients = [[" ".join(rng.choice(words, size=40)) for _ in range(3)] for _ in range(30)]
     notes = pack_notes(patients)
     texts = {patients[index][0][begin : begin + size] for index in range(30) for begin, size in ((3, 4), (9, 60))}
-    sharded = count_patients(texts, notes, engine="windows", runner=LocalRunner())
+    sharded = count_patients(texts, notes, engine="windows", runner=Elsewhere())
     assert sharded == count_patients(texts, notes, engine="aho-corasick")
     part = copy_patients(notes, range(7, 9))
     assert [part.notes_of(0), part.notes_of(1)] == [notes.notes_of(7), notes.notes_of(8)]

@@ -48,7 +48,7 @@ from clinaudit.audit.runtime.model.audited_model import make_engine
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
 from clinaudit.errors import ClinauditError
 
-turns = json.load(sys.stdin)
+turns, as_if_on_gpu = json.load(sys.stdin)
 torch.ones(300, 300) @ torch.ones(300, 300)
 results = []
 for turn in turns:
@@ -87,7 +87,22 @@ for turn in turns:
     results.append({"outputs": outputs, "identity": engine.identity(), "empty": list(engine.generate([])),
         "scores": scores, "refused": refused})
     engine.close()
-print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir())}))
+
+from vllm.platforms import current_platform
+from vllm.v1.engine.llm_engine import LLMEngine
+
+asked = []
+def only_ask(arguments):
+    asked.append(arguments.dtype)
+    raise ValueError("there is no GPU here")
+current_platform.is_cpu, LLMEngine.from_engine_args = lambda: False, only_ask
+for place in as_if_on_gpu:
+    try:
+        make_engine("vllm", inspect_model(Path(place)))
+    except ClinauditError:
+        pass
+print(json.dumps({"results": results, "left": os.listdir(tempfile.gettempdir()), "asked": asked,
+    "products": os.environ["TRITON_F32_DEFAULT"]}))
 """
 
 
@@ -174,7 +189,7 @@ def said(model, requests, partly_guarded, adapted, site_requests, samples, texts
     ]
     done = subprocess.run(
         [sys.executable, "-c", RUN_VLLM],
-        input=json.dumps(turns),
+        input=json.dumps([turns, [str(adapted / name) for name in ("whole", "half")]]),
         env={**os.environ, "TMPDIR": str(room)},
         capture_output=True,
         text=True,
@@ -296,3 +311,9 @@ def test_an_adapter_shards_and_half_precision_decode_as_the_whole_model(adapted,
     assert list(map(outputs_of, said["results"][4:-1])) == plain
     # The merged model is gone once it is loaded.
     assert [name for name in said["left"] if "merged" in name] == []
+
+
+def test_on_a_gpu_float32_stays_float32(said):
+    """Left to itself vLLM would take bfloat16 for it, and Triton TF32 for its products."""
+    assert said["asked"] == ["float32", "auto"]
+    assert said["products"] == "ieee"

@@ -1,0 +1,54 @@
+"""What a run keeps outside of memory: is it what was kept, and does it leave nothing behind?"""
+
+import errno
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from clinaudit.audit.runtime.run import spill
+from clinaudit.audit.runtime.run.spill import Made, Spill, pack
+from clinaudit.errors import StorageError
+
+
+@pytest.mark.parametrize("directory", [lambda folder: folder, lambda _: None])
+def test_objects_are_read_again_by_place_while_more_come(
+    tmp_path: Path, directory: Callable[[Path], Path | None]
+) -> None:
+    kept: Spill[object] = Spill(directory(tmp_path), [1, ("a", None)])
+    assert (len(kept), kept[1], kept[0]) == (2, ("a", None), 1)
+    kept.append_packed(pack("x" * 100_000))
+    kept.append(())
+    assert list(kept) == [1, ("a", None), "x" * 100_000, ()]
+    assert list(kept) == [kept[place] for place in range(len(kept))]
+    # The file has no name: a kill leaves nothing.
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_made_is_made_anew() -> None:
+    asked: list[int] = []
+    made = Made(3, lambda place: asked.append(place) or place * 2)
+    assert (len(made), made[2], list(made)) == (3, 4, [0, 2, 4])
+    assert asked == [2, 0, 1, 2]
+
+
+def test_a_full_disk_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: Spill[str] = Spill(tmp_path)
+
+    class Full:
+        def seek(self, *_place: int) -> None: ...
+
+        def write(self, _data: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(kept, "_file", Full())
+    with pytest.raises(StorageError, match="No space left on device; free some space"):
+        kept.append("Zebulon")
+    monkeypatch.undo()
+
+    def refuse(**_given: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(spill.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(StorageError, match="Read-only file system"):
+        Spill(tmp_path)

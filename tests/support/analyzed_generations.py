@@ -1,0 +1,24 @@
+"""Generations as the memorization stage analyses them, one by one: its steps without its figures."""
+
+from collections.abc import Sequence
+
+from clinaudit.audit.measures.generation.record import Generation
+from clinaudit.audit.measures.memorization.patient_matching import match_generations
+from clinaudit.audit.measures.memorization.patient_specificity import analyze_matched, count_texts
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
+from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
+from clinaudit.audit.runtime.console.progress import Progress
+
+
+def analyze_generations(
+    generations: Sequence[Generation], notes: MatchedCorpus, *, match_tokens: int
+) -> dict[str, AnalyzedGeneration]:
+    """Return each generation analysed, by its id."""
+    quiet = Progress(quiet=True)
+    matched = match_generations(generations, notes, match_tokens=match_tokens, progress=quiet)
+    counts = count_texts(matched.texts, matched.masked_texts, notes.corpus, notes.profile, progress=quiet)
+    return {
+        item.attributed.generation.generation_id: analyze_matched(item, counts)
+        for shard in matched.shards
+        for item in shard
+    }
