@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from clinaudit.audit.runtime.choices import (
     SHIPPED,
@@ -68,6 +78,14 @@ class Options(BaseModel):
     """A group of options: frozen, and unknown ones are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_a_truth_value(cls, value: object, info: ValidationInfo) -> object:
+        """Raise `ValueError` where an option takes a number: true would be read as 1."""
+        if isinstance(value, bool) and info.field_name and cls.model_fields[info.field_name].annotation is not bool:
+            raise ValueError("must not be true or false")
+        return value
 
 
 class ReadingOptions(Options):
@@ -357,5 +375,8 @@ def _problems(error: ValidationError) -> list[str]:
     for found in error.errors(include_url=False, include_context=False, include_input=False):
         name = str(found["loc"][0])
         words = _WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
+        switch = AuditSettings.model_fields.get(name.removeprefix("no_"))
+        if found["type"] == "extra_forbidden" and switch is not None and switch.annotation is bool:
+            words += f"; write {name.removeprefix('no_').replace('_', '-')} = false"
         lines.append(f"{name}: {words.replace('Input should be', 'must be')}")
     return list(dict.fromkeys(lines))

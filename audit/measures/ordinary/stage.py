@@ -1,4 +1,4 @@
-"""Ordinary use: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
+"""Everyday tasks: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
 
 Owns which passage of an answer counts, and the figures over tasks. Knows nothing of where answers come from, of how
 identifiers are found, or of files.
@@ -65,7 +65,7 @@ def find_patients_text(
     alone = _held_once([_place_of(piece) for piece in pieces], notes, progress, runner)
     return [
         [
-            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id)
+            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id, len(piece.revealing_tokens))
             for figure, of in own.items()
             for piece in of
             if piece.revealing_tokens and _place_of(piece) in alone
