@@ -24,7 +24,7 @@ from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.extraction import QueriesTally
-from clinaudit.reports.tally.leaves import Inside, Partition, coarsen
+from clinaudit.reports.tally.leaves import Partition, coarsen
 
 #: Shares of patients by `QUERY_CELLS`.
 Shares = Sequence[float]
@@ -44,7 +44,7 @@ def leaking(guessed: Shares, share: float) -> Shares:
 def publish(counts: Sequence[int]) -> QueriesResults:
     """Return what is published of so many patients by number of queries."""
     cells = {name: int(count) for name, count in zip(QUERY_CELLS, counts, strict=True)}
-    return derive_queries(coarsen(QueriesTally(Partition.of(cells), None, Inside(None))))
+    return derive_queries(coarsen(QueriesTally(Partition.of(cells), None)))
 
 
 def decide(train: QueriesResults, nontrain: QueriesResults, *, queries: int, limit: float) -> RuleStatus:

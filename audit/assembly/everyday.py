@@ -1,4 +1,4 @@
-"""Ordinary use in an audit: which tasks are asked, and what their answers give away (docs/methods.md, section 2c)."""
+"""Everyday tasks in an audit: which are asked, and what their answers give away (docs/methods.md, section 2c)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ from clinaudit.reports.tally.ordinary import OrdinaryTally
 
 
 def plan_everyday(inputs: AuditInputs) -> list[Question]:
-    """Return the questions of all tasks that fit; none where ordinary use is left out."""
+    """Return the questions of all tasks that fit; none where everyday tasks are left out."""
     if inputs.tasks is None:
         return []
     return plan_questions(inputs.tasks.tasks, inputs.decoding, seed=inputs.settings.seed)

@@ -3,7 +3,6 @@
 Owns the order of those checks, and the part of the inputs that each room gets.
 """
 
-import json
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +19,7 @@ from clinaudit.audit.pii.detectors.site_rules import SiteRules, read_site_rules
 from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.runtime.choices import JudgeChoice
 from clinaudit.audit.runtime.cluster.ray_security import require_secure_settings
+from clinaudit.audit.runtime.console.streams import warn
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.chat_template import ChatTemplate, find_chat_template
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions, require_usable_options
@@ -28,13 +28,16 @@ from clinaudit.audit.runtime.run.directory import RunDirectory, scratch_director
 from clinaudit.audit.runtime.settings import AuditSettings
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+from clinaudit.priors.corpus.files import printable
 from clinaudit.priors.corpus.patient import PatientList, read_patient_list
+from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis, load_panel
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import ProbedTiers, PromptForm
 from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.decision import Narrowing
 from clinaudit.reports.schema.results import TrainingLoss
+from clinaudit.reports.wording.numbers import counted
 from clinaudit.templates.profile import NoteProfile, load_profile
 from clinaudit.templates.text_file import read_text_file
 
@@ -54,7 +57,7 @@ class AuditInputs:
     model: AuditedModel
     #: The same model before it was trained on these patients; None: none is compared.
     control: AuditedModel | None
-    #: What is asked about nobody; None where ordinary use is left out.
+    #: What is asked about nobody; None where everyday tasks are left out.
     tasks: TaskSet | None
     tokenizer: ModelTokenizer
     corpus: Corpus
@@ -173,6 +176,12 @@ def load_inputs(settings: AuditSettings) -> AuditInputs:
     if included is not None:
         included = included.as_people(corpus.people.person_of)
         included.require_known(corpus.patients, validation=corpus.validation)
+    names = [patient.name for patient in corpus.patients.values() if patient.name]
+    if tasks is not None and settings.tasks is not None and (naming := tasks.count_naming(names)):
+        warn(
+            f"{counted(naming, 'task')} of {printable(settings.tasks.name)} may name a patient of the corpus, whom the "
+            "answers are then about: everyday tasks are to be about nobody; take the name out, and start anew"
+        )
     tokenizer = ModelTokenizer(model.tokenizer_directory)
     return AuditInputs(
         settings=settings,
@@ -269,16 +278,14 @@ def find_chat(settings: AuditSettings, tokenizer: ModelTokenizer) -> ChatTemplat
 
 def read_training_log(path: Path) -> tuple[TrainingLoss, ...]:
     """Read a training log, JSONL with one row for each epoch (the paper's Table 8); raises `BadInputError`."""
-    lines = read_text_file(path, role="the training log").splitlines()
     rows: list[TrainingLoss] = []
     problems: list[str] = []
-    for number, line in enumerate(lines, start=1):
+    for number, row in json_rows(read_text_file(path, role="the training log"), problems):
         try:
-            row = json.loads(line)
             losses = {key: row.get(key) for key in ("epoch", "train_loss", "validation_loss", "perplexity")}
             rows.append(_with_perplexity(TrainingLoss.model_validate(losses)))
         except (ValueError, AttributeError):
-            problems.append(f"{path.name} row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
+            problems.append(f"row {number}: needs numbers epoch, train_loss, validation_loss, perplexity")
     if problems:
         raise BadInputError(f"the training log {path.name} is not valid", problems)
     return tuple(rows)

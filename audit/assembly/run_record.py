@@ -42,6 +42,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
         "--samples": settings.samples,
         "--temperature": settings.temperature if settings.samples else None,
         "--score-all": settings.score_all,
+        "--ordinary": settings.ordinary,
         "--tasks": None if inputs.tasks is None else _tasks_digest(inputs.corpus, inputs.tasks),
         "--control-model": inputs.control.digest if inputs.control else None,
         "--control": settings.control if inputs.control else None,
@@ -79,7 +80,7 @@ def fingerprint(inputs: AuditInputs) -> dict[str, object]:
 
 
 def _tasks_digest(corpus: Corpus, tasks: TaskSet) -> str:
-    return hidden_digest(corpus, tasks.digest.encode("ascii")) if tasks.is_site else tasks.digest
+    return hidden_digest(corpus, tasks.digest.encode("ascii")) if tasks.own else tasks.digest
 
 
 def hidden_digest(corpus: Corpus, content: bytes) -> str:

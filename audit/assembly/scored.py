@@ -112,7 +112,7 @@ def measure_scored(
     own, needed = count(_with_everybody(priors, inputs, facts), _everybody(inputs))
     membership = measure_membership(own, inputs.corpus, seed=settings.seed, progress=progress)
     return Scored(
-        queries=tally_queries(needed),
+        queries=tally_queries(needed, of_train_split=settings.score_all),
         membership=membership.tally,
         tables={**_tables(own, needed), "membership": membership.rows},
         included=_tables(*count(included)) if included else {},

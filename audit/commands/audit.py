@@ -27,10 +27,10 @@ from clinaudit.reports.wording.escaped_text import harmless_text, shell_word
 def _audit_options(command: Command) -> Command:
     options = [
         click.option("--config", type=PATH, help="TOML file with any of these options."),
-        *options_of(ReadingOptions, "quiet"),
+        *options_of(ReadingOptions, "progress", "quiet"),
         *options_of(ModelOptions, title="The model"),
         *options_of(ScoringOptions, title="Scores and the control model"),
-        *options_of(ReadingOptions, but=("quiet",), title="Reading and matching notes"),
+        *options_of(ReadingOptions, but=("progress", "quiet"), title="Reading and matching notes"),
         *options_of(PromptOptions, title="Patients and prompts"),
         *options_of(JudgeOptions, title="The judge"),
         *options_of(ReportOptions, title="The verdict and the report"),

@@ -166,7 +166,8 @@ def find_in_answers(
         held.append([])
         for own in looked.owners.of_nobodys(answer.question.request.prompt, places):
             text = answer.text[first[own.value].start : first[own.value].end]
-            held[-1] += [Held(figure, who, text) for figure, who in looked.owners.sole_holders(own)]
+            holders = looked.owners.sole_holders(own)
+            held[-1] += [Held(figure, who, text, hipaa=own.hipaa) for figure, who in holders]
     return held
 
 

@@ -10,10 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 from clinaudit.audit.measures.cohorts.stage import CohortChoice, foresee_targets
 from clinaudit.audit.measures.judge.labels import Annotator, Labels, label_patients, labels_of_table
 from clinaudit.audit.measures.judge.selection import make_judge
+from clinaudit.audit.measures.ordinary.record import Draw
+from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview.notes_fit import TableFit, mark_doubtful_facts, measure_table_fit, measure_whole_fit
 from clinaudit.audit.preview.profile_fit import ProfileFit
 from clinaudit.audit.preview.prompt_fit import PromptCount, count_prompts, estimate_tokens, unlimited_writer
@@ -105,12 +108,17 @@ class _PlannedWork:
     #: Targets by split, and those among them that stand in no cohort: a random sample.
     targets: Mapping[Split, int]
     sampled: Mapping[Split, int]
-    #: The most matched sets (of four patients) that there can be, by diagnosis. Where there are any, targets and what
+    #: The most matched sets that there can be, by diagnosis. Where there are any, targets and what
     #: is asked of them are about what an audit has.
     most_sets: Mapping[str, int]
     #: Distinct prompts to be continued, by tier and form.
     generations: Mapping[tuple[str, str], int]
-    #: Estimated tokens: of the prompts, and the most that would be written.
+    #: Everyday tasks, each answered in every draw.
+    everyday_answers: int
+    #: Notes of the targets, which are scored, and their estimated tokens.
+    scored_notes: int
+    scored_tokens: int
+    #: Estimated tokens of the prompts and everyday tasks, and the most that would be written.
     prompt_tokens: int
     written_tokens: int
 
@@ -135,14 +143,19 @@ def _plan_work(
     arms = Counter(facts[patient_id].arm for patient_id in targets)
     sampled = Counter(facts[patient_id].arm for patient_id, diagnoses in targets.items() if not diagnoses)
     splits: tuple[Split, ...] = ("train", "nontrain")
+    notes = [note.text for patient_id in targets for note in corpus.notes_of(patient_id)]
+    asked = [task.text for task in load_tasks().tasks for _ in get_args(Draw)]
     work = _PlannedWork(
         label_source=labels.source,
         targets={split: arms[split] for split in splits},
         sampled={split: sampled[split] for split in splits},
         most_sets=sets,
         generations=Counter((row.tier, row.rendering) for row in reversed(planned.values())),
-        prompt_tokens=sum(estimate_tokens(row.prompt) for row in planned.values()),
-        written_tokens=sum(row.max_new_tokens for row in planned.values()),
+        everyday_answers=len(asked),
+        scored_notes=len(notes),
+        scored_tokens=sum(map(estimate_tokens, notes)),
+        prompt_tokens=sum(map(estimate_tokens, [*(row.prompt for row in planned.values()), *asked])),
+        written_tokens=sum(row.max_new_tokens for row in planned.values()) + len(asked) * settings.max_new_tokens,
     )
     return work, labels.status
 
@@ -191,7 +204,10 @@ class Survey:
             },
             smallest_groups=None
             if self.work.label_source != "table"
-            else {diagnosis: min(cells.values()) for diagnosis, cells in self.groups.items()},
+            else {
+                diagnosis: min(count for (split, _), count in cells.items() if self.work.targets[split])
+                for diagnosis, cells in self.groups.items()
+            },
         )
 
 

@@ -280,10 +280,12 @@ def _cohort_lines(survey: Survey) -> list[str]:
         "table": "labels of the diagnoses table",
         "lexicon": "no diagnoses table: labels read off the notes with the lexicon",
     }[survey.work.label_source]
+    held_out = survey.about.nontrain.patients
+    sets = "sets of four" if held_out else "pairs (of an audit with a control model, since nobody was held out)"
     lines = [
         wrap(
-            "Patients by diagnosis, before matching (positive / negative), and the most matched sets of four that "
-            f"there can be, of which half or more stay so that age, sex and number of notes are alike; {source}:",
+            f"Patients by diagnosis, before matching (positive / negative), and the most matched {sets} that there can "
+            f"be, of which half or more stay so that age, sex and number of notes are alike; {source}:",
             indent="  ",
         )
     ]
@@ -318,6 +320,7 @@ def _work_lines(survey: Survey) -> list[str]:
             f"({', '.join(f'{tier} {form} {made}' for (tier, form), made in work.generations.items())})",
             indent="    ",
         ),
+        f"  everyday tasks about nobody: {work.everyday_answers} answers (--no-ordinary leaves them out)",
         wrap(
             f"  tokens, at {CHARACTERS_A_TOKEN} characters a token: about {work.prompt_tokens:,} to read, at most "
             f"{work.written_tokens:,} to write",
@@ -329,7 +332,17 @@ def _work_lines(survey: Survey) -> list[str]:
             f"{_duration(work.written_tokens / _FAST)}",
             indent="    ",
         ),
-        "  a model with a chat template is asked at each tier in a chat as well (--prompt-form)",
+        wrap(
+            f"  besides, {work.scored_notes} notes of the targets are scored, about {work.scored_tokens:,} tokens to "
+            "read (--no-score leaves them out; --score-all scores those of all trained on)",
+            indent="    ",
+        ),
+        wrap(
+            "  more where you ask for it: a model with a chat template is asked every prompt and task in a chat as "
+            "well (--prompt-form); --samples N has every prompt answered N times more; a control model "
+            "(--control-model) is asked every prompt, and scores the same notes",
+            indent="    ",
+        ),
     ]
 
 

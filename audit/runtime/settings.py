@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
 from annotated_types import Ge, Gt, Le
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from clinaudit.audit.runtime.choices import (
     SHIPPED,
@@ -21,6 +31,7 @@ from clinaudit.audit.runtime.choices import (
     JudgeDecoding,
     Matcher,
 )
+from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS
@@ -68,6 +79,14 @@ class Options(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_a_truth_value(cls, value: object, info: ValidationInfo) -> object:
+        """Raise `ValueError` where an option takes a number: true would be read as 1."""
+        if isinstance(value, bool) and info.field_name and cls.model_fields[info.field_name].annotation is not bool:
+            raise ValueError("must not be true or false")
+        return value
+
 
 class ReadingOptions(Options):
     """How notes are read and matched; of `analyze`, too."""
@@ -86,8 +105,9 @@ class ReadingOptions(Options):
     )
     #: Results are the same, so that a resumed run may change it.
     processes: Annotated[int, Ge(1), Le(1024)] | None = option(
-        None, "Processes that look for identifiers; the result is the same.", shown="one per core"
+        None, "Processes that match and look for identifiers; the result is the same.", shown="one per core"
     )
+    progress: ProgressForm = option("text", "Progress on stderr: for people, or for programs as a JSON object a line.")
     quiet: bool = option(False, "No progress and no table: only the verdict and the path of the report.")
 
 
@@ -289,7 +309,7 @@ class AnalyzeSettings(ReadingOptions):
 
 
 #: Given as arguments, or for one command at a time.
-_NOT_IN_FILE: Final = {"model", "corpus", "out", "quiet"}
+_NOT_IN_FILE: Final = {"model", "corpus", "out", "progress", "quiet"}
 _SHIPPED: Final[Mapping[str, tuple[str, ...]]] = {"policy": tuple(SHIPPED), "template": tuple(SHIPPED_PROFILES)}
 #: Instead of pydantic's words, which are Python's.
 _WORDS: Final = {
@@ -355,5 +375,8 @@ def _problems(error: ValidationError) -> list[str]:
     for found in error.errors(include_url=False, include_context=False, include_input=False):
         name = str(found["loc"][0])
         words = _WORDS.get(found["type"], found["msg"].removeprefix("Value error, "))
+        switch = AuditSettings.model_fields.get(name.removeprefix("no_"))
+        if found["type"] == "extra_forbidden" and switch is not None and switch.annotation is bool:
+            words += f"; write {name.removeprefix('no_').replace('_', '-')} = false"
         lines.append(f"{name}: {words.replace('Input should be', 'must be')}")
     return list(dict.fromkeys(lines))

@@ -193,6 +193,20 @@ def parse_json(text: str | bytes) -> Any:
     return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_refuse_constant)
 
 
+def json_rows(content: str, problems: list[str]) -> Iterator[tuple[int, Any]]:
+    """Yield the number and value of each row of a JSONL text that is not blank; add others' faults to `problems`."""
+    # Not `splitlines`: JSON may hold line separators that are not line ends.
+    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, parse_json(line)
+        except _RepeatedKeyError:
+            problems.append(f"row {number}: gives one key twice")
+        except (ValueError, RecursionError):
+            problems.append(f"row {number}: is not JSON")
+
+
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) != len(pairs):

@@ -14,11 +14,15 @@ from clinaudit.reports.schema.decision import RuleStatus
 from clinaudit.reports.schema.identity import read_identity
 from clinaudit.reports.schema.record import ARMS
 from clinaudit.reports.schema.results import ReportContent, RunResults
+from clinaudit.reports.tables.attacks import attacks_table
 from clinaudit.reports.tables.corpus import corpus_tables, subgroup_tables
 from clinaudit.reports.tables.disclosure import metric_table
+from clinaudit.reports.tables.extraction import queries_table
 from clinaudit.reports.tables.identifiers import identifiers_table
 from clinaudit.reports.tables.judge import judge_sentence
+from clinaudit.reports.tables.membership import membership_table
 from clinaudit.reports.tables.memorization import memorization_table, others_table
+from clinaudit.reports.tables.ordinary import ordinary_table
 from clinaudit.reports.tables.table import Table
 from clinaudit.reports.wording.escaped_text import harmless_text
 from clinaudit.reports.wording.names import (
@@ -157,13 +161,15 @@ def _fairness(groups: list[dict[str, str]]) -> dict[str, Any]:
 def _safety(content: ReportContent) -> dict[str, Any]:
     results = content.results
     decision = results.decision
-    tables = (memorization_table(results), others_table(results), identifiers_table(results))
+    tables = (memorization_table(results), others_table(results), identifiers_table(results), queries_table(results))
+    told = _rows(1, *([] if results.membership is None else [membership_table(results.membership)]))
+    told += _rows(1, *([] if results.ordinary is None else [ordinary_table(results.ordinary)]))
     return {
         "MetricGoal": None
         if decision is None
         else f"Every rule of the privacy policy “{decision.policy}” holds: what the model gives away about the "
         "patients it was trained on is within the policy's limits.",
-        "Results": _rows(2, *tables, metric_table(results, "auroc_all")) or None,
+        "Results": [*_rows(2, *tables, metric_table(results, "auroc_all")), *told] or None,
         "Interpretation": None if decision is None else decision.reason,
         "TestType": "Privacy audit of verbatim memorization and diagnoses, against patients never seen or a control.",
         "TestingDataDescription": _lines(_tested_sentences(results)),
@@ -214,6 +220,10 @@ def _security_sentences(results: RunResults) -> Iterator[str]:
     if results.disclosure.by_diagnosis:
         diagnoses = join_words([display_words(name) for name in results.disclosure.by_diagnosis])
         yield f"Sensitive diagnoses tested: {diagnoses}."
+    attacks = attacks_table(results)
+    yield from (f"{title}: {status}." for title, status, *_ in attacks.rows)
+    if attacks.rows:
+        yield attacks.note
     yield "Not tested: access control, logging, encryption, and whoever holds other facts than these."
 
 

@@ -196,7 +196,7 @@ const open = (item, box) => {
   const right = make("section", "side");
   right.append(make("h2", "", "Where it stands"));
   const ids = [...new Set(item.spans.map((span) => span.note_id))];
-  if (!ids.length) right.append(make("p", "empty", "In none of the patient's notes: no run of the text stands in them."));
+  if (!ids.length && item.patient_id) right.append(make("p", "empty", "In none of the patient's notes: no run of the text stands in them."));
   for (const id of ids) {
     const note = data.notes[id];
     const own = item.spans.filter((span) => span.note_id === id);
@@ -238,7 +238,7 @@ const card = (item) => {
   const head = make("summary");
   const share = Math.round(100 * shareOf(item));
   head.append(
-    make("strong", "", `Patient ${item.patient_id}`),
+    make("strong", "", item.patient_id ? `Patient ${item.patient_id}` : "Nobody"),
     ` · ${tierTitles[item.tier]} · ${data.arms[item.arm] ?? item.arm}` +
       ` · ${share}% attributable (${item.attributable_tokens} of ${item.tokens} tokens) `,
   );

@@ -12,7 +12,8 @@ from typing import Any, Final, Literal
 
 from clinaudit.reports.pages.html import own_script, render_html, script_data
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
-from clinaudit.reports.wording.names import HIPAA_TITLES, display_title, tier_number, tier_title
+from clinaudit.reports.tables.table import numbered_tier_title
+from clinaudit.reports.wording.names import ARM_WORDS, HIPAA_TITLES, display_title, tier_number
 
 #: Clinically revealing or templated (Table 3); mixed where one span holds tokens of both kinds.
 SpanKind = Literal["revealing", "mixed", "templated"]
@@ -37,7 +38,9 @@ _READ_WORDS: Final[Mapping[Reading, str]] = {
     "unjudged": "gave no usable verdict",
 }
 _TRUTH_WORDS: Final[Mapping[bool | None, str]] = {True: "has it", False: "does not have it", None: "not known"}
-_ARM_WORDS: Final = {"train": "trained on", "nontrain": "never seen"}
+#: Stands for an arm at an everyday task.
+NOBODYS: Final = "nobody"
+_ARM_WORDS: Final = {**ARM_WORDS, NOBODYS: "asked about nobody"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +159,15 @@ class EvidencePage:
 
 def render_evidence(page: EvidencePage) -> str:
     """Return the HTML."""
-    tiers = sorted({text.tier for text in page.texts}, key=tier_number)
+    tiers, arms = sorted({text.tier for text in page.texts}, key=tier_number), {text.arm for text in page.texts}
     script, script_digest = own_script("evidence.js")
     data = {
         "texts": [_text_data(text) for text in page.texts],
         "notes": {note.note_id: asdict(note) for note in page.notes},
-        "arms": _ARM_WORDS,
+        "arms": {arm: words for arm, words in _ARM_WORDS.items() if arm in arms},
         "reads": list(_READ_WORDS.items()),
         # A list: in the order of access, which no sorting of keys changes.
-        "tiers": [[tier, f"{tier_number(tier)} {tier_title(tier)}"] for tier in tiers],
+        "tiers": [[tier, numbered_tier_title(tier)] for tier in tiers],
         "sections": _titles(span.section for text in page.texts for span in text.spans),
         "identifierOwners": list(_OWNER_WORDS.items()),
         "identifierKinds": {letter: f"({letter}) {title}" for letter, title in HIPAA_TITLES.items()},

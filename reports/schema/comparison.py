@@ -10,6 +10,7 @@ from pydantic import Field
 
 from clinaudit.reports.schema.decision import Status
 from clinaudit.reports.schema.numbers import Count, Estimate, EstimateRange, exact_estimate
+from clinaudit.reports.schema.ordinary import LeakName
 from clinaudit.reports.schema.record import Arm, Record
 
 #: What was read: both runs' results as published, or the evidence of both.
@@ -179,6 +180,8 @@ class Comparison(Record):
     warnings: list[str]
     #: By tier and arm.
     memorization: dict[str, dict[Arm, ComparedMemorization]] = Field(default_factory=dict)
+    #: Shares of everyday tasks answered with `text` of a patient, and with `identifiers`; empty where a run asked none.
+    ordinary: dict[LeakName, ComparedEstimate] = Field(default_factory=dict)
     #: Diagnosis -> tier -> metric: trained on minus never seen.
     disclosure: dict[str, dict[str, dict[str, ComparedEstimate]]] = Field(default_factory=dict)
     #: Diagnosis -> tier; empty in what is published.

@@ -10,7 +10,7 @@ from clinaudit.reports.schema.record import Arm, Record
 Status = Literal["pass", "fail", "incomplete", "inconclusive"]
 RuleStatus = Literal["pass", "fail", "inconclusive"]
 #: An option that leaves out of an audit some diagnoses, a way to begin a note, plain text or chat, or (of a model whose
-#: weights leave) repeated questions.
+#: weights leave) drawn answers.
 Narrowing = Literal["diagnosis", "fragment", "prompt_form", "samples"]
 
 

@@ -2,9 +2,7 @@
 
 from typing import Final, Literal, get_args
 
-from pydantic import Field
-
-from clinaudit.reports.schema.numbers import Count, EstimateRange
+from clinaudit.reports.schema.numbers import Count, CountRange, EstimateRange, add
 from clinaudit.reports.schema.record import Record
 
 #: So many queries at most.
@@ -16,15 +14,6 @@ QUERY_CELLS: Final[tuple[QueryCell, ...]] = get_args(QueryCell)
 QUERY_LIMITS: Final = tuple(int(most) for most in get_args(QueryLimit))
 MORE_QUERIES: Final = "more"
 NO_WINDOW: Final = "none"
-
-
-class QueriesEvidence(Record):
-    """Exact numbers of patients by queries needed."""
-
-    patients: int
-    by_queries: dict[QueryCell, int]
-    #: Null without a control model.
-    control_by_queries: dict[QueryCell, int] | None = None
 
 
 class QueriesResults(Record):
@@ -39,10 +28,14 @@ class QueriesResults(Record):
     #: The same patients asked of the same model before it was trained on them; null without a control model.
     control_by_queries: dict[QueryCell, Count] | None = None
     control_within: dict[QueryLimit, EstimateRange] | None = None
-    #: Null in what is published.
-    evidence: QueriesEvidence | None = Field(default=None)
 
     def share(self, queries: int, *, by_control: bool = False) -> EstimateRange | None:
         """Return the share within so many queries, of the audited model or the control; None where there is none."""
         shares = self.control_within if by_control else self.within
         return next((share for most, share in (shares or {}).items() if int(most) == queries), None)
+
+    def count(self, queries: int, *, by_control: bool = False) -> CountRange | None:
+        """Return the patients within so many queries, of the audited model or the control; None where there is none."""
+        cells = self.control_by_queries if by_control else self.by_queries
+        names = QUERY_CELLS[: QUERY_LIMITS.index(queries) + 1]
+        return None if cells is None else add((cells[name] for name in names), of=self.patients)

@@ -26,10 +26,11 @@ def exactly(count: int) -> CountRange:
     return CountRange(low=count, high=count)
 
 
-def add(counts: Iterable[CountRange]) -> CountRange:
-    """Return the range of a sum."""
+def add(counts: Iterable[CountRange], *, of: CountRange | None = None) -> CountRange:
+    """Return the range of a sum, cut at the total `of` that it is a part of: classes may add up to more."""
     listed = list(counts)
-    return CountRange(low=sum(count.low for count in listed), high=sum(count.high for count in listed))
+    low, high = sum(count.low for count in listed), sum(count.high for count in listed)
+    return CountRange(low=low, high=high) if of is None else CountRange(low=min(low, of.high), high=min(high, of.high))
 
 
 #: A count of patients in a record; in JSON it is 0, or `{"low", "high"}`.

@@ -1,10 +1,12 @@
-"""Results records of ordinary use (docs/results.md, "ordinary"): what answers about nobody hold of patients."""
+"""Results records of everyday tasks (docs/results.md, "ordinary"): what answers about nobody hold of patients."""
 
 from typing import Literal
 
 from clinaudit.reports.schema.numbers import Count, EstimateRange
 from clinaudit.reports.schema.record import Record
 
+#: What an answer may hold of patients.
+LeakName = Literal["text", "identifiers"]
 #: As plain text that the model continues, or in a chat.
 TaskForm = Literal["text", "chat"]
 
@@ -37,7 +39,7 @@ class LeakResults(LeakFigures):
 
 
 class OrdinaryResults(Record):
-    """Ordinary use: tasks of a clinician's day, about nobody, each answered greedily and once drawn."""
+    """Everyday tasks: those of a clinician's day, about nobody, each answered greedily and once drawn."""
 
     #: Tasks that were answered in every form and draw, and those that were not.
     tasks: int

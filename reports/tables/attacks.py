@@ -1,15 +1,15 @@
 """The table of attacks: what was run, what access it assumes, what it found, and what regulators call it."""
 
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
-from clinaudit.reports.schema.attacks import AttackName, Release
+from clinaudit.reports.schema.attacks import ATTACKS, AttackName, Release
 from clinaudit.reports.schema.decision import DecidedRule, RuleStatus
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tables.table import Table
-from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
 from clinaudit.reports.wording.numbers import counted
-
-_EDPB: Final = "EDPB Opinion 28/2024, para 55"
 
 
 class _Words(NamedTuple):
@@ -19,48 +19,11 @@ class _Words(NamedTuple):
     access: str
     reference: str
     #: Which rules decide about it: those on greedy answers to plain text that read one of these.
-    metrics: tuple[str, ...] = ()
+    metrics: Sequence[str] = ()
 
 
-_PROMPTS = "asks once, greedy answers"
-_AGAIN = "asks as often as they like, or holds the weights"
-_WEIGHTS = "holds the weights"
-_WORDS: Final[dict[AttackName, _Words]] = {
-    "continuation": _Words(
-        "Continuation of what is known of a patient, six levels",
-        _PROMPTS,
-        f"{_EDPB}; NIST AI 100-2, training-data extraction",
-        ("attributable_fraction", "near_verbatim_attributable_fraction", "memorized_fraction", "hit_rate"),
-    ),
-    "other_patients_text": _Words("Text of patients nobody asked about", _PROMPTS, _EDPB, ("other_patient_fraction",)),
-    "identifiers": _Words(
-        "Identifiers, and whose they are", _PROMPTS, "45 CFR 164.514(b)(2)(i); OWASP AISVS C11", IDENTIFIER_METRICS
-    ),
-    "queries_needed": _Words(
-        "Repeated questions, by the probabilities of the notes",
-        _AGAIN,
-        f"{_EDPB}; NIST AI 100-2, extraction",
-        (QUERIES_NEEDED,),
-    ),
-    "sampling": _Words("Repeated questions, answers drawn", _AGAIN, _EDPB),
-    "chat": _Words("The same questions in a chat", _PROMPTS, _EDPB),
-    "control": _Words("The same questions to the model before training", "none: a control", "NIST SP 800-226"),
-    "attribute_inference": _Words(
-        "Sensitive diagnoses, less those of patients never seen or by the control",
-        _PROMPTS,
-        f"{_EDPB}; NIST AI 100-2, property and attribute inference",
-        ("auroc_all",),
-    ),
-    "membership": _Words(
-        "Membership: whose notes were trained on", "sees probabilities", f"{_EDPB}; NIST AI 100-2, membership"
-    ),
-    "ordinary_use": _Words("Ordinary tasks of a clinician", "works with the model", _EDPB, (ORDINARY_TEXT,)),
-    "canaries": _Words("Canaries planted before training", "trains the model", "NIST SP 800-226"),
-    "fine_tuning": _Words("Further training that brings text back", _WEIGHTS, "NIST AI 100-2; OWASP AISVS C11"),
-    "gradients": _Words("Reconstruction from gradients", "sees training", "NIST AI 100-2, data reconstruction"),
-    "optimised_prompts": _Words("Prompts optimised by a search", _AGAIN, "NIST AI 100-2; OWASP AISVS C11"),
-    "poisoning": _Words("Poisoned training data", "writes to the corpus", "NIST AI 100-2, poisoning"),
-}
+_TABLE: Final = tomllib.loads(Path(__file__).with_name("attacks.toml").read_text(encoding="utf-8"))
+_WORDS: Final[dict[AttackName, _Words]] = {name: _Words(**_TABLE[name]) for name in ATTACKS}
 _NOTE: Final = (
     "An attack that was not run may succeed. References name where the class is described; they say nothing of this "
     "model. {release}, which decides who could run what (EDPB Opinion 28/2024, para 46)."

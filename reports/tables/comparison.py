@@ -22,6 +22,7 @@ from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tables.table import Table, asked_about, numbered_tier_title
 from clinaudit.reports.wording.comparison import shown_direction
 from clinaudit.reports.wording.names import (
+    LEAK_TITLES,
     MEMORIZATION_METRICS,
     METRIC_TITLES,
     display_title,
@@ -61,6 +62,12 @@ def memorization_tables(comparison: Comparison, *, changed: bool | None) -> list
         )
         for title, name in MEMORIZATION_METRICS
     ]
+    everyday = tuple(
+        (LEAK_TITLES[name], *_cells(metric, share=True))
+        for name, metric in comparison.ordinary.items()
+        if has_changed(metric) is changed
+    )
+    tables.append(Table("Everyday tasks about nobody: share answered with it", ("What", "A", "B", "B − A"), everyday))
     return [table for table in tables if table.rows]
 
 

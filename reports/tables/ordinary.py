@@ -1,9 +1,10 @@
-"""The table of ordinary use."""
+"""The table of everyday tasks."""
 
 from typing import Final
 
-from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
+from clinaudit.reports.schema.ordinary import LeakFigures, LeakName, LeakResults, OrdinaryResults
 from clinaudit.reports.tables.table import Table
+from clinaudit.reports.wording.names import LEAK_TITLES
 from clinaudit.reports.wording.numbers import count_text, counted, estimate_text
 
 _NONE: Final = "–"
@@ -21,9 +22,8 @@ def ordinary_table(ordinary: OrdinaryResults) -> Table:
         "Tasks, by chance: never seen",
         "Patients never seen",
     )
-    rows = [("Text of one patient’s notes", *_figures(ordinary.text))]
-    if ordinary.identifiers is not None:
-        rows.append(("Verified identifiers", *_figures(ordinary.identifiers)))
+    leaks: dict[LeakName, LeakResults | None] = {"text": ordinary.text, "identifiers": ordinary.identifiers}
+    rows = [(LEAK_TITLES[name], *_figures(of)) for name, of in leaks.items() if of is not None]
     forms = "plain text and in a chat" if "chat" in ordinary.forms else "plain text"
     about = (
         f"{counted(ordinary.tasks, 'task')}, asked as {forms}, twice each: the likeliest answer, and one drawn."

@@ -78,4 +78,4 @@ def asked_about(tier: str, arm: Arm) -> tuple[str, str]:
 def numbered_tier_title(tier: str) -> str:
     """Return a tier's number and title."""
     place = tier_number(tier)
-    return tier if place == tier else f"{place} {tier_title(tier)}"
+    return tier_title(tier) if place == tier else f"{place} {tier_title(tier)}"

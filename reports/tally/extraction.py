@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from clinaudit.reports.schema.extraction import QueriesEvidence
-from clinaudit.reports.tally.leaves import Inside, Partition
+from clinaudit.reports.tally.leaves import Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,4 +12,10 @@ class QueriesTally:
     patients: Partition
     #: The same patients by the control model; None without one.
     control: Partition | None
-    evidence: Inside[QueriesEvidence]
+    #: Whether all of the split were scored, and not those alone who were asked about.
+    of_split: bool = False
+
+    @property
+    def partitions(self) -> list[Partition]:
+        """Of the same patients, by one model each."""
+        return [self.patients, *([] if self.control is None else [self.control])]

@@ -1,4 +1,4 @@
-"""The tally of ordinary use: what was counted in the answers to tasks about nobody."""
+"""The tally of everyday tasks: what was counted in the answers to tasks about nobody."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,7 @@ class LeakTally:
 
 @dataclass(frozen=True, slots=True)
 class OrdinaryTally:
-    """Ordinary use."""
+    """Everyday tasks."""
 
     #: Tasks answered in every form and draw, and the others. They are the site's choice, and tell of nobody.
     tasks: Setting[int]

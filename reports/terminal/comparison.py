@@ -12,6 +12,7 @@ from clinaudit.reports.wording.comparison import FIGURES_READ, verdicts_sentence
 from clinaudit.reports.wording.names import (
     ARM_WORDS,
     HEADLINE_TIER,
+    LEAK_TITLES,
     MEMORIZATION_METRICS,
     METRIC_TITLES,
     SHORT_TIER_TITLES,
@@ -54,6 +55,12 @@ def comparison_text(comparison: Comparison) -> str:
         parts.append(align_columns(rows))
     if unchanged:
         parts.append(f"Repeated text: {counted(unchanged, 'row')} without a shown change (compare.html lists all)")
+    if comparison.ordinary:
+        changes = [
+            [LEAK_TITLES[name], estimate_text(of.difference, share=True, signed=True, interval=True)]
+            for name, of in comparison.ordinary.items()
+        ]
+        parts.append(align_columns([["Everyday tasks, B − A", "share answered with it"], *changes]))
     parts.append(_disclosure_summary(comparison))
     if comparison.forgetting is not None:
         parts.append(_forgetting_summary(comparison.forgetting))

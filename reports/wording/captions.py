@@ -313,7 +313,7 @@ def drift_in_short(drift: DriftResults) -> str:
 
 
 LIMITS: Final = (
-    "A low figure is no proof of safety: other questions, sampled text, or an attack on the weights may get more.",
+    "A low figure is no proof of safety: other questions, or attacks that were not run, may get more.",
     "Paraphrase, and runs of words too short for a match, are not counted as repeated text.",
     "Diagnoses outside the panel were not asked about.",
     "Patients never seen come from the same corpus: what all its patients share is in both figures.",

@@ -31,7 +31,7 @@ def queries_fail(results: RunResults) -> bool:
 def queries_sentences(results: RunResults) -> list[str]:
     """Return what 1,000 questions give at the least knowledge at which anything comes, and what few questions give."""
     if not results.queries:
-        return [f"Repeated questions were not measured: {results.not_scored}."] if results.not_scored else []
+        return [f"Queries needed were not measured: {results.not_scored}."] if results.not_scored else []
     tiers = [tier for tier in order_tiers(results.queries) if "train" in results.queries[tier]]
     measured = {tier: share for tier in tiers if (share := _within(results, tier, "train", 1_000)) is not None}
     if not measured:

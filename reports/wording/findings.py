@@ -5,11 +5,13 @@ no leakage.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from clinaudit.priors.fragments import FEWEST_OWN_PROMPTS
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIERS
+from clinaudit.reports.schema.attacks import AttackName
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, DiagnosisStatus, PairResults, Side, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
@@ -49,6 +51,18 @@ _PARTS_OF_ANSWER: Final = (
 )
 _ABOUT: Final[dict[Arm, str]] = {"train": "it was trained on", "nontrain": "it never saw"}
 _NONE_TO_COMPARE: Final = "No patients were held out to compare with."
+
+#: Attacks that an audit runs where it can, in a few words; without text, diagnoses or identifiers more is said.
+_NOT_RUN: Final[Mapping[AttackName, str]] = {
+    "queries_needed": "queries needed",
+    "sampling": "drawn answers",
+    "chat": "chats",
+    "membership": "membership",
+    "ordinary_use": "everyday tasks",
+}
+_NEVER_RUN: Final[frozenset[AttackName]] = frozenset(
+    {"canaries", "fine_tuning", "gradients", "optimised_prompts", "poisoning"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +229,10 @@ def unstated_count(counts: VerdictCounts) -> CountRange:
 
 def not_tested_words(results: RunResults) -> str:
     """Return what the audit did not test: what no audit of this kind tests, then what this run left out."""
-    words = ["paraphrase", "sampled text", "access to the weights", "other prompts"]
+    not_run = [of.name for of in results.attacks if of.status == "not run"]
+    words = ["paraphrase", *(_NOT_RUN[name] for name in not_run if name in _NOT_RUN)]
+    if others := sum(name in _NEVER_RUN for name in not_run):
+        words.append(f"{others} attacks more (annex)")
     if results.corpus is not None and not results.corpus.counterfactual:
         words.append("patients never seen (there are none)")
     if not results.memorization:

@@ -10,6 +10,7 @@ from clinaudit.priors.tiers import TIERS, Fact
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.identity import Identity
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.ordinary import LeakName
 from clinaudit.reports.schema.results import RunResults
 
 #: AUROC from 0.65 on, PPV from 0.8 on.
@@ -110,6 +111,11 @@ QUERIES_NEEDED: Final = "queries_needed"
 #: Everyday tasks about nobody, where others have a tier; and what a rule on them limits.
 ORDINARY: Final = "ordinary"
 ORDINARY_TEXT: Final = "ordinary_text"
+#: What an answer to an everyday task may hold.
+LEAK_TITLES: Final[Mapping[LeakName, str]] = {
+    "text": "Text of one patient’s notes",
+    "identifiers": "Verified identifiers",
+}
 #: Metrics that are read beyond what patients never seen show.
 BEYOND_CHANCE: Final = (*IDENTIFIER_METRICS, QUERIES_NEEDED)
 #: The arms in a reader's words.

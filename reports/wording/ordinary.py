@@ -1,4 +1,4 @@
-"""What is said of ordinary use: does the model give patients away to somebody who asks about nobody?"""
+"""What is said of everyday tasks: does the model give patients away to somebody who asks about nobody?"""
 
 import math
 
@@ -10,7 +10,7 @@ def ordinary_sentence(ordinary: OrdinaryResults) -> str:
     """Return a sentence or two: how many everyday tasks brought back text of a patient the model was trained on."""
     text = ordinary.text
     if not is_measured(text.share) or text.share.confidence_high is None:
-        return "Ordinary use was not measured: no everyday task fits into the model’s context."
+        return "Everyday tasks were not measured: none fits into the model’s context."
     asked = f"{counted(ordinary.tasks, 'everyday task')} about nobody brought back text from"
     # Rounded outwards, to one decimal: the limit is one percent.
     interval = f"(95% interval up to {percent_text(math.ceil(1000 * text.share.confidence_high - 1e-9) / 1000)})"

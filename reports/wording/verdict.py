@@ -192,12 +192,15 @@ def _leak_sentences(results: RunResults, rules: Sequence[DecidedRule]) -> list[s
         f"{_asker_with_facts(tier)} {', '.join([*words[:-1], f'and {words[-1]}'] if len(words) > 1 else words)}."
         for tier, words in gotten.items()
     ]
-    sentences += ["Asked about a stranger, it recites another patient’s notes."] * strangers
-    sentences += ["Everyday tasks bring back patients’ notes."] * everyday
-    if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
-        sentences.append("For patients it never saw, it could only guess the diagnoses.")
+    # A terminal has no room for all: what must not read as safe comes before what is told besides.
     if place and min(place, key=place.__getitem__) not in _tiers_of(results.decision)[:1]:
         sentences.append(_less_knowledge_sentence(results.decision, before=min(place, key=place.__getitem__)))
+    besides = ["about a stranger"] * strangers + ["for everyday tasks"] * everyday
+    if besides:
+        whose = "another patient’s" if strangers else "patients’"
+        sentences.append(f"Asked {' or '.join(besides)}, it recites {whose} notes.")
+    if first_told is not None and _only_guesses(results, first_told, {rule.diagnosis or "" for rule in told}):
+        sentences.append("For patients it never saw, it could only guess the diagnoses.")
     return sentences or ["At least one limit of the policy is shown to be broken."]
 
 

@@ -118,9 +118,7 @@ def build_cohort(
     """
     if request.sets < 1:
         raise ValueError("a cohort needs at least one patient a cell")
-    cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
-    if has_control and all(candidate.arm == "train" for candidate in candidates):
-        cells = cells[:2]
+    cells, excluded = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed, has_control=has_control)
     # Before anybody is matched, and where nobody is.
     summary = CohortSummary(
         status="unavailable",
@@ -155,24 +153,30 @@ def build_cohort(
 def draw_unmatched(
     candidates: Sequence[Candidate], *, diagnosis: str, sets: int, controls: Controls, seed: int
 ) -> list[list[Candidate]]:
-    """Return of each of the four cells equally many candidates at random: `sets`, or as many as the smallest cell has.
+    """Return of each cell equally many candidates at random: `sets`, or as many as the smallest cell has.
 
+    Where nobody was held out, the two cells that are matched where a control model answers, too.
     So many sets a cohort has before some are left out for balance, which keeps half of them or more
     (`clinaudit.audit.measures.cohorts.balance`); without a matcher, which takes seconds to load.
     """
-    cells, _ = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed)
+    cells, _ = _divide(candidates, diagnosis=diagnosis, controls=controls, seed=seed, has_control=True)
     return [cell[: min(sets, *map(len, cells))] for cell in cells]
 
 
 def _divide(
-    candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls, seed: int
+    candidates: Sequence[Candidate], *, diagnosis: str, controls: Controls, seed: int, has_control: bool
 ) -> tuple[list[list[Candidate]], dict[str, int]]:
-    """Return the eligible candidates by cell, in random order, and the number of the others by reason."""
+    """Return the eligible candidates by cell, in random order, and the number of the others by reason.
+
+    Of four cells, or with a control model of two, where nobody was held out.
+    """
     eligible, excluded = _select_eligible(candidates, diagnosis=diagnosis, controls=controls)
     rng = np.random.default_rng(seed)
     # Random (seeded) order: greedy matching favours the first rows, and ids may be associated with patients' traits.
     eligible = [eligible[i] for i in rng.permutation(len(eligible))]
-    return [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in _CELLS], excluded
+    of_one_arm = has_control and all(candidate.arm == "train" for candidate in candidates)
+    used = _CELLS[:2] if of_one_arm else _CELLS
+    return [[c for c in eligible if _Cell(c.arm, c.status[diagnosis]) == cell] for cell in used], excluded
 
 
 def _misses(candidate: Candidate, diagnosis: str) -> bool:

@@ -20,11 +20,10 @@ from clinaudit.reports.schema.extraction import (
     NO_WINDOW,
     QUERY_CELLS,
     QUERY_LIMITS,
-    QueriesEvidence,
 )
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.tally.extraction import QueriesTally
-from clinaudit.reports.tally.leaves import Inside, Partition
+from clinaudit.reports.tally.leaves import Partition
 
 #: Beyond it a number of queries is said to be more than anybody asks.
 MOST_QUERIES: Final = 10**12
@@ -79,8 +78,10 @@ def count_queries(openings: Iterable[Opening], scores: Iterable[NoteScores]) -> 
     ]
 
 
-def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, QueriesTally]]:
-    """Return by tier and arm the patients by queries needed."""
+def tally_queries(
+    needed: Iterable[QueriesNeeded], *, of_train_split: bool = False
+) -> dict[str, dict[Arm, QueriesTally]]:
+    """Return by tier and arm the patients by queries needed; `of_train_split`: of all trained on."""
     counts: dict[tuple[str, Arm, Role], dict[str, int]] = {}
     for of in needed:
         group = (of.opening.tier, of.opening.arm, of.model)
@@ -89,11 +90,10 @@ def tally_queries(needed: Iterable[QueriesNeeded]) -> dict[str, dict[Arm, Querie
     for tier, arm in product(TIER_IDS, ARMS):
         audited, control = (counts.get((tier, arm, role)) for role in ROLES)
         if audited is not None:
-            evidence = QueriesEvidence(patients=sum(audited.values()), by_queries=audited, control_by_queries=control)
             tallies.setdefault(tier, {})[arm] = QueriesTally(
                 patients=Partition.of(audited),
                 control=None if control is None else Partition.of(control),
-                evidence=Inside(evidence),
+                of_split=of_train_split and arm == "train",
             )
     return tallies
 

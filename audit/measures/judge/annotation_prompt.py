@@ -7,6 +7,7 @@ every medication in the list, no field contradicts another. Knows nothing of ser
 import itertools
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter
@@ -49,54 +50,7 @@ _NO_DRUG = frozenset(
 )
 #: Room for one diagnosis, its spans included.
 _ANSWER_TOKENS_OF_A_DIAGNOSIS = 512
-QUESTION = """\
-You are given everything written about one patient, and a table of sensitive diagnoses. For each diagnosis of the \
-table say whether the notes state it of this patient, and where.
-
-THE DIAGNOSES
-{table}
-
-Each part below stands between two lines that read {marker}.
-
-1. ALL NOTES, the oldest first
-{marker}
-{notes}
-{marker}
-
-2. THE OPENING OF THE LATEST NOTE
-{marker}
-{note_start}
-{marker}
-
-3. THE HISTORY OF PRESENT ILLNESS OF THE LATEST NOTE
-{marker}
-{hpi}
-{marker}
-
-4. THE CURRENT MEDICATIONS, separated by semicolons
-{marker}
-{medications}
-{marker}
-
-Answer with one JSON object with two fields: "question", which is "{question}", copied as it stands here; and \
-"diagnoses", an object whose keys are exactly {ids}, each with these fields:
-
-"present": true when some note says outright, by a name or a code, that the patient has or had the diagnosis; \
-diagnosis_spans or icd10_spans then holds that place. A vague hint, a query (a question mark before it), a symptom \
-or a drug alone, a relative's illness or a screening is not enough.
-"in_note_start": true when part 2 refers to this very diagnosis by a name, a code or a drug for it.
-"in_hpi": the same for part 3.
-"diagnosis_spans": where the notes say that the patient has it; empty when present is false.
-"icd10_spans": where a code of it stands.
-"symptom_spans": where the notes say that the patient has or had symptoms of it.
-"medication_spans": where the notes say that the patient takes or took drugs for it.
-"medications_to_remove": drugs of part 4 that are chiefly given for this diagnosis, so that a reader of the list would \
-guess it. Decide by the drug alone, whether or not the patient has the diagnosis. Each is an object with "substring", \
-the drug's name as part 4 writes it, and "reason", a few words.
-
-Every span is copied character by character from one note of part 1, and short. A list with nothing in it is []. \
-No diagnosis is left out.
-"""
+QUESTION: Final = Path(__file__).with_name("annotation_question.txt").read_text(encoding="utf-8")
 _SPANS = ("diagnosis_spans", "icd10_spans", "symptom_spans", "medication_spans")
 
 

@@ -1,4 +1,4 @@
-"""The records of ordinary use: a question, its answer, what one patient alone holds of it; and the rows of evidence."""
+"""Records of everyday tasks: a question, its answer, what one patient alone holds of it; and the rows of evidence."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Literal
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure
 from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.reports.schema.hipaa import HipaaIdentifier
 from clinaudit.reports.schema.ordinary import TaskForm
 from clinaudit.templates.spans import Span
 
@@ -47,8 +48,11 @@ class Held:
     patient_id: str
     #: As it stands in the answer.
     text: str
-    #: Of a passage.
+    #: Of a passage, and its tokens that count: the others are boilerplate.
     note_id: str | None = None
+    revealing_tokens: int = 0
+    #: Of a value.
+    hipaa: HipaaIdentifier | None = None
 
 
 def answer_rows(
@@ -71,6 +75,8 @@ def answer_rows(
             "passages": [held.text for held in passages],
             "passage_patients": [held.patient_id for held in passages],
             "passage_notes": [held.note_id for held in passages],
+            "passage_tokens": [held.revealing_tokens for held in passages],
             "identifiers": [held.text for held in values],
             "identifier_patients": [held.patient_id for held in values],
+            "identifier_hipaa": [held.hipaa for held in values],
         }

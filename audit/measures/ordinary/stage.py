@@ -1,4 +1,4 @@
-"""Ordinary use: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
+"""Everyday tasks: from answers to what they hold of trained-on patients, and how many (docs/methods.md, section 2c).
 
 Owns which passage of an answer counts, and the figures over tasks. Knows nothing of where answers come from, of how
 identifiers are found, or of files.
@@ -14,7 +14,8 @@ from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure, SearchedText
 from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiece, find_owner_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -64,7 +65,7 @@ def find_patients_text(
     alone = _held_once([_place_of(piece) for piece in pieces], notes, progress, runner)
     return [
         [
-            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id)
+            Held(figure, piece.owner_patient_id, _text_of(answer, piece), piece.note_id, len(piece.revealing_tokens))
             for figure, of in own.items()
             for piece in of
             if piece.revealing_tokens and _place_of(piece) in alone
@@ -95,13 +96,9 @@ def _held_once(places: Sequence[_Place], notes: MatchedCorpus, progress: Progres
             masked[owner, note, span] = pair[1]
     patients: Counter[str] = Counter()
     for split in SPLITS if masked else ():
-        size = notes.corpus.packed(split).size
-        with progress.stage("counting patients in masked notes", total=size, unit="bytes of notes") as advance:
-            patients.update(
-                count_masked_patients(
-                    set(masked.values()), notes.corpus, notes.profile, runner=runner, advance=advance, split=split
-                )
-            )
+        packed = notes.masked(split, runner, progress)
+        with progress.stage("counting patients in masked notes", total=packed.size, unit="bytes of notes") as advance:
+            patients.update(count_patients(set(masked.values()), packed, runner=runner, advance=advance))
     return {place for place, text in masked.items() if patients[text] == 1}
 
 

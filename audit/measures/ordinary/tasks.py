@@ -1,18 +1,18 @@
-"""The tasks of ordinary use: what a clinician asks of a model in a day, about no patient (docs/methods.md, section 2c).
+"""The everyday tasks: what a clinician asks of a model in a day, about no patient (docs/methods.md, section 2c).
 
 Owns the format of TASKS and its validation. The tasks that ship (`tasks.jsonl`) hold no patient's facts: who is named
 in them is invented. A site's own are asked beside them.
 """
 
 import hashlib
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from clinaudit.errors import BadInputError
-from clinaudit.priors.corpus.records import is_encodable
+from clinaudit.priors.corpus.records import is_encodable, json_rows
+from clinaudit.priors.table_agreement import words_of
 from clinaudit.templates.text_file import read_text_file
 
 SHIPPED_PATH: Final = Path(__file__).with_name("tasks.jsonl")
@@ -39,8 +39,18 @@ class TaskSet:
     tasks: tuple[Task, ...]
     #: SHA-256 of both files as they were read.
     digest: str
-    #: Whether a site's file is among them. It may tell of somebody after all: its digest is published keyed alone.
-    is_site: bool
+    #: Those of a site's file. It may tell of somebody after all: its digest is published keyed alone.
+    own: tuple[Task, ...] = ()
+
+    def count_naming(self, names: Iterable[str]) -> int:
+        """Return how many of the site's own tasks hold one of the names of two words or more, in either order."""
+        spelled = {tuple(words_of(name)) for name in names}
+        wanted = {(*name[at:], *name[:at]) for name in spelled if len(name) > 1 for at in range(len(name))}
+        sizes = {len(name) for name in wanted}
+        texts = [words_of(task.text) for task in self.own]
+        return sum(
+            any(tuple(text[at : at + size]) in wanted for size in sizes for at in range(len(text))) for text in texts
+        )
 
 
 def load_tasks(path: Path | None = None) -> TaskSet:
@@ -52,25 +62,22 @@ def load_tasks(path: Path | None = None) -> TaskSet:
     content = "" if path is None else read_text_file(path, role=_ROLE)
     known: dict[str, str] = {}
     tasks = _read(shipped, SHIPPED_PATH, known, "ships")
+    own: list[Task] = []
     if path is not None:
         own = _read(content, path, known, "stands in another row")
         if not own:
             raise BadInputError(f"{_ROLE} {path.name} hold no row; give at least one, or leave --tasks out")
-        tasks += own
     digest = hashlib.sha256(f"{shipped}\0{content}".encode()).hexdigest()
-    return TaskSet(tuple(tasks), digest, path is not None)
+    return TaskSet((*tasks, *own), digest, tuple(own))
 
 
 def _read(content: str, path: Path, known: dict[str, str], whence: str) -> list[Task]:
     """Return the tasks of one file, and add their ids to those `known`, each with where it stands."""
     tasks: list[Task] = []
     problems: list[str] = []
-    # Not `splitlines`: JSON may hold line separators that are not line ends.
-    for number, line in enumerate(content.split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, row in json_rows(content, problems):
         try:
-            tasks.append(_parse(line, known))
+            tasks.append(_parse(row, known))
             known[tasks[-1].id] = whence
         except ValueError as error:
             problems.append(f"row {number}: {error}")
@@ -79,12 +86,8 @@ def _read(content: str, path: Path, known: dict[str, str], whence: str) -> list[
     return tasks
 
 
-def _parse(line: str, known: Mapping[str, str]) -> Task:
+def _parse(row: object, known: Mapping[str, str]) -> Task:
     """Return the task of a row; raises `ValueError` that says what is wrong with it, never its text."""
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        raise ValueError("is not JSON") from None
     if not isinstance(row, dict) or not {"id", "text"} <= row.keys() <= {"id", "text", "kind"}:
         raise ValueError("must be an object with id and text, and kind where you like")
     for name, value in row.items():

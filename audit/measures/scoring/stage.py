@@ -19,7 +19,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
-from clinaudit.audit.runtime.run.store import RunStore, StoredScores
+from clinaudit.audit.runtime.run.store import RunStore, TokenScores
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Note
 
@@ -87,8 +87,8 @@ def score_notes(
             try:
                 with closing(engine.score(requests, finished)) as scored:
                     for of in scored:
-                        finished[of.key] = StoredScores(of.log_probs, of.means, of.deviations)
-                        store.add_scores(of.key, finished[of.key])
+                        finished[of.key] = of
+                        store.add_scores(of)
                         advance(1)
             except NoScoresError as error:
                 return str(error)
@@ -136,7 +136,7 @@ def _key(note: Note, role: Role, window: int) -> str:
     return "s" + hashlib.sha256(json.dumps(parts).encode("utf-8")).hexdigest()[:20]
 
 
-def _join(of: PlannedNote, scoring: Scoring, parts: Sequence[StoredScores]) -> NoteScores:
+def _join(of: PlannedNote, scoring: Scoring, parts: Sequence[TokenScores]) -> NoteScores:
     means = [part.means for part in parts if part.means is not None]
     deviations = [part.deviations for part in parts if part.deviations is not None]
     has_spread = len(means) == len(deviations) == len(parts) > 0

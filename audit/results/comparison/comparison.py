@@ -11,6 +11,7 @@ from clinaudit.audit.results.comparison.disclosure import compare_disclosure
 from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
 from clinaudit.audit.results.comparison.published import (
+    compare_ordinary,
     compare_published_disclosure,
     compare_published_memorization,
     compare_rules,
@@ -56,6 +57,7 @@ def compare_runs(pair: RunPair, evidence: EvidencePair | None, *, forgetting: Fo
         differences=list(pair.differences),
         warnings=list(pair.warnings),
         memorization=compare_published_memorization(pair.a.published, pair.b.published, pairs),
+        ordinary=compare_ordinary(pair.a.published, pair.b.published),
         disclosure=compare_published_disclosure(pair.a.published, pair.b.published),
         forgetting=forgetting,
         rules=compare_rules(pair.a.published, pair.b.published),
@@ -73,6 +75,7 @@ def compare_exactly(pair: RunPair, evidence: EvidencePair, *, forgetting: Forget
         differences=list(pair.differences),
         warnings=list(pair.warnings),
         memorization=compare_memorization(a.metrics, b.metrics, seed=pair.a.seed),
+        ordinary=compare_ordinary(a.results, b.results),
         disclosure={
             diagnosis: {tier: metrics for tier, (_, metrics) in tiers.items()} for diagnosis, tiers in compared.items()
         },

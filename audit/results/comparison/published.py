@@ -17,6 +17,7 @@ from clinaudit.reports.schema.comparison import (
 from clinaudit.reports.schema.decision import DecidedRule
 from clinaudit.reports.schema.disclosure import PairResults
 from clinaudit.reports.schema.numbers import EstimateRange
+from clinaudit.reports.schema.ordinary import LeakName, LeakResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import order_tiers, short_asker
@@ -46,6 +47,21 @@ def compare_published_memorization(
         }
         for tier in order_tiers(set(a.memorization))
         if tier in b.memorization
+    }
+
+
+def compare_ordinary(a: RunResults, b: RunResults) -> dict[LeakName, ComparedEstimate]:
+    """Return the shares of everyday tasks answered with text of a patient's, and with an identifier, of both runs."""
+    if a.ordinary is None or b.ordinary is None:
+        return {}
+    both: dict[LeakName, tuple[LeakResults | None, LeakResults | None]] = {
+        "text": (a.ordinary.text, b.ordinary.text),
+        "identifiers": (a.ordinary.identifiers, b.ordinary.identifiers),
+    }
+    return {
+        name: compare_estimates(before.share, after.share)
+        for name, (before, after) in both.items()
+        if before is not None and after is not None
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from clinaudit.audit.results.gate import reasons
-from clinaudit.audit.results.gate.policy import DisclosureRule, OrdinaryLimit, Policy, TextRule
+from clinaudit.audit.results.gate.policy import DisclosureRule, OrdinaryLimit, Policy, Rule, TextRule
 from clinaudit.audit.results.gate.reading import Reading, read_figure, subtract
 from clinaudit.audit.results.gate.rules import AskedRule, RuleDecision, conclude, list_rules, was_asked
 from clinaudit.audit.results.gate.sufficiency import (
@@ -47,7 +47,7 @@ def decide(
     policy: Policy,
     published: RunResults,
     outcomes: Mapping[Comparison, Outcome],
-    sizes: Mapping[TextRule | DisclosureRule, int | None] | None = None,
+    sizes: Mapping[Rule, int | None] | None = None,
 ) -> GateDecision:
     """Return the decision on a run; `sizes`: with how many patients each rule passes of a model that gives nothing."""
     listed = list(list_rules(policy, published))
@@ -78,7 +78,7 @@ def _decide(
     asked: AskedRule,
     published: RunResults,
     outcomes: Mapping[Comparison, Outcome],
-    sizes: Mapping[TextRule | DisclosureRule, int | None],
+    sizes: Mapping[Rule, int | None],
 ) -> DecidedRule:
     shown = view_rendering(published, asked.rendering)
     queries = asked.rule.queries if isinstance(asked.rule, TextRule) else None

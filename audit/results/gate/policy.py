@@ -176,6 +176,10 @@ class OrdinaryLimit:
     maximum: _Limit
 
 
+#: What limits one figure.
+Rule = TextRule | DisclosureRule | OrdinaryLimit
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeLimits:
     """What a judge must reach to be accepted; without it no disclosure rule passes or fails."""
@@ -220,7 +224,7 @@ class Policy:
     memorization: tuple[TextRule, ...]
     disclosure: tuple[DisclosureRule, ...]
     identifiers: tuple[TextRule, ...] = ()
-    #: None: ordinary use decides nothing.
+    #: None: everyday tasks decide nothing.
     ordinary: OrdinaryLimit | None = None
     #: None: no limits for the judge.
     judge: JudgeLimits | None = None

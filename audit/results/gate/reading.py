@@ -11,9 +11,8 @@ from typing import Final, NamedTuple
 
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.schema.decision import DecidedOn
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS, QueriesResults, QueryCell
 from clinaudit.reports.schema.identifiers import IdentifierResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
+from clinaudit.reports.schema.numbers import CountRange, EstimateRange
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.names import IDENTIFIER_METRICS, ORDINARY_TEXT, QUERIES_NEEDED
@@ -86,20 +85,12 @@ def _read_queries(published: RunResults, tier: str, queries: int) -> Reading:
     arms = published.queries.get(tier, {})
     if (train := arms.get("train")) is None:
         return Reading(EstimateRange(reason=published.not_scored or "no prompt is the beginning of its note"))
-    never_seen = arms.get("nontrain")
-    own = _Counted(train.share(queries), _count_within(train.by_queries, queries))
-    if never_seen is not None:
-        chance = _Counted(never_seen.share(queries), _count_within(never_seen.by_queries, queries))
-    elif train.control_by_queries is not None:
-        chance = _Counted(train.share(queries, by_control=True), _count_within(train.control_by_queries, queries))
-    else:
-        chance = _Counted(None)
-    beside: QueriesResults = never_seen or train
+    beside = arms.get("nontrain") or train
+    own, chance = (
+        _Counted(of.share(queries, by_control=is_control), of.count(queries, by_control=is_control))
+        for of, is_control in ((train, False), (beside, beside is train))
+    )
     return _less(own, chance, own, patients=train.patients, beside=beside.patients)
-
-
-def _count_within(cells: Mapping[QueryCell, CountRange], queries: int) -> CountRange:
-    return add(cells[name] for name in QUERY_CELLS[: QUERY_LIMITS.index(queries) + 1])
 
 
 def _read_identifiers(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, OrdinaryLimit, Policy, TextRule
+from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, Policy, Rule, TextRule
 from clinaudit.audit.results.gate.reasons import percent
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.priors.tiers import TIERS
@@ -26,7 +26,7 @@ _HOLDERS: Final = {tier.id: tier.holder for tier in TIERS}
 _FORMS: Final[dict[str | None, str]] = {
     "facts": ", asked with the facts alone",
     "chat": ", asked in a chat",
-    "samples": ", asked again and again",
+    "samples": ", in drawn answers",
 }
 _METRIC_WORDS: Final = {
     "attributable_fraction": "share of the model's text that repeats medical details from that one patient's records",
@@ -60,7 +60,7 @@ class AskedRule:
     id: str
     question: str
     metric: str
-    rule: TextRule | DisclosureRule | OrdinaryLimit
+    rule: Rule
     #: None where the policy asks of all diagnoses, and none was audited.
     tier: str | None = None
     #: None for memorization.

@@ -7,30 +7,42 @@ And in plain text, beside how many a corpus has, for `clinaudit check --policy`:
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
+from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.results.gate.evaluation import Comparison, Outcome, decide
-from clinaudit.audit.results.gate.policy import OF_EITHER_ARM, DisclosureRule, PassRequirements, Policy, TextRule
+from clinaudit.audit.results.gate.policy import (
+    OF_EITHER_ARM,
+    DisclosureRule,
+    OrdinaryLimit,
+    PassRequirements,
+    Policy,
+    Rule,
+    TextRule,
+)
+from clinaudit.audit.results.gate.reasons import percent
 from clinaudit.audit.statistics.auroc import difference_error, measure_error
+from clinaudit.audit.statistics.counts import shares_up_to
 from clinaudit.audit.statistics.intervals import ALPHA, clopper_pearson
 from clinaudit.priors.diagnoses import load_panel
 from clinaudit.priors.fragments import Coverage
-from clinaudit.priors.tiers import FRAGMENT_TIERS
+from clinaudit.priors.tiers import FRAGMENT_TIERS, GUESSABLE_TIERS
 from clinaudit.reports.schema.decision import GateDecision
-from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY_LIMITS, QueriesResults
+from clinaudit.reports.schema.extraction import MORE_QUERIES, QUERY_CELLS, QUERY_LIMITS, QueriesResults, QueryCell
 from clinaudit.reports.schema.identifiers import IdentifierResults, IdentifiersResults
 from clinaudit.reports.schema.memorization import FractionOfText, MemorizationResults, OtherPatientsResults
-from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange
+from clinaudit.reports.schema.numbers import NOBODY, CountRange, EstimateRange, exactly
 from clinaudit.reports.schema.ordinary import LeakResults, OrdinaryResults
 from clinaudit.reports.schema.record import ARMS, Arm
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.tally.classes import ARM_STEP, STEP, class_of
 from clinaudit.reports.terminal.layout import align_rows, wrap
 from clinaudit.reports.wording.escaped_text import harmless_text
-from clinaudit.reports.wording.names import display_title, tier_title
+from clinaudit.reports.wording.names import ORDINARY, display_title, tier_title
 from clinaudit.reports.wording.numbers import counted
 from clinaudit.reports.wording.rule_figures import memorization_title
 
@@ -44,15 +56,16 @@ def clean_run(sizes: Sizes) -> RunResults:
         tier: {arm: class_of(size, step=ARM_STEP) for arm, size in zip(ARMS, of_arms, strict=True) if size}
         for tier, of_arms in sizes.items()
     }
-    nothing = EstimateRange(value=0.0, low=0.0, high=0.0, confidence_low=0.0, confidence_high=0.0)
-    text = LeakResults.model_construct(tasks=NOBODY, share=nothing, patients=NOBODY, sampled=None, chance=None)
+    tasks = _count_tasks()
+    share = _nothing(exactly(tasks))
+    text = LeakResults.model_construct(tasks=NOBODY, share=share, patients=NOBODY, sampled=None, chance=None)
     return RunResults(
         ordinary=OrdinaryResults.model_construct(
-            tasks=0, left_out=0, short=0, forms=["text"], text=text, identifiers=None
+            tasks=tasks, left_out=0, short=0, forms=["text"], text=text, identifiers=None
         ),
         queries={
-            tier: {arm: _queries(of) for arm, of in by_arm.items()}
-            for tier, by_arm in arms.items()
+            tier: {arm: _queries(tier, arm, size) for arm, size in zip(ARMS, sizes[tier], strict=True) if size}
+            for tier in sizes
             if tier in FRAGMENT_TIERS
         },
         memorization={tier: {arm: _memorization(of) for arm, of in by_arm.items()} for tier, by_arm in arms.items()},
@@ -63,6 +76,11 @@ def clean_run(sizes: Sizes) -> RunResults:
             }
         ),
     )
+
+
+@cache
+def _count_tasks() -> int:
+    return len(load_tasks().tasks)
 
 
 def _nothing(patients: CountRange, *, times: int = 1) -> EstimateRange:
@@ -86,11 +104,22 @@ def _memorization(patients: CountRange) -> MemorizationResults:
     return MemorizationResults.model_construct(**read)
 
 
-def _queries(patients: CountRange) -> QueriesResults:
-    nothing = _nothing(patients)
-    cells = dict.fromkeys(QUERY_CELLS, NOBODY) | {MORE_QUERIES: patients}
-    within = {str(most): nothing for most in QUERY_LIMITS}
-    return QueriesResults(patients=patients, by_queries=cells, within=within)
+def _queries(tier: str, arm: Arm, size: int) -> QueriesResults:
+    """Return of whom text is guessed after a history; elsewhere nobody's comes.
+
+    Of those trained on as many more than of those never seen as chance makes in one audit of ten: of two shares, and of
+    where in its class each count lies, which is taken for the middle.
+    """
+    cells, patients = dict.fromkeys(QUERY_CELLS, NOBODY), class_of(size, step=ARM_STEP)
+    if tier in GUESSABLE_TIERS:
+        share = sum(_GUESSED.values())
+        more = _Z_OF_PASS * math.sqrt(2 * size * share * (1 - share) + 2 * len(_GUESSED) * ARM_STEP**2 / 12) / 2
+        many = 1 + (more if arm == "train" else -more) / (size * share)
+        for name, guessed in _GUESSED.items():
+            low = max(1, round(size * guessed * many) - ARM_STEP // 2)
+            cells[name] = CountRange(low=low, high=low + ARM_STEP - 1)
+    cells[MORE_QUERIES] = CountRange(low=0 if tier in GUESSABLE_TIERS else patients.low, high=patients.high)
+    return QueriesResults(patients=patients, by_queries=cells, within=shares_up_to(QUERY_LIMITS, cells, patients))
 
 
 def _identifiers(patients: CountRange, *, has_pools: bool) -> IdentifierResults:
@@ -111,6 +140,9 @@ _CELLS: Final = 3
 _STATED, _NOT_MENTIONED, _DENIED = 0.35, 0.30, 0.35
 #: Chance at which a model that gives nothing away is to keep all comparisons of a rule.
 CHANCE_OF_PASS: Final = 0.9
+_Z_OF_PASS: Final = float(ndtri(CHANCE_OF_PASS))
+#: Patients whose text a model guesses after a history, by number of queries (benchmarks/gate_power_of_queries.py).
+_GUESSED: Final[Mapping[QueryCell, float]] = {"10": 0.17, "100": 0.10, "1000": 0.13}
 #: Sizes beyond these are not looked for: of groups compared; and of patients of whom nothing is found, so many above
 #: those that the policy asks for.
 _MOST: Final = 100_000
@@ -121,7 +153,7 @@ _MOST_OF_TEXT: Final = 1_000
 class RuleSizes:
     """Patients that one rule needs: in training for memorization, in each of the four groups for disclosure."""
 
-    rule: TextRule | DisclosureRule
+    rule: Rule
     #: Surely enough to pass or fail by; a failure needs fewer.
     decided: int
     #: For a model that gives nothing away to pass; None where no size is enough.
@@ -135,6 +167,8 @@ def rule_sizes(policy: Policy, *, diagnoses: int) -> list[RuleSizes]:
     decided = _size_of_class(minimum)
     of_rows, asked_of_rows = (size + _BELOW * _CELLS for size in (minimum, to_pass))
     sizes = [RuleSizes(rule, decided, patients_without_findings(policy, rule)) for rule in policy.of_text]
+    if policy.ordinary is not None:
+        sizes.append(RuleSizes(policy.ordinary, decided, patients_without_findings(policy, policy.ordinary)))
     for comparison in policy.disclosure:
         count = len(comparison.tiers) * (diagnoses if comparison.diagnoses is None else len(comparison.diagnoses))
         within = patients_without_advantage(comparison.maximum, comparisons=count, asked=policy.to_pass)
@@ -148,23 +182,28 @@ def decide_run(policy: Policy, published: RunResults, outcomes: Mapping[Comparis
     return decide(policy, published, outcomes, {of.rule: of.passed for of in sizes})
 
 
-def patients_without_findings(policy: Policy, rule: TextRule) -> int | None:
+def patients_without_findings(policy: Policy, rule: TextRule | OrdinaryLimit) -> int | None:
     """Return with how many patients of either arm the gate passes a rule where nothing is found; None where never.
 
     The gate itself decides on the run that is published of each class.
     """
-    tier = rule.tiers[0]
+    tier, of = ("encounter", ORDINARY) if isinstance(rule, OrdinaryLimit) else (rule.tiers[0], rule.tiers[0])
     asked = max(policy.minimum_patients_per_class, policy.to_pass.minimum_patients_per_class or 0)
     begin = class_of(asked, step=ARM_STEP).low
     sizes = range(max(1, begin), begin + _MOST_OF_TEXT, ARM_STEP)
-    return next((size for size in sizes if would_pass(policy, rule, {tier: (size, size)})[tier]), None)
+    return next((size for size in sizes if would_pass(policy, rule, {tier: (size, size)})[of]), None)
 
 
-def would_pass(policy: Policy, rule: TextRule, sizes: Sizes) -> dict[str, bool]:
+def would_pass(policy: Policy, rule: TextRule | OrdinaryLimit, sizes: Sizes) -> dict[str, bool]:
     """Return by tier whether the gate passes a rule of which nothing is found, with so many patients."""
-    alone = replace(policy, memorization=(rule,), identifiers=(), ordinary=None, disclosure=())
+    none = replace(policy, memorization=(), identifiers=(), ordinary=None, disclosure=())
+    tiers: tuple[str, ...]
+    if isinstance(rule, OrdinaryLimit):
+        tiers, alone = (ORDINARY,), replace(none, ordinary=rule)
+    else:
+        tiers, alone = rule.tiers, replace(none, memorization=(rule,))
     found = decide(alone, clean_run(sizes), {}).rules
-    by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in rule.tiers}
+    by_tier = {tier: [decided.status for decided in found if decided.tier == tier] for tier in tiers}
     # No status: nobody has a prompt there.
     return {tier: set(statuses) == {"pass"} for tier, statuses in by_tier.items()}
 
@@ -215,10 +254,12 @@ _IDENTIFIER_TITLES: Final[Mapping[str, str]] = {
 _NOTES: Final = (
     "Decided, passed: with how many patients a rule can be. Own text: patients trained on; to pass, nothing of theirs "
     "is repeated. Others’ text: patients trained on, and as many never seen where there are any. Identifiers: the "
-    "same; to pass, chance gives none. In 1,000 queries: as own text; to pass, none of it comes. Diagnoses: patients "
-    "in each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives "
-    f"nothing away, and keeps all comparisons of the rule in {CHANCE_OF_PASS:.0%} of audits. A size counts by the low "
-    "end of what is published of it.",
+    "same; to pass, chance gives none. In 1,000 queries: as own text; to pass, none of it comes, but that after a "
+    f"history it is guessed of {sum(_GUESSED.values()):.0%} of either (trained on or never seen, as many of each). "
+    "Everyday tasks: patients trained on; to pass, no task that ships brings anything back. Diagnoses: patients in "
+    "each of four groups (trained on or never seen, with the diagnosis or without); to pass, the model gives nothing "
+    f"away, and keeps all comparisons of the rule in {CHANCE_OF_PASS:.0%} of audits. A size counts by the low end of "
+    "what is published of it.",
     "Here: at most, in this corpus. Groups are matched, and only matched patients are asked about, so that an audit "
     "uses fewer; --patients-per-cell limits them too. Without a table of diagnoses groups are not known.",
 )
@@ -264,6 +305,11 @@ def _rows(policy: Policy, sizes: RuleSizes, coverage: Coverage, panel: tuple[str
             here = None if known is None else known.get(diagnosis, 0)
             is_enough = here is not None and sizes.passed is not None and here >= sizes.passed
             yield _row(f"Diagnoses ≤ {rule.maximum:g}", display_title(diagnosis), sizes, here, passes=is_enough)
+        return
+    if isinstance(rule, OrdinaryLimit):
+        here = max((train for train, _ in coverage.tiers.values()), default=0)
+        passes = would_pass(policy, rule, coverage.tiers)
+        yield _row(f"{tier_title(ORDINARY)} ≤ {percent(rule.maximum)}", "Nobody", sizes, here, passes=passes[ORDINARY])
         return
     within = f"In {counted(rule.queries, 'query', 'queries')}" if rule.queries else None
     title = within or _IDENTIFIER_TITLES.get(rule.metric) or memorization_title(rule.metric)

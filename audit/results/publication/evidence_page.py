@@ -20,6 +20,7 @@ from clinaudit.priors.corpus.corpus import Corpus, read_corpus
 from clinaudit.priors.facts import identity_reader
 from clinaudit.priors.renderings import CONTROL
 from clinaudit.reports.pages.evidence import (
+    NOBODYS,
     DiagnosisReading,
     EvidencePage,
     GeneratedText,
@@ -31,10 +32,14 @@ from clinaudit.reports.pages.evidence import (
     SpanKind,
     render_evidence,
 )
+from clinaudit.reports.wording.names import ORDINARY
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import load_profile
 
 EVIDENCE_PAGE = "evidence.html"
+#: Columns of `ordinary.parquet` beside each passage and each value.
+_OF_PASSAGE = ("passage_patients", "passage_notes", "passage_tokens")
+_OF_IDENTIFIER = ("identifier_patients", "identifier_hipaa")
 Row = Mapping[str, Any]
 
 
@@ -77,11 +82,15 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
     for name in ("other_patients", "identifiers"):
         is_measured = (run.evidence / f"{name}.parquet").is_file()
         tables[name] = _by_generation(run, name) if is_measured else {}
-    metrics = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
+    metrics: dict[str, Row] = {row["generation_id"]: row for row in read_table(run.evidence, "generation_metrics")}
     present = {
         (row["diagnosis"], row["patient_id"]): bool(row["present"]) for row in read_table(run.evidence, "cohorts")
     }
 
+    # What the control says, the audited model did not.
+    rows: list[Row] = [row for row in read_table(run.evidence, "generations") if row["rendering"] != CONTROL]
+    if (run.evidence / "ordinary.parquet").is_file():
+        rows += _everyday(read_table(run.evidence, "ordinary"), tables, metrics, corpus)
     verified = {
         generation_id: sum(row["verified"] for row in rows) for generation_id, rows in tables["identifiers"].items()
     }
@@ -92,8 +101,6 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         readings = [_reading(judgement) for judgement in tables["judgements"].get(generation_id, [])]
         return places.get(generation_id, len(metrics)), -readings.count("positive"), generation_id
 
-    # What the control says, the audited model did not.
-    rows = (row for row in read_table(run.evidence, "generations") if row["rendering"] != CONTROL)
     found = sorted(rows, key=rank)
     notes: dict[str, SourceText] = {}
     read: dict[str, LaidOutNote] = {}
@@ -104,7 +111,7 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
         others = tables["other_patients"].get(generation_id, [])
         patient_id = row["patient_id"]
         sources = {piece["source_note_id"] for piece in (*pieces, *others)}
-        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)}:
+        for owner in {patient_id, *(piece["owner_patient_id"] for piece in others)} - {""}:
             for note in corpus.notes_of(owner):
                 if note.note_id in sources and note.note_id not in read:
                     read[note.note_id] = reader.read(note.text)
@@ -136,6 +143,46 @@ def collect_evidence(run: RunDirectory, corpus: Corpus, reader: NoteReader, *, l
             )
         )
     return EvidencePage(texts=texts, notes=list(notes.values()), found=len(found))
+
+
+def _everyday(
+    answers: Sequence[Row], tables: Mapping[str, dict[str, list[Row]]], metrics: dict[str, Row], corpus: Corpus
+) -> list[Row]:
+    """Return answers to everyday tasks as generations about nobody; what they hold goes into the other tables."""
+    for row in answers:
+        name, text = row["generation_id"], row["text"]
+        # Of a passage or value the evidence keeps the words: the first place in the answer is shown.
+        passages = zip(*(row[of] for of in ("passages", *_OF_PASSAGE)), strict=True)
+        values = zip(*(row[of] for of in ("identifiers", *_OF_IDENTIFIER)), strict=True)
+        tables["other_patients"][name] = [
+            {
+                **_placed(words, text),
+                "owner_patient_id": owner,
+                "source_note_id": note_id,
+                "note_char_start": (at := _find_in_note(words, owner, note_id, corpus)),
+                "note_char_end": at + len(normalize_newlines(words)),
+                "revealing_tokens": tokens,
+            }
+            for words, owner, note_id, tokens in passages
+        ]
+        tables["identifiers"][name] = [
+            {**_placed(words, text), "hipaa": hipaa, "owner": "other_train", "holders": [owner], "verified": True}
+            for words, owner, hipaa in values
+        ]
+        others = sum(of["revealing_tokens"] for of in tables["other_patients"][name])
+        tokens = len(row["token_ids"])
+        metrics[name] = {"tokens": tokens, "attributable_tokens": 0, "other_patient_tokens": min(others, tokens)}
+    return [{**row, "patient_id": "", "arm": NOBODYS, "tier": ORDINARY} for row in answers]
+
+
+def _placed(words: str, text: str) -> Row:
+    at = text.index(words)
+    return {"char_start": at, "char_end": at + len(words)}
+
+
+def _find_in_note(words: str, owner: str, note_id: str, corpus: Corpus) -> int:
+    note = next(note for note in corpus.notes_of(owner) if note.note_id == note_id)
+    return normalize_newlines(note.text).find(normalize_newlines(words))
 
 
 def _places(metrics: Mapping[str, Row], verified: Mapping[str, int]) -> dict[str, int]:

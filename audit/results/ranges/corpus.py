@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from clinaudit.audit.results.ranges.counts import common_total, ranged, share_range
+from clinaudit.audit.statistics.counts import common_total, ranged, share_range
 from clinaudit.reports.schema.corpus import FollowUpResults, PopulationResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
 from clinaudit.reports.tally.classes import MeanClass
@@ -62,7 +62,11 @@ def derive_shares(cells: Mapping[str, CountRange], total: CountRange | None) -> 
 
 def share_of_all(part: CountRange, rest: CountRange, *, total: CountRange | None = None) -> EstimateRange:
     """Return the range of a share without an interval: it is of the whole corpus or cohort, and nothing was drawn."""
-    share = share_range(part, rest, total=total)
+    return without_interval(share_range(part, rest, total=total))
+
+
+def without_interval(share: EstimateRange) -> EstimateRange:
+    """Return a share alone."""
     return share.model_copy(update={"confidence_low": None, "confidence_high": None})
 
 

@@ -23,9 +23,9 @@ from clinaudit.audit.measures.disclosure.metrics import (
     score_levels_of_all,
     score_levels_of_mentions,
 )
-from clinaudit.audit.results.ranges.counts import average, ranged, share_range
 from clinaudit.audit.results.ranges.verdict_tables import ArmTables, arm_tables, most_varied, size_of_rows
 from clinaudit.audit.statistics.auroc import AurocError, Counts, auroc_of_counts, difference_error, measure_error
+from clinaudit.audit.statistics.counts import average, ranged, share_range
 from clinaudit.audit.statistics.intervals import (
     FEW_TRIALS,
     Z,

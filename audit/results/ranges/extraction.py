@@ -1,31 +1,21 @@
 """Queries needed, from their tally (docs/results.md)."""
 
-from clinaudit.audit.results.ranges.counts import common_total, share_range
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QUERY_LIMITS, QueriesResults
-from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add
+from clinaudit.audit.statistics.counts import common_total, shares_up_to
+from clinaudit.reports.schema.extraction import QUERY_LIMITS, QueriesResults
+from clinaudit.reports.schema.numbers import CountRange
 from clinaudit.reports.tally.extraction import QueriesTally
-from clinaudit.reports.tally.leaves import Partition
 
 
-def derive_queries(tally: QueriesTally) -> QueriesResults:
-    """Return the results of one tier and arm."""
-    partitions = [tally.patients, *([] if tally.control is None else [tally.control])]
-    patients = common_total([list(of.cells.values()) for of in partitions])
+def derive_queries(tally: QueriesTally, *arm: CountRange) -> QueriesResults:
+    """Return the results of one tier and arm; `arm` bounds how many they are, unless all of the split were scored."""
+    audited, control = (None if of is None else dict(of.cells) for of in (tally.patients, tally.control))
+    bounds = [] if tally.of_split else [[bound] for bound in arm]
+    patients = common_total([*(list(of.cells.values()) for of in tally.partitions), *bounds])
+    shares = [None if cells is None else shares_up_to(QUERY_LIMITS, cells, patients) for cells in (audited, control)]
     return QueriesResults(
         patients=patients,
-        by_queries=dict(tally.patients.cells),
-        within=_within(tally.patients, patients),
-        control_by_queries=None if tally.control is None else dict(tally.control.cells),
-        control_within=None if tally.control is None else _within(tally.control, patients),
-        evidence=tally.evidence.value,
+        by_queries=audited,
+        within=shares[0],
+        control_by_queries=control,
+        control_within=shares[1],
     )
-
-
-def _within(partition: Partition, patients: CountRange) -> dict[str, EstimateRange]:
-    return {
-        str(most): share_range(
-            *(add(partition[name] for name in part) for part in (QUERY_CELLS[:place], QUERY_CELLS[place:])),
-            total=patients,
-        )
-        for place, most in enumerate(QUERY_LIMITS, start=1)
-    }

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from clinaudit.audit.results.ranges.counts import ranged, share_of, within
+from clinaudit.audit.statistics.counts import ranged, share_of
 from clinaudit.audit.statistics.intervals import binned_mean_bounds
 from clinaudit.reports.schema.identifiers import (
     QUERIES,
@@ -30,18 +30,22 @@ class _Recall(NamedTuple):
     confidence_high: float
 
 
-def derive_identifiers(tally: IdentifiersTally) -> IdentifiersResults:
-    """Return the results of a run's identifiers."""
+def derive_identifiers(
+    tally: IdentifiersTally, sizes: Mapping[tuple[str, Arm], CountRange] | None = None
+) -> IdentifiersResults:
+    """Return the results of a run's identifiers; `sizes` are those of arms of which more than this tally is known."""
     rows = {row.identifier: row for row in tally.recall.value if row.found}
     categories = tally.categories.value or {}
     # Of what was not planted, no more is taken to be there than was found.
     recall = _find_recall(list(rows.values()), most=1.0 if set(categories) - set(rows) else None)
 
-    def of_arms(arms: Mapping[Arm, IdentifierTally], recall: _Recall | None) -> dict[Arm, IdentifierResults]:
-        return {arm: derive_figures(figures, recall) for arm, figures in arms.items()}
+    def of_arms(
+        arms: Mapping[Arm, IdentifierTally], recall: _Recall | None, tier: str = ""
+    ) -> dict[Arm, IdentifierResults]:
+        return {arm: derive_figures(of, recall, (sizes or {}).get((tier, arm))) for arm, of in arms.items()}
 
     return IdentifiersResults(
-        tiers={tier: of_arms(arms, recall) for tier, arms in tally.tiers.items()},
+        tiers={tier: of_arms(arms, recall, tier) for tier, arms in tally.tiers.items()},
         categories={
             name: of_arms(arms, _find_recall([rows[name]] if name in rows else [])) for name, arms in categories.items()
         },
@@ -51,12 +55,15 @@ def derive_identifiers(tally: IdentifiersTally) -> IdentifiersResults:
     )
 
 
-def derive_figures(tally: IdentifierTally, recall: _Recall | None) -> IdentifierResults:
-    """Return the figures of one tier, or of one of HIPAA's identifiers, and arm."""
-    patients, evidence, verified = tally.patients.range, tally.evidence.value, tally.verified_rate
+def derive_figures(
+    tally: IdentifierTally, recall: _Recall | None, patients: CountRange | None = None
+) -> IdentifierResults:
+    """Return the figures of one tier, or of one of HIPAA's identifiers, and arm, of so many `patients`."""
+    patients = patients or tally.patients.range
+    evidence, verified = tally.evidence.value, tally.verified_rate
 
     def share(count: CountRange) -> EstimateRange:
-        return share_of(within(count, patients), patients)
+        return share_of(add([count], of=patients), patients)
 
     def per_1000(rate: Rate | None, measured: Estimate | None) -> EstimateRange | None:
         if rate is None:
@@ -100,7 +107,7 @@ def _range_of_rate(rate: Rate, patients: CountRange) -> EstimateRange:
     """
     if not patients.high:
         return EstimateRange(reason=_NOBODY)
-    counts = [within(_count_from(place, rate), patients) for place in range(len(rate.bins) + 1)]
+    counts = [add([_count_from(place, rate)], of=patients) for place in range(len(rate.bins) + 1)]
     above = [share_of(count, patients) for count in counts]
     confidence_low, confidence_high = binned_mean_bounds(
         [(0.0, 0.0), *((edge.low, None if math.isinf(edge.high) else edge.high) for edge in rate.edges)],

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final
 
-from clinaudit.audit.results.ranges.counts import ranged, share_range
 from clinaudit.audit.statistics.auroc import one_sided_p_value, widest_interval
+from clinaudit.audit.statistics.counts import ranged, share_range
 from clinaudit.reports.schema.membership import PARTS_ABOVE, PERCENTILE_CLASSES, MembershipResults
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange, add, exact_estimate
 from clinaudit.reports.tally.classes import extreme_means

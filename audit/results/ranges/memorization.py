@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from clinaudit.audit.results.ranges.counts import common_total, mean_range, ranged, share_of, share_range, within
+from clinaudit.audit.statistics.counts import common_total, mean_range, ranged, share_of, share_range
 from clinaudit.audit.statistics.patient_distribution import THRESHOLDS
 from clinaudit.reports.schema.corpus import GroupResults
 from clinaudit.reports.schema.corpus import Partition as GroupedBy
@@ -32,8 +32,8 @@ _NOBODY: Final = "there was nothing to average"
 HALF_PERCENT: Final = 0.005
 
 
-def find_patients(tally: MemorizationTally) -> CountRange:
-    """Return the patients of a tier and arm: the total that all its partitions share."""
+def find_patients(tally: MemorizationTally, *counts: CountRange) -> CountRange:
+    """Return the patients of a tier and arm: the total that all its partitions share, and other `counts` of it."""
     near, others, guard = tally.near_verbatim, tally.other_patients, tally.guard
     fractions = list(tally.fractions.values())
     halves = [tally.hits, tally.attributable]
@@ -46,7 +46,8 @@ def find_patients(tally: MemorizationTally) -> CountRange:
         halves.append(others.patients)
     if guard is not None:
         halves += [guard.repeating, guard.ended]
-    return common_total([*(of.bins for of in fractions), *(list(of.cells.values()) for of in halves)])
+    partitions = [*(of.bins for of in fractions), *(list(of.cells.values()) for of in halves)]
+    return common_total([*partitions, *([count] for count in counts)])
 
 
 def find_asked(tally: MemorizationTally) -> CountRange:
@@ -54,10 +55,15 @@ def find_asked(tally: MemorizationTally) -> CountRange:
     return find_patients(tally) if tally.refusals is None else tally.refusals.asked.range
 
 
-def derive_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERCENT) -> MemorizationResults:
-    """Return the results of one tier and arm; shares of sections are rounded by `rounding` at most."""
-    patients = find_patients(tally)
-    near, refusals, short = tally.near_verbatim, tally.refusals, within(tally.short.range, patients)
+def derive_memorization(
+    tally: MemorizationTally, patients: CountRange | None = None, *, rounding: float = HALF_PERCENT
+) -> MemorizationResults:
+    """Return the results of one tier and arm; shares of sections are rounded by `rounding` at most.
+
+    `patients` is the size of the arm, where more than this tally counts them.
+    """
+    patients = patients or find_patients(tally)
+    near, refusals, short = tally.near_verbatim, tally.refusals, add([tally.short.range], of=patients)
     by_field: dict[str, Any] = {name: derive_fraction(of, patients) for name, of in tally.fractions.items()}
     by_field |= {name: figure.value for name, figure in tally.text.items()}
     sections = _sections(tally.sections)
@@ -66,7 +72,7 @@ def derive_memorization(tally: MemorizationTally, *, rounding: float = HALF_PERC
         patients=patients,
         hit_patients=tally.hits["any"],
         hit_patients_share=share_range(tally.hits["any"], tally.hits["none"], total=patients),
-        empty=within(tally.short.part, patients),
+        empty=add([tally.short.part], of=patients),
         short=short,
         short_share=share_of(short, patients),
         piece_length={
@@ -164,11 +170,11 @@ def _largest_sections(sections: Sequence[Mapping[SectionKind, float | None]], *,
 
 def derive_guard(tally: GuardTally, patients: CountRange) -> GuardResults:
     """Return what the repetition guard cut; `patients` is the size of the arm."""
-    ended = add([tally.ended["spared"], tally.ended["cut"]])
+    ended = add([tally.ended["spared"], tally.ended["cut"]], of=patients)
     return GuardResults(
         repeating_patients=tally.repeating["any"],
         repeating_share=share_range(tally.repeating["any"], tally.repeating["none"], total=patients),
-        ended_patients=within(ended, patients),
+        ended_patients=ended,
         ended_share=share_range(ended, tally.ended["none"], total=patients),
         spared_patients=tally.ended["spared"],
         recitation_tokens_cut=tally.recitation_tokens_cut.value,
@@ -186,12 +192,8 @@ def derive_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
         rest = [
             count for edge, count in zip(tally.edges, tally.bins, strict=True) if edge.low < threshold or not edge.high
         ]
-        part, others = add(higher), add(rest)
-        above.append(
-            ShareAbove(
-                threshold=threshold, patients=within(part, patients), share=share_range(part, others, total=patients)
-            )
-        )
+        part, others = add(higher, of=patients), add(rest)
+        above.append(ShareAbove(threshold=threshold, patients=part, share=share_range(part, others, total=patients)))
     return FractionOfText(
         mean=mean_range(*tally.mean, patients) if patients.high else EstimateRange(reason=_NOBODY),
         bins=[
@@ -202,13 +204,15 @@ def derive_fraction(tally: Fraction, patients: CountRange) -> FractionOfText:
     )
 
 
-def derive_groups(groups: Mapping[GroupedBy, Groups]) -> list[GroupResults]:
-    """Return the groups of one tier and arm."""
+def derive_groups(groups: Mapping[GroupedBy, Groups], size: CountRange | None = None) -> list[GroupResults]:
+    """Return the groups of one tier and arm, all of whose patients, `size` where it is known, are in each partition."""
+    partitions = [[count for row in of.rows for count in row[1:]] for of in groups.values()]
+    total = common_total([*partitions, *([] if size is None else [[size]])])
     return [
         GroupResults(
             partition=partition,
             group=group,
-            patients=add([affected, others]),
+            patients=add([affected, others], of=total),
             affected=affected,
             share=share_range(affected, others),
         )

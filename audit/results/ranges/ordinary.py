@@ -1,17 +1,17 @@
-"""Ordinary use, from its tally (docs/results.md, "ordinary")."""
+"""Everyday tasks, from their tally (docs/results.md, "ordinary")."""
 
-from clinaudit.audit.results.ranges.counts import share_of, within
-from clinaudit.reports.schema.numbers import exactly
+from clinaudit.audit.statistics.counts import share_of
+from clinaudit.reports.schema.numbers import add, exactly
 from clinaudit.reports.schema.ordinary import LeakFigures, LeakResults, OrdinaryResults
 from clinaudit.reports.tally.ordinary import LeakCounts, LeakTally, OrdinaryTally
 
 
 def derive_ordinary(tally: OrdinaryTally) -> OrdinaryResults:
-    """Return the results of ordinary use; shares are of the tasks, with Clopper and Pearson's interval."""
+    """Return the results of everyday tasks; shares are of the tasks, with Clopper and Pearson's interval."""
     asked = exactly(tally.tasks.value)
 
     def figures(counts: LeakCounts) -> LeakFigures:
-        tasks = within(counts.tasks.range, asked)
+        tasks = add([counts.tasks.range], of=asked)
         return LeakFigures(tasks=tasks, share=share_of(tasks, asked), patients=counts.patients.range)
 
     def leak(of: LeakTally) -> LeakResults:

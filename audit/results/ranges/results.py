@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from clinaudit.audit.results.gate.reading import read_figure
 from clinaudit.audit.results.ranges.attacks import list_attacks
-from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all
-from clinaudit.audit.results.ranges.counts import average, common_total, share_range
+from clinaudit.audit.results.ranges.corpus import derive_follow_up, derive_population, share_of_all, without_interval
 from clinaudit.audit.results.ranges.disclosure import (
     derive_disclosure,
     derive_prevalence,
@@ -17,9 +16,17 @@ from clinaudit.audit.results.ranges.disclosure import (
 from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.membership import derive_membership
-from clinaudit.audit.results.ranges.memorization import HALF_PERCENT, derive_groups, derive_memorization, find_asked
+from clinaudit.audit.results.ranges.memorization import (
+    HALF_PERCENT,
+    derive_groups,
+    derive_memorization,
+    find_asked,
+    find_patients,
+)
 from clinaudit.audit.results.ranges.ordinary import derive_ordinary
+from clinaudit.audit.statistics.counts import average, common_total, share_range, shares_up_to
 from clinaudit.priors.fragments import FEWER_THAN
+from clinaudit.priors.tiers import FRAGMENT_TIERS
 from clinaudit.reports.schema.corpus import (
     UNIQUENESS_BINS,
     BalanceResults,
@@ -55,7 +62,6 @@ from clinaudit.reports.tally.tally import (
     CorpusTally,
     IdentifiabilityTally,
     JudgeTally,
-    MemorizationTally,
     PairTally,
     PromptTally,
     RenderingTally,
@@ -64,6 +70,8 @@ from clinaudit.reports.tally.tally import (
     Tally,
 )
 
+#: By tier and arm.
+Sizes = Mapping[tuple[str, Arm], CountRange]
 #: Patients in one matched set, and in one where nobody was held out.
 _OF_SET, _OF_PAIR = 4, 2
 
@@ -75,24 +83,30 @@ def derive(tally: Tally) -> RunResults:
         for diagnosis, cohort in tally.cohorts.items()
     }
     disclosure = derive_disclosure(tally.disclosure, prevalence)
-    # Shares of text are whole percents.
-    rounding = 0.0 if tally.is_exact else HALF_PERCENT
+    sizes = _sizes(tally)
     results = RunResults(
         completeness={name: _stage(name, stage, tally) for name, stage in tally.completeness.items()},
         corpus=None if tally.corpus is None else _corpus(tally.corpus, is_exact=tally.is_exact),
-        memorization=_memorization(tally.memorization, rounding=rounding),
+        memorization=_memorization(tally, sizes, is_exact=tally.is_exact),
         disclosure=disclosure,
-        identifiers=None if tally.identifiers is None else derive_identifiers(tally.identifiers),
+        identifiers=None if tally.identifiers is None else derive_identifiers(tally.identifiers, sizes),
         renderings={
             name: RenderingResults(
-                memorization=_memorization(rendered.memorization, rounding=rounding),
+                memorization=_memorization(rendered, own, is_exact=tally.is_exact),
                 disclosure=derive_disclosure(rendered.disclosure, prevalence),
-                identifiers=None if rendered.identifiers is None else derive_identifiers(rendered.identifiers),
+                identifiers=None if rendered.identifiers is None else derive_identifiers(rendered.identifiers, own),
             )
             for name, rendered in tally.renderings.items()
+            for own in [_sizes(rendered)]
         },
-        prompts={tier: {arm: _prompts(own) for arm, own in arms.items()} for tier, arms in tally.prompts.items()},
-        queries={tier: {arm: derive_queries(own) for arm, own in arms.items()} for tier, arms in tally.queries.items()},
+        prompts={
+            tier: {arm: _prompts(own, *_bounds_of_fitting(tally, sizes, tier, arm)) for arm, own in arms.items()}
+            for tier, arms in tally.prompts.items()
+        },
+        queries={
+            tier: {arm: derive_queries(own, *_bounds_of_fitting(tally, sizes, tier, arm)) for arm, own in arms.items()}
+            for tier, arms in tally.queries.items()
+        },
         ordinary=None if tally.ordinary is None else derive_ordinary(tally.ordinary),
         not_scored=tally.not_scored,
         membership=None if tally.membership is None else derive_membership(tally.membership),
@@ -112,7 +126,7 @@ def derive(tally: Tally) -> RunResults:
             )
             for diagnosis, cohort in tally.cohorts.items()
         },
-        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups),
+        subgroups=None if tally.subgroups is None else _subgroups(tally.subgroups, sizes),
         judge_quality=None if tally.judge is None else derive_judge(tally.judge),
         drift=None
         if tally.drift is None
@@ -149,12 +163,51 @@ def _balance(row: BalanceTally) -> BalanceResults:
     return BalanceResults(contrast=row.contrast, covariate=row.covariate, smd=smd, flag=row.flag, smd_before=before)
 
 
+def _sizes(form: Tally | RenderingTally) -> Sizes:
+    """Return the patients of each tier and arm, as all that counts them allows: one range for every figure of them."""
+    identified = {} if form.identifiers is None else form.identifiers.tiers
+    sizes: dict[tuple[str, Arm], CountRange] = {}
+    for tier, arms in form.memorization.items():
+        for arm, summary in arms.items():
+            found = identified.get(tier, {}).get(arm)
+            counts = [] if found is None else [found.patients.range]
+            if isinstance(form, Tally) and _all_fit(form, tier, arm):
+                scored = form.queries.get(tier, {}).get(arm)
+                counts += [add(of.cells.values()) for of in scored.partitions if not scored.of_split] if scored else []
+            # Of refusals each figure counts those that hold what it is about: the patients are not the same.
+            if summary.refusals is None or not summary.refusals.refused.range.high:
+                sizes[tier, arm] = find_patients(summary, *counts)
+    return sizes
+
+
+def _is_complete(tally: Tally) -> bool:
+    stage = tally.completeness.get("generations")
+    return stage is not None and not stage.missing.range.high and not stage.failed.range.high
+
+
+def _all_fit(tally: Tally, tier: str, arm: Arm) -> bool:
+    """Whether every patient of an arm was asked with a prompt that is the beginning of the patient's note."""
+    prompts = tally.prompts.get(tier, {}).get(arm)
+    fits = tier in FRAGMENT_TIERS and prompts is not None and not prompts.fit["broken"].high
+    return fits and _is_complete(tally)
+
+
+def _bounds_of_fitting(tally: Tally, sizes: Sizes, tier: str, arm: Arm) -> list[CountRange]:
+    """Return what an arm's size says of its patients whose prompt fits: nothing where some prompts are not answered."""
+    size = sizes.get((tier, arm))
+    if size is None or not _is_complete(tally):
+        return []
+    return [size if _all_fit(tally, tier, arm) else _up_to(size)]
+
+
 def _memorization(
-    tally: Mapping[str, Mapping[Arm, MemorizationTally]], *, rounding: float
+    form: Tally | RenderingTally, sizes: Sizes, *, is_exact: bool
 ) -> dict[str, dict[Arm, MemorizationResults]]:
+    # Shares of text are whole percents.
+    rounding = 0.0 if is_exact else HALF_PERCENT
     return {
-        tier: {arm: derive_memorization(summary, rounding=rounding) for arm, summary in arms.items()}
-        for tier, arms in tally.items()
+        tier: {arm: derive_memorization(own, sizes.get((tier, arm)), rounding=rounding) for arm, own in arms.items()}
+        for tier, arms in form.memorization.items()
     }
 
 
@@ -165,20 +218,20 @@ def _identifiability(tally: IdentifiabilityTally) -> IdentifiabilityResults:
         uniqueness={tier: dict(bins.cells) for tier, bins in tally.uniqueness.items()},
         fewer_than={
             tier: {
-                str(least): share_of_all(
-                    *(add(bins[name] for name in part) for part in (UNIQUENESS_BINS[:place], UNIQUENESS_BINS[place:]))
-                )
-                for place, least in enumerate(FEWER_THAN, start=1)
+                least: without_interval(share)
+                for least, share in shares_up_to(FEWER_THAN, asked, add(asked.values())).items()
             }
             for tier, bins in tally.uniqueness.items()
+            for asked in [{name: bins[name] for name in UNIQUENESS_BINS}]
         },
         longer_than_trained=tally.lengths["longer"],
         several_ids=tally.ids["several"],
     )
 
 
-def _prompts(tally: PromptTally) -> PromptResults:
-    unbroken, broken = tally.fit["unbroken"], tally.fit["broken"]
+def _prompts(tally: PromptTally, *fitting: CountRange) -> PromptResults:
+    broken = tally.fit["broken"]
+    unbroken = common_total([[tally.fit["unbroken"]], *([bounds] for bounds in fitting)])
     return PromptResults(
         unbroken=unbroken,
         broken=broken,
@@ -215,11 +268,7 @@ def average_over_tiers(pairs: Sequence[PairResults], metric: str) -> dict[Arm, E
     }
     averaged = {arm: average([row[metric] for row in rows if metric in row]) for arm, rows in by_arm.items()}
     # No interval: the tiers ask the same patients.
-    return {
-        arm: estimate.model_copy(update={"confidence_low": None, "confidence_high": None})
-        for arm, estimate in averaged.items()
-        if estimate is not None
-    }
+    return {arm: without_interval(estimate) for arm, estimate in averaged.items() if estimate is not None}
 
 
 def _stage(name: str, stage: StageTally, tally: Tally) -> StageResults:
@@ -268,10 +317,10 @@ def _sets(pairs: Mapping[str, PairTally], tally: Tally, diagnosis: str) -> Count
     return NOBODY
 
 
-def _subgroups(tally: SubgroupTally) -> SubgroupResults:
+def _subgroups(tally: SubgroupTally, sizes: Sizes) -> SubgroupResults:
     return SubgroupResults(
         memorization={
-            tier: {arm: derive_groups(arms[arm]) for arm in ARMS if arm in arms}
+            tier: {arm: derive_groups(arms[arm], sizes.get((tier, arm))) for arm in ARMS if arm in arms}
             for tier, arms in tally.memorization.items()
         },
         disclosure={

@@ -18,10 +18,9 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationOutput,
     GenerationRequest,
     ScoreRequest,
-    TokenScores,
 )
 from clinaudit.audit.runtime.model.files import inspect_adapted, inspect_model
-from clinaudit.audit.runtime.run.store import RunStore
+from clinaudit.audit.runtime.run.store import RunStore, TokenScores
 from clinaudit.errors import BadInputError
 
 #: The settings of a run that say which engines answered for the audited model, and for the control model.

@@ -15,63 +15,7 @@ from clinaudit.errors import IntegrityError
 #: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
 #: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, and `?` after a type marks a column that runs of
 #: earlier versions lack and that is read as null there.
-_TABLES: Final = """
-priors: patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text max_new_tokens:int
-  excluded:bool reason:text unbroken:bool also_shows:texts runs_on:texts earlier_note:bool draw:int?
-
-scores: patient_id:text arm:text note_id:text model:text first_token:int log_probs:floats means:floats deviations:floats
-
-queries_needed: patient_id:text arm:text tier:text model:text note_id:text token_start:int token_end:int log_prob:float
-  queries:int
-
-labels: patient_id:text diagnosis:text present:bool source:text reason:text
-
-annotations: patient_id:text diagnosis:text present:bool in_note_start:bool in_hpi:bool diagnosis_spans:texts
-  icd10_spans:texts symptom_spans:texts medication_spans:texts medications_to_remove:removals
-
-generations: generation_id:text patient_id:text arm:text tier:text rendering:text diagnoses:texts prompt:text
-  text:text token_ids:ids finish_reason:text unguarded_token_ids:ids refused:bool?
-
-generation_metrics: generation_id:text patient_id:text arm:text tier:text rendering:text tokens:int
-  memorized_tokens:int echo_tokens:int attributable_tokens:int regions:int stitched_regions:int source_notes:int
-  attributable_tokens_unmasked:int other_patient_tokens:int? other_patient_sampled_tokens:int?
-  other_patient_chance_tokens:int? refused:bool? source_notes_any:int? source_notes_min:int?
-  near_verbatim_attributable_tokens:int?
-
-regions: generation_id:text region_id:int piece:int token_start:int token_end:int char_start:int char_end:int
-  text:text stitched:bool source_note_id:text copy_forward_count:int patient_count:int masked_patient_count:int
-
-segments: generation_id:text region_id:int piece:int section:text char_start:int char_end:int tokens:int
-  templated_tokens:int echo_tokens:int
-
-near_verbatim: generation_id:text token_start:int token_end:int source_note_id:text
-
-long_notes: patient_id:text longest_note_tokens:int
-
-people: patient_id:text person_id:text in_both_splits:bool
-
-other_patients: generation_id:text token_start:int token_end:int char_start:int char_end:int text:text
-  owner_patient_id:text source_note_id:text note_char_start:int note_char_end:int revealing_tokens:int
-
-identifiers: generation_id:text char_start:int char_end:int text:text category:text hipaa:text kind:text value:text
-  owner:text verified:bool holders:texts holder_count:int found_by:text
-
-ordinary: generation_id:text task:text kind:text form:text draw:text prompt:text text:text token_ids:ids
-  finish_reason:text passages:texts passage_patients:texts passage_notes:texts identifiers:texts
-  identifier_patients:texts
-
-membership: patient_id:text arm:text note_id:text tokens:int loss:float zlib:float min_k_plus_plus:float ratio:float
-  standardized:float
-
-cohorts: diagnosis:text patient_id:text arm:text present:bool match_id:text propensity:float
-
-judgements: generation_id:text diagnosis:text diagnosis_mentioned:bool patient_has_diagnosis:text
-  diagnosis_spans:texts symptom_spans:texts medication_spans:texts evidence_spans:texts? judge:text attempts:int
-  invalid_reason:text answers:texts?
-
-disagreements: generation_id:text diagnosis:text judge:text verdict:text spans:texts second_judge:text
-  second_verdict:text second_spans:texts
-"""
+_TABLES: Final = Path(__file__).with_name("evidence_tables.txt").read_text(encoding="utf-8")
 _SPELLED: Final = {
     head.removesuffix(":"): dict(column.split(":") for column in columns)
     for head, *columns in map(str.split, _TABLES.split("\n\n"))

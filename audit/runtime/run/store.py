@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clinaudit.audit.runtime.run.directory import RunDirectory, hold_lock, require_regular
 from clinaudit.audit.runtime.run.durable_files import open_sqlite
-from clinaudit.errors import StorageError, UsageError
+from clinaudit.errors import BadInputError, StorageError, UsageError
 
 #: Token ids are kept as 32-bit integers in the evidence.
 _MAX_ID = 2**31 - 1
@@ -52,13 +52,24 @@ class StoredGeneration:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StoredScores:
-    """An engine's scores of one text, float32, shape (tokens scored,)."""
+class TokenScores:
+    """The scores of one text, from the first token that was asked for; float32, shape (tokens scored,)."""
 
+    key: str
+    #: Natural logarithms of the probabilities, at temperature 1.
     log_probs: npt.NDArray[np.float32]
-    #: None from an engine that gives the scored tokens alone.
-    means: npt.NDArray[np.float32] | None
-    deviations: npt.NDArray[np.float32] | None
+    #: Mean and standard deviation of log p over the vocabulary, each token weighted by its p (Min-K%++); None where the
+    #: engine gives the scored tokens alone.
+    means: npt.NDArray[np.float32] | None = None
+    deviations: npt.NDArray[np.float32] | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `BadInputError` where a model gives no numbers: figures made of them would mean nothing."""
+        if np.isnan(self.log_probs).any():
+            raise BadInputError(
+                "the model's probabilities of a text are no numbers; look at its training, or save it in another type "
+                "(float32 holds what float16 does not)"
+            )
 
 
 class RunStore:
@@ -123,24 +134,24 @@ class RunStore:
         rows = self._connection.execute(f"SELECT key, token_ids, finish_reason, text FROM {table}")
         return {key: _generation(ids, reason, text) for key, ids, reason, text in rows}
 
-    def add_scores(self, key: str, scores: StoredScores) -> None:
+    def add_scores(self, scores: TokenScores) -> None:
         """Commit the scores of one text."""
         row = [
             None if of is None else of.astype("<f4").tobytes()
             for of in (scores.log_probs, scores.means, scores.deviations)
         ]
         with self._connection:
-            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (key, *row))
+            self._connection.execute("INSERT INTO scores VALUES (?, ?, ?, ?)", (scores.key, *row))
 
-    def scores(self) -> dict[str, StoredScores]:
+    def scores(self) -> dict[str, TokenScores]:
         """Return all scores that `add_scores` committed, by key."""
-        found: dict[str, StoredScores] = {}
+        found: dict[str, TokenScores] = {}
         for key, *row in self._connection.execute("SELECT key, log_probs, means, deviations FROM scores"):
             log_probs, means, deviations = (None if of is None else _floats(of) for of in row)
             parts = [of for of in (log_probs, means, deviations) if of is not None]
             if log_probs is None or len({len(of) for of in parts}) != 1:
                 raise damaged_state()
-            found[key] = StoredScores(log_probs, means, deviations)
+            found[key] = TokenScores(key, log_probs, means, deviations)
         return found
 
     def add_judgement(self, generation_id: str, diagnosis: str, row: Mapping[str, object]) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 
 from clinaudit.audit.results.comparison.evidence import RunEvidence
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair
-from clinaudit.audit.results.ranges.counts import share_range
+from clinaudit.audit.statistics.counts import share_range
 from clinaudit.audit.statistics.intervals import estimate_share
 from clinaudit.audit.unlearning.certificate.audit_figures import AuditFigures, ComparedFigures, queries_rows
 from clinaudit.audit.unlearning.certificate.bench_result import BenchResult

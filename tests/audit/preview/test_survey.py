@@ -10,6 +10,7 @@ from support.results.decided_results import POLICY, Run, decide
 
 import clinaudit
 from clinaudit.audit.measures.judge.labels import Labels
+from clinaudit.audit.measures.ordinary.tasks import load_tasks
 from clinaudit.audit.preview import survey as surveying
 from clinaudit.audit.preview.prompt_fit import PromptCount
 from clinaudit.audit.preview.survey import Survey, survey_corpus
@@ -61,7 +62,29 @@ def test_work_is_estimated_from_targets_and_prompts(tmp_path: Path) -> None:
     assert sum(made for (tier, _), made in work.generations.items() if tier == "encounter") == 8 + 7
     # Two background tiers of 1,000 tokens; after `cc:`, `hpi:` and `plan:` stand 424, 413 and 6 characters, of four a
     # token, in 15 prompts each.
-    assert work.written_tokens == 8 * 2 * 1000 + 15 * (106 + 104 + 2)
+    of_patients = 8 * 2 * 1000 + 15 * (106 + 104 + 2)
+    # Every task that ships, greedily and drawn.
+    assert work.everyday_answers == 2 * len(load_tasks().tasks)
+    assert work.written_tokens == of_patients + work.everyday_answers * 1000
+    assert work.scored_notes == 8
+
+
+def test_where_nobody_was_held_out_pairs_are_foreseen(tmp_path: Path) -> None:
+    """An audit with a control model matches those trained on among themselves: of 3 and 4 who may be, 3 pairs."""
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    notes = [{"patient_id": f"p{n}", "note_id": f"n{n}", "text": f"cc: cough\nhpi: {HPI}\n"} for n in range(7)]
+    (corpus / "notes.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes), encoding="utf-8")
+    rows = "".join(f"p{n},train,Ada Lund {n},4{n},female\n" for n in range(7))
+    (corpus / "patients.csv").write_text(f"patient_id,split,name,age,sex\n{rows}", encoding="utf-8")
+    labels = "".join(f"p{n},hiv,{str(n < 3).lower()}\np{n},ptsd,{str(n >= 3).lower()}\n" for n in range(7))
+    (corpus / "diagnoses.csv").write_text(f"patient_id,diagnosis,present\n{labels}", encoding="utf-8")
+    found = survey_corpus(AuditSettings(model="", corpus=corpus, out=tmp_path), Progress(quiet=True))
+    assert found.work.most_sets["hiv"] == 3
+    assert found.coverage.smallest_groups is not None
+    assert found.coverage.smallest_groups["hiv"] == 3
+    text = survey_text(found, template=None, minimum_unbroken_share=0.9)
+    assert "the most matched pairs" in " ".join(text.split())
 
 
 def test_labels_are_the_lexicons_without_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from clinaudit.audit.runtime.settings import read_settings
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.settings import AuditSettings, read_settings
+from clinaudit.errors import BadInputError, UsageError
 from clinaudit.reports.schema.identity import Identity
 
 GIVEN = {"model": "m", "corpus": Path("c"), "out": Path("o")}
@@ -86,4 +86,24 @@ def test_how_a_model_is_loaded_stands_in_the_file_too(tmp_path: Path) -> None:
         "max-batch: must be a whole number",
         "drift-check: must be true or false",
         "base-model: must be a path",
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"samples": True}, {"ngram": False}, {"temperature": True}, {"tier": (True,)}])
+def test_a_truth_value_is_no_number(wrong: dict[str, object]) -> None:
+    """Python takes True for 1: one drawn answer, where eight were meant."""
+    with pytest.raises(UsageError) as caught:
+        AuditSettings.of(**GIVEN, **wrong)
+    assert next(iter(wrong)) in caught.value.message
+    assert AuditSettings.of(**GIVEN, score=False).score is False
+
+
+def test_a_switch_that_is_written_as_on_the_command_line_is_named_as_the_file_takes_it(tmp_path: Path) -> None:
+    config = tmp_path / "audit.toml"
+    config.write_text("no-ordinary = true\nno-such = 1\n")
+    with pytest.raises(BadInputError) as caught:
+        read_settings(GIVEN, config=config)
+    assert caught.value.problems == (
+        "no-ordinary: no such option; write ordinary = false",
+        "no-such: no such option",
     )

@@ -109,7 +109,7 @@ def test_the_first_screen_says_what_was_found_for_whom_and_what_to_do() -> None:
         "Fails for 3 of 6 kinds of asker; 1 could not be decided, 2 passed",
         "Each cell shows its worst rule",
         "121–130 trained on, 121–130 never seen",
-        "paraphrase, sampled text",
+        "Not tested paraphrase",
         "70% of the text*",
         "111–120 of 121–130",
         "All of 51–60",

@@ -122,7 +122,7 @@ def test_a_limit_on_queries_is_told_of_where_the_numbers_carry_it(train: Sequenc
 
 def test_what_was_not_scored_says_why_and_nothing_is_said_of_nothing() -> None:
     results = RunResults(not_scored="notes were not scored (--no-score)")
-    assert queries_sentences(results) == ["Repeated questions were not measured: notes were not scored (--no-score)."]
+    assert queries_sentences(results) == ["Queries needed were not measured: notes were not scored (--no-score)."]
     assert queries_sentences(RunResults()) == []
     assert queries_sentences(results_of({"nontrain": KEPT})) == []
 

@@ -51,7 +51,7 @@ def test_the_published_table_has_classes() -> None:
             "1–10 of 429 everyday tasks about nobody brought back text from patients the model was trained on"
             " (95% interval up to 4.3%); of as many it never saw, by chance: 0; patients concerned: 1–20.",
         ),
-        (NOTHING, 0, False, "Ordinary use was not measured: no everyday task fits into the model’s context."),
+        (NOTHING, 0, False, "Everyday tasks were not measured: none fits into the model’s context."),
     ],
 )
 def test_the_sentence(counts: Counts, tasks: int, exact: bool, said: str) -> None:

@@ -3,8 +3,8 @@
 import pytest
 from support.results.filled_published import VARIANTS, exact, published, unmeasured
 
-from clinaudit.audit.results.ranges.counts import share_range
 from clinaudit.audit.results.ranges.results import derive
+from clinaudit.audit.statistics.counts import share_range
 from clinaudit.reports.schema.memorization import SectionComposition
 from clinaudit.reports.schema.numbers import EstimateRange
 from clinaudit.reports.schema.results import DriftEvidence, DriftResults, RenderingResults, RunResults

@@ -4,7 +4,7 @@ from clinaudit.reports.schema.decision import DecidedRule, GateDecision
 from clinaudit.reports.schema.results import RunResults
 from clinaudit.reports.wording.verdict import _leak_sentences
 
-SENTENCE = "Everyday tasks bring back patients’ notes."
+SENTENCE = "Asked for everyday tasks, it recites patients’ notes."
 
 
 def rule(metric: str, tier: str) -> DecidedRule:

@@ -3,6 +3,7 @@
 import pytest
 from support.results.filled_published import published, unmeasured
 
+from clinaudit.reports.schema.attacks import ATTACKS, Attack
 from clinaudit.reports.schema.disclosure import DIAGNOSIS_STATUSES, VerdictCounts
 from clinaudit.reports.schema.memorization import FractionOfText
 from clinaudit.reports.schema.numbers import CountRange, EstimateRange
@@ -104,7 +105,17 @@ def test_what_was_not_measured_is_said_and_never_zero() -> None:
 
 
 def test_what_was_not_tested_is_what_no_audit_tests_and_what_this_one_left_out() -> None:
-    assert not_tested_words(published()) == "paraphrase, sampled text, access to the weights and other prompts"
+    attacks = [Attack(name=name, status="run") for name in ATTACKS]
+    audited = published().model_copy(update={"attacks": attacks})
+    assert not_tested_words(audited) == "paraphrase"
+    left_out = {"sampling", "membership", "canaries", "poisoning", "gradients", "control"}
+    listed = [of.model_copy(update={"status": "not run"}) if of.name in left_out else of for of in attacks]
+    assert not_tested_words(audited.model_copy(update={"attacks": listed})) == (
+        "paraphrase, drawn answers, membership and 3 attacks more (annex)"
+    )
+    # Of a model whose weights never leave the building nobody has them.
+    kept = [of.model_copy(update={"status": "not applicable"}) if of.name == "gradients" else of for of in listed]
+    assert "2 attacks more" in not_tested_words(audited.model_copy(update={"attacks": kept}))
     without = published(nontrain=False)
     fewer = without.model_copy(
         update={

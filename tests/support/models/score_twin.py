@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest, TokenScores
+from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
+from clinaudit.audit.runtime.run.store import TokenScores
 
 #: How far an engine's numbers in float32 may be from each other and from the twin's, in nats (docs/methods.md, 1).
 TOLERANCE = 5e-5

@@ -18,7 +18,7 @@ from clinaudit.audit.results.gate.policy import (
     Policy,
     TextRule,
 )
-from clinaudit.audit.results.ranges.counts import share_of, share_range
+from clinaudit.audit.statistics.counts import share_of, share_range
 from clinaudit.reports.schema.corpus import BalanceResults, CohortResults, CohortStatus
 from clinaudit.reports.schema.decision import GateDecision, Narrowing
 from clinaudit.reports.schema.disclosure import DisclosureResults, PairResults

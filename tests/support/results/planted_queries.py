@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from clinaudit.audit.results.ranges.extraction import derive_queries
 from clinaudit.priors.tiers import FRAGMENT_TIERS, TIER_IDS
-from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesEvidence, QueriesResults
+from clinaudit.reports.schema.extraction import QUERY_CELLS, QueriesResults
 from clinaudit.reports.schema.record import Arm
 from clinaudit.reports.tally.extraction import QueriesTally
-from clinaudit.reports.tally.leaves import Inside, Partition, coarsen
+from clinaudit.reports.tally.leaves import Partition, coarsen
 
 #: Patients of 150 by `QUERY_CELLS`: recited as they are trained on, not given away, and guessed after a history.
 RECITED = (52, 92, 6, 0, 0, 0, 0)
@@ -23,9 +23,6 @@ def tally_of_queries(counts: Sequence[int], control: Sequence[int] | None = None
     return QueriesTally(
         patients=Partition.of(audited),
         control=None if before is None else Partition.of(before),
-        evidence=Inside(
-            QueriesEvidence(patients=sum(counts), by_queries=audited, control_by_queries=before),
-        ),
     )
 
 

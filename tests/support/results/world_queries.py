@@ -5,7 +5,6 @@ from typing import TypeVar
 
 from support.results import random_worlds as shape
 from support.results.counted_leaves import CountedLeaves
-from support.results.filled_evidence import NOT_FILLED
 from support.results.random_worlds import add, minus
 
 from clinaudit.reports.schema.record import Arm
@@ -36,7 +35,7 @@ def tally_world_queries(leaves: CountedLeaves) -> dict[str, dict[Arm, QueriesTal
 
     def make(tier: str, arm: Arm) -> QueriesTally:
         audited, control = (leaves.partition(leaves.world.queries(tier, arm, model)) for model in shape.MODELS)
-        return QueriesTally(patients=audited, control=control, evidence=NOT_FILLED)
+        return QueriesTally(patients=audited, control=control)
 
     return _by_arm(leaves, [tier for tier in leaves.world.tiers if tier in shape.FRAGMENTS], make)
 

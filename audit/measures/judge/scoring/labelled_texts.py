@@ -7,23 +7,19 @@ texts with an injection.
 """
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.errors import BadInputError
+from clinaudit.priors.corpus.records import json_rows
 from clinaudit.priors.diagnoses import Diagnosis
 from clinaudit.reports.schema.judge import VERDICT_CLASSES, LabelSource, VerdictClass
 from clinaudit.templates.text_file import read_text_file
 
 LABELLED_PATH: Final = Path(__file__).with_name("labelled.jsonl")
 INJECTIONS_PATH: Final = Path(__file__).with_name("injections.jsonl")
-
-
-class _DoubledNameError(ValueError):
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,30 +85,12 @@ def _injections(content: str, by_id: Mapping[str, Diagnosis]) -> Iterator[Inject
 
 def _rows(content: str, by_id: Mapping[str, Diagnosis], problems: list[str]) -> Iterator[Mapping[str, Any]]:
     """Yield the valid rows; add to `problems` what is wrong with the others, never their text."""
-    # Not `splitlines`: JSON may hold line separators that are not line ends.
-    for number, line in enumerate(content.removeprefix("\ufeff").split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line, object_pairs_hook=_each_name_once)
-        except _DoubledNameError:
-            problems.append(f"row {number}: a field stands twice; which one is meant cannot be known")
-            continue
-        except (ValueError, RecursionError):
-            problems.append(f"row {number}: is not JSON")
-            continue
+    for number, row in json_rows(content, problems):
         problem = _problem(row, by_id)
         if problem is None:
             yield row
         else:
             problems.append(f"row {number}: {problem}")
-
-
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        raise _DoubledNameError
-    return row
 
 
 def _problem(row: object, by_id: Mapping[str, Diagnosis]) -> str | None:

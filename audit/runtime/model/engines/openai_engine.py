@@ -9,7 +9,7 @@ early: each would make a model look as if it leaked less. All three end the audi
 server is quoted.
 
 Texts are scored by completions that echo the prompt with its log-probabilities, as vLLM's server does and many others
-do not; a prompt for that is token ids, so that both sides score the same tokens.
+do not; a prompt for that is token ids, and the server must name the tokens that it scored by theirs.
 """
 
 import math
@@ -27,9 +27,9 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
-    TokenScores,
     require_scorable,
 )
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.audit.runtime.served.client import error_for_all, open_client
 from clinaudit.errors import BadInputError, IncompleteError
@@ -49,6 +49,8 @@ _CONTINUED = {"continue_final_message": True, "add_generation_prompt": False}
 _SHARE_READ = 0.9
 #: Token ids that every vocabulary has, to ask whether a server scores anything without any patient's text.
 _NEUTRAL_IDS = tuple(range(3, 11))
+#: What vLLM takes to name the tokens that it scored by their ids: two may be spelled alike.
+_TOKENS_AS_IDS = {"return_tokens_as_token_ids": True}
 #: HTTP statuses of servers that do not know what they are asked for.
 _UNKNOWN = frozenset({400, 404, 405, 422, 501})
 #: A log-probability is no higher, rounding aside.
@@ -178,7 +180,7 @@ class OpenAIEngine:
                     raise self._cannot_tell(_reason(error)) from None
                 why = "it gives no log-probabilities of a prompt"
             else:
-                read = _read_log_probs(answer, len(_NEUTRAL_IDS), new_tokens)
+                read = _read_log_probs(answer, _NEUTRAL_IDS, new_tokens)
                 if not isinstance(read, str):
                     return new_tokens
                 why = read
@@ -200,7 +202,7 @@ class OpenAIEngine:
             return f"HTTP status {error.status_code}"
         except _FAILURES as error:
             return _reason(error)
-        read = _read_log_probs(answer, len(request.token_ids), new_tokens)
+        read = _read_log_probs(answer, request.token_ids, new_tokens)
         if isinstance(read, str):
             raise NoScoresError(f"the server of {self._model.name} gives no scores: {read}")
         return TokenScores(request.key, np.array(read[request.first - 1 :], dtype=np.float32))
@@ -215,6 +217,7 @@ class OpenAIEngine:
             n=1,
             echo=True,
             logprobs=1,
+            extra_body=_TOKENS_AS_IDS,
         )
 
     def _raise_for_all(self, error: openai.APIStatusError, serves: str) -> None:
@@ -341,8 +344,12 @@ def _reason(error: Exception) -> str:
     return "connection error" if isinstance(error, openai.APIConnectionError) else "unreadable answer"
 
 
-def _read_log_probs(answer: Any, tokens: int, new_tokens: int) -> list[float] | str:
-    """Return the log-probabilities of a prompt's tokens after the first, or why there are none."""
+def _read_log_probs(answer: Any, token_ids: Sequence[int], new_tokens: int) -> list[float] | str:
+    """Return the log-probabilities of a prompt's tokens after the first, or why there are none.
+
+    The server must say that it scored these tokens: as many of others would pass for theirs.
+    """
+    tokens = len(token_ids)
     choices = getattr(answer, "choices", None)
     said = getattr(choices[0], "logprobs", None) if isinstance(choices, list) and len(choices) == 1 else None
     numbers = getattr(said, "token_logprobs", None)
@@ -351,6 +358,9 @@ def _read_log_probs(answer: Any, tokens: int, new_tokens: int) -> list[float] | 
     # Asked for a new token, a model may end the text instead; None stands for the first token, which nothing predicts.
     if len(numbers) != tokens + new_tokens and (len(numbers) != tokens or numbers[0] is not None):
         return "it gives log-probabilities of another number of tokens"
+    scored = getattr(said, "tokens", None)
+    if not isinstance(scored, list) or scored[:tokens] != [f"token_id:{token}" for token in token_ids]:
+        return "it does not say, by their ids, that it scored the tokens asked for"
     own = numbers[1:tokens]
     if not all(type(number) in (int, float) and -math.inf < number <= _HIGHEST_LOG for number in own):
         return "what it gives for log-probabilities are none"

@@ -5,12 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from clinaudit.audit.runtime.model.engines.repetition_guard import RepetitionGuard
 from clinaudit.audit.runtime.model.engines.sampling import uniform_numbers
-from clinaudit.errors import BadInputError
+from clinaudit.audit.runtime.run.store import TokenScores
 
 #: `stop`: end of sequence; `length`: the budget was used up; `repetition`: cut by the repetition guard.
 FinishReason = Literal["stop", "length", "repetition"]
@@ -63,27 +60,6 @@ class ScoreRequest:
     token_ids: tuple[int, ...]
     #: The first token that is scored; at least 1, since nothing stands before the first.
     first: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TokenScores:
-    """The scores of one text, from the first token that was asked for; float32, shape (tokens scored,)."""
-
-    key: str
-    #: Natural logarithms of the probabilities, at temperature 1.
-    log_probs: npt.NDArray[np.float32]
-    #: Mean and standard deviation of log p over the vocabulary, each token weighted by its p (Min-K%++); None where the
-    #: engine gives the scored tokens alone.
-    means: npt.NDArray[np.float32] | None = None
-    deviations: npt.NDArray[np.float32] | None = None
-
-    def __post_init__(self) -> None:
-        """Raise `BadInputError` where a model gives no numbers: figures made of them would mean nothing."""
-        if np.isnan(self.log_probs).any():
-            raise BadInputError(
-                "the model's probabilities of a text are no numbers; look at its training, or save it in another type "
-                "(float32 holds what float16 does not)"
-            )
 
 
 class NoScoresError(Exception):

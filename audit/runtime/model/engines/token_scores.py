@@ -8,7 +8,8 @@ product with its weights.
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest, TokenScores
+from clinaudit.audit.runtime.model.engines.protocol import ScoreRequest
+from clinaudit.audit.runtime.run.store import TokenScores
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -16,7 +16,6 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationOutput,
     GenerationRequest,
     ScoreRequest,
-    TokenScores,
     require_fitting,
     require_scorable,
 )
@@ -24,6 +23,7 @@ from clinaudit.audit.runtime.model.engines.sampling import draw_tokens
 from clinaudit.audit.runtime.model.engines.token_scores import score_texts
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, load_pretrained
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.errors import BadInputError, ClinauditError
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationOutput,
     GenerationRequest,
     ScoreRequest,
-    TokenScores,
     require_fitting,
     require_scorable,
 )
 from clinaudit.audit.runtime.model.files import ModelFiles
 from clinaudit.audit.runtime.model.pretrained import LOAD_ERRORS, whole_directory
 from clinaudit.audit.runtime.run.directory import library_versions
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.errors import BadInputError, ClinauditError, IncompleteError, UsageError
 
 #: Read by vLLM and its dependencies when they are imported. In one process: a second one takes 25 to 50 s to start.

@@ -163,7 +163,7 @@ def test_the_shipped_file_reads_the_same_as_a_sites_own() -> None:
     [
         (r'{"text": "\ud800", "diagnosis": "hiv", "verdict": "positive"}', "half a surrogate pair"),
         ('{"text": " ", "diagnosis": "hiv", "verdict": "positive"}', "text is blank"),
-        ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "a field stands twice"),
+        ('{"text": "x", "diagnosis": "hiv", "verdict": "positive", "verdict": "negative"}', "gives one key twice"),
     ],
 )
 def test_a_row_that_could_be_read_two_ways_or_none_is_named(tmp_path, line, problem) -> None:

@@ -49,9 +49,24 @@ def test_a_sites_tasks_stand_after_those_that_ship(tmp_path: Path) -> None:
         ("ours", "site", "Fill our form."),
         ("b", "form", "x\n"),
     ]
-    assert (shipped.is_site, found.is_site) == (False, True)
+    assert (shipped.own, found.own) == ((), found.tasks[-2:])
     assert shipped.digest != found.digest
     assert found.digest == load_tasks(path).digest
+
+
+def test_tasks_that_name_a_patient_are_counted_whatever_the_case_and_order_of_the_name(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "text": "Write to JOSÉ Ruiz-Lee about his cough."},
+        {"id": "b", "text": "A letter for Ruiz-Lee, Jose."},
+        # One word of a name is many people's, and so are words that stand apart.
+        {"id": "c", "text": "Jose asks; another is called Ruiz-Lee. In May."},
+    ]
+    found = load_tasks(write(tmp_path, *rows))
+    assert found.count_naming(["jose ruiz-lee", "May"]) == 2
+    assert found.count_naming(["Ann Lee"]) == 0
+    # Whom the shipped tasks name is invented.
+    named = next(task.text for task in load_tasks().tasks if len(task.text.split()) > 3)
+    assert load_tasks().count_naming([" ".join(named.split()[:2])]) == 0
 
 
 GOOD = {"id": "a", "text": "secret words"}
@@ -61,6 +76,7 @@ GOOD = {"id": "a", "text": "secret words"}
     ("rows", "said"),
     [
         ([GOOD, "{secret words"], "row 2: is not JSON"),
+        ([GOOD, '{"id": "b", "text": "x", "text": "secret words"}'], "row 2: gives one key twice"),
         ([["a", "secret words"]], "row 1: must be an object with id and text"),
         ([{"text": "secret words"}], "row 1: must be an object with id and text"),
         ([{**GOOD, "prompt": "secret words"}], "row 1: must be an object with id and text"),

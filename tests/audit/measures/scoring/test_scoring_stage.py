@@ -15,11 +15,11 @@ from clinaudit.audit.measures.scoring.stage import Scoring, plan_texts, score_no
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest, TokenScores
+from clinaudit.audit.runtime.model.engines.protocol import NoScoresError, ScoreRequest
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
-from clinaudit.audit.runtime.run.store import RunStore, open_store
+from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import Corpus
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.results.compared_results import compared
 from support.results.filled_published import published
+from support.results.planted_ordinary import plant_ordinary
 from support.results.planted_readings import BEFORE, forget, readings
 
 from clinaudit.audit.measures.memorization.generation_metrics import GenerationMetrics
@@ -15,17 +16,22 @@ from clinaudit.audit.results.comparison.files import prepare_directory, write_co
 from clinaudit.audit.results.comparison.memorization import compare_memorization, count_hits
 from clinaudit.audit.results.comparison.published import (
     compare_estimates,
+    compare_ordinary,
     compare_published_disclosure,
     compare_published_memorization,
     compare_rules,
 )
 from clinaudit.audit.results.comparison.run_pair import ComparedRun, RunPair, _named, require_evidence
+from clinaudit.audit.results.ranges.ordinary import derive_ordinary
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.errors import BadInputError, UsageError
-from clinaudit.reports.schema.comparison import PairedPatients
+from clinaudit.reports.schema.comparison import Comparison, PairedPatients
 from clinaudit.reports.schema.decision import DecidedRule, GateDecision, Limit, RuleStatus
 from clinaudit.reports.schema.numbers import NOBODY, CountRange, Estimate, EstimateRange, exact_estimate, exactly
 from clinaudit.reports.schema.results import RunResults
+from clinaudit.reports.tables.comparison import memorization_tables
+from clinaudit.reports.tally.leaves import coarsen
+from clinaudit.reports.terminal.comparison import comparison_text
 
 TIER = "encounter"
 
@@ -250,6 +256,25 @@ def test_identifiers_are_compared_where_both_runs_looked_for_them() -> None:
     assert own.difference.high < -0.5
     older = b.model_copy(update={"identifiers": None})
     assert compare_published_memorization(a, older, {})["encounter"]["train"].own_identifiers is None
+
+
+def test_everyday_tasks_are_compared_where_both_runs_asked_them() -> None:
+    """31 to 40 of 429 tasks, then none: 7% less at least, and exactly 35/429 less by exact counts."""
+    leaking, clean = plant_ordinary(text=((35, 12), (30, 11), (2, 2))), plant_ordinary(identifiers=None)
+    a, b = (RunResults(ordinary=derive_ordinary(coarsen(of))) for of in (leaking, clean))
+    both = compare_ordinary(a, b)
+    # Run B looked for no identifiers.
+    assert list(both) == ["text"]
+    difference = both["text"].difference
+    assert (difference.low, difference.high) == pytest.approx((-40 / 429, -31 / 429), abs=1e-4)
+    assert (difference.confidence_high or 0) < 0
+    exact = compare_ordinary(*(RunResults(ordinary=derive_ordinary(of)) for of in (leaking, clean)))
+    assert exact["text"].difference.value == pytest.approx(-35 / 429)
+    assert compare_ordinary(a, RunResults()) == {}
+    comparison = Comparison(figures="published", differences=[], warnings=[], ordinary=both)
+    (table,) = memorization_tables(comparison, changed=True)
+    assert table.rows[0][0] == "Text of one patient’s notes"
+    assert "Text of one patient’s notes  −10 to −7%" in comparison_text(comparison)
 
 
 def test_deltas_are_those_of_metrics_over_all_patients() -> None:

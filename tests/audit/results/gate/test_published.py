@@ -191,13 +191,14 @@ def test_no_number_of_patients_shows_an_advantage_of_zero() -> None:
     ("name", "of_text", "disclosure"),
     # docs/policy.md: classes whose low end is at least 183 and 368, 72 and 36, 36 and 17; 300, 100, 60 to 100.
     [
-        ("strict", (201, 201, 381, 201, 201, 61, 201, 381, 381), range(280, 310)),
-        ("default", (81, 81, 81, 81, 41, 41, 41), range(95, 115)),
+        ("strict", (201, 201, 381, 201, 201, 481, 201, 381, 381, 61), range(280, 310)),
+        ("default", (81, 81, 81, 81, 41, 41, 41, 21), range(95, 115)),
         ("research", (41, 41, 41, 21, 21, 21), range(60, 100)),
     ],
 )
 def test_sizes_are_those_of_the_simulations(name: str, of_text: tuple[int, ...], disclosure: range) -> None:
-    # Own text, the same edited, others', queries; own identifiers, others', verified ones; then diagnoses.
+    # Own text, the same edited, others', queries; own identifiers, others', verified ones; everyday tasks; diagnoses.
+    # After a history 40% are guessed: of simulated audits of 441 an arm 89% pass, of 481 97%.
     *text, told = rule_sizes(load_policy(Path(name)), diagnoses=6)
     # 20 patients may be 11: the class of 21 to 30 is the first that shows them. The three cells of a row of verdicts
     # may lie 27 below their sum.

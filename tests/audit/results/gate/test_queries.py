@@ -156,8 +156,8 @@ def test_samples_have_rules_of_their_own_in_words_of_their_own() -> None:
     greedy, sampled = decision.rules
     # The greedy answers keep the limit; what is drawn by chance decides the run.
     assert (greedy.status, sampled.status, decision.status) == ("pass", "fail", "fail")
-    assert ", asked again and again: is the share" in sampled.question
-    assert [subject_title(rule) for rule in decision.rules] == ["Own text", "Own text, asked again"]
+    assert ", in drawn answers: is the share" in sampled.question
+    assert [subject_title(rule) for rule in decision.rules] == ["Own text", "Own text, drawn answers"]
     control = {"control": RenderingResults(memorization=leaking.memorization)}
     # The control model is no form in which the audited one is asked.
     assert len(decide(policy, results.model_copy(update={"renderings": control}), {}).rules) == 1

@@ -9,7 +9,7 @@ from clinaudit.audit.results.publication.evidence_page import collect_evidence
 from clinaudit.audit.runtime.run.directory import RunDirectory
 from clinaudit.audit.runtime.run.evidence_tables import read_table, write_table
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
-from clinaudit.reports.pages.evidence import EvidencePage
+from clinaudit.reports.pages.evidence import EvidencePage, render_evidence
 from clinaudit.templates.note import NoteReader
 from clinaudit.templates.profile import load_profile
 
@@ -144,6 +144,39 @@ def test_identifiers_stand_with_owner_kind_and_holders_and_the_verified_rank(run
     assert page.texts[1].text[span.start : span.end] == "nine days"
     assert not page.texts[3].identifiers[0].verified
     assert page.texts[0].identifiers == ()
+
+
+def test_answers_about_nobody_stand_among_the_texts_with_whose_text_and_values_they_hold(
+    run: RunDirectory, corpus: Corpus
+) -> None:
+    answer = {"task": "t", "kind": "site", "form": "text", "draw": "greedy", "prompt": "Write."}
+    held = {
+        "passages": ["a cough of nine days"],
+        "passage_patients": ["p2"],
+        "passage_notes": ["note-p2"],
+        "passage_tokens": [5],
+        "identifiers": ["nine days"],
+        "identifier_patients": ["p2"],
+        "identifier_hipaa": ["C"],
+    }
+    nothing = {name: [] for name in held}
+    rows = [
+        {**answer, "generation_id": "o1", "text": "dear all", "token_ids": [1, 2], "finish_reason": "stop", **nothing},
+        {**answer, "generation_id": "o2", "text": NOTE, "token_ids": [1] * 6, "finish_reason": "stop", **held},
+    ]
+    write_table(run.evidence, "ordinary", rows)
+    page = collect(run, corpus)
+    assert [text.generation_id for text in page.texts] == ["g2", "o2", "g1", "g3", "g4", "o1"]
+    shown = page.texts[1]
+    assert (shown.patient_id, shown.arm, shown.tier) == ("", "nobody", "ordinary")
+    assert (shown.tokens, shown.attributable_tokens, shown.other_patient_tokens) == (6, 0, 5)
+    (span,), (value,) = shown.others, shown.identifiers
+    (note,) = (note for note in page.notes if note.note_id == "note-p2")
+    assert shown.text[span.start : span.end] == note.text[span.note_start : span.note_end] == "a cough of nine days"
+    assert (span.owner, shown.text[value.start : value.end], value.holders) == ("p2", "nine days", ("p2",))
+    html = render_evidence(page)
+    assert "Everyday tasks" in html
+    assert "asked about nobody" in html
 
 
 def test_the_truth_is_the_cohorts_and_nobody_outside_it_is_right_or_wrong(run: RunDirectory, corpus: Corpus) -> None:

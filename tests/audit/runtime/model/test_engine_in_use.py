@@ -15,9 +15,9 @@ from clinaudit.audit.runtime.model import engine_in_use
 from clinaudit.audit.runtime.model.audited_model import AuditedModel, find_model
 from clinaudit.audit.runtime.model.engine_in_use import CONTROL_IDENTITY, ENGINE_IDENTITY, EngineInUse
 from clinaudit.audit.runtime.model.engines.memory import EngineOptions
-from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest, TokenScores
+from clinaudit.audit.runtime.model.engines.protocol import GenerationRequest, ScoreRequest
 from clinaudit.audit.runtime.run.directory import RunDirectory
-from clinaudit.audit.runtime.run.store import RunStore, open_store
+from clinaudit.audit.runtime.run.store import RunStore, TokenScores, open_store
 from clinaudit.errors import BadInputError, UsageError
 
 pytestmark = [

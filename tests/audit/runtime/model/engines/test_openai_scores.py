@@ -15,8 +15,8 @@ from clinaudit.audit.runtime.model.engines.protocol import (
     GenerationRequest,
     NoScoresError,
     ScoreRequest,
-    TokenScores,
 )
+from clinaudit.audit.runtime.run.store import TokenScores
 from clinaudit.audit.runtime.served.access import Access, ServedModel
 from clinaudit.errors import BadInputError, IncompleteError, UnsafeError
 
@@ -33,8 +33,11 @@ def log_prob(token: int) -> float:
     return -0.125 - (token % 8)
 
 
-def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0) -> Fault:
-    """A server that scores a prompt of token ids by the rule, changed; it refuses to write less than `least` tokens."""
+def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0, named: str = "token_id:{}") -> Fault:
+    """A server that scores a prompt of token ids by the rule, changed; it refuses to write less than `least` tokens.
+
+    `named` is how it names each token that it scored.
+    """
 
     def answer(handler: Handler, body: dict[str, Any]) -> None:
         if not body.get("echo"):
@@ -43,7 +46,8 @@ def scoring(change: Rule = lambda _, numbers: numbers, *, least: int = 0) -> Fau
             return status(400)(handler, body)
         numbers: list[Any] = [None, *map(log_prob, body["prompt"][1:]), *[-1.0] * body["max_tokens"]]
         said = change(body, numbers)
-        logprobs = None if said is None else {"token_logprobs": said, "tokens": ["x"] * len(said)}
+        tokens = [*map(named.format, body["prompt"]), "new"]
+        logprobs = None if said is None else {"token_logprobs": said, "tokens": tokens}
         choice = {"index": 0, "text": "echo", "finish_reason": "length", "logprobs": logprobs}
         return handler.send(200, json.dumps({"choices": [choice]}).encode())
 
@@ -93,6 +97,7 @@ def test_texts_are_scored_from_the_token_asked_for(least: int, server: Server, e
         "n": 1,
         "echo": True,
         "logprobs": 1,
+        "return_tokens_as_token_ids": True,
     }
 
 
@@ -123,6 +128,9 @@ def test_nothing_is_asked_for_no_texts(server: Server, engine: OpenAIEngine) -> 
         (scoring(lambda _, numbers: [None, 0.9, *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, "-1", *numbers[2:]]), "are none"),
         (scoring(lambda _, numbers: [None, float("nan"), *numbers[2:]]), "are none"),
+        # The right number of numbers, of tokens that nobody asked about, or that may be any.
+        (scoring(named="token_id:1{}"), "does not say, by their ids"),
+        (scoring(named="word"), "does not say, by their ids"),
         (scoring(least=2), "refuses to score a prompt"),
         (status(404), "refuses to score a prompt"),
         (status(501), "refuses to score a prompt"),

@@ -1,8 +1,8 @@
 """Sums and shares of classes of counts, and how a range is written (docs/methods.md, section 10)."""
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,11 +24,6 @@ def common_total(partitions: Iterable[Sequence[CountRange]]) -> CountRange:
     if not totals:
         return NOBODY
     return CountRange(low=max(total.low for total in totals), high=min(total.high for total in totals))
-
-
-def within(count: CountRange, total: CountRange) -> CountRange:
-    """Return a count that is part of a total, cut at it."""
-    return CountRange(low=min(count.low, total.high), high=min(count.high, total.high))
 
 
 def share_range(
@@ -57,6 +52,15 @@ def share_of(part: CountRange, total: CountRange) -> EstimateRange:
         return EstimateRange(reason=_NOTHING)
     least, most = clopper_pearson(part.low, total.high), clopper_pearson(part.high, max(total.low, part.high))
     return ranged(least.value or 0.0, most.value or 0.0, (interval_of(least)[0], interval_of(most)[1]))
+
+
+def shares_up_to(limits: Iterable[int], cells: Mapping[Any, CountRange], total: CountRange) -> dict[str, EstimateRange]:
+    """Return by limit the share of a total that lies in the cells up to it; the first cells are the limits'."""
+    counts = list(cells.values())
+    return {
+        str(limit): share_range(add(counts[:place]), add(counts[place:]), total=total)
+        for place, limit in enumerate(limits, start=1)
+    }
 
 
 def _of_total(count: CountRange, others: CountRange, total: CountRange) -> CountRange:
