@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.everyday import measure_everyday, plan_everyday
 from clinaudit.audit.assembly.included import choose_included, measure_included, write_included
 from clinaudit.audit.assembly.inputs import AuditInputs, load_inputs
@@ -128,6 +129,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress)
+        foretell(len(priors) + len(included_priors), inputs.corpus, settings.processes, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work, settings.processes) as runner:

@@ -3,6 +3,7 @@
 Owns the way from a file of generations to the memorization part of the results. Loads no model.
 """
 
+from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.assembly.results import tally_stage
 from clinaudit.audit.assembly.run_record import hidden_digest, rules_digest
 from clinaudit.audit.measures.generation.given_generations import read_given_generations, tokenize_generations
@@ -79,6 +80,7 @@ def analyze_file(given: AnalyzeSettings) -> RunResults:
         for reading in corpus.readings:
             progress.say(f"corpus: {reading}")
         write_table(run.evidence, "people", people_rows(corpus))
+        foretell(len(generations), corpus, given.processes, progress)
         with open_runner(given.ray_address, run.work, given.processes) as runner:
             memorization = measure_memorization(
                 generations,

@@ -10,8 +10,6 @@ Controls = Literal["sensitive", "any"]
 #: What the control model is asked: the prompts and the notes' scores, the scores alone, or nothing.
 Control = Literal["full", "scores", "none"]
 EngineName = Literal["vllm", "transformers", "openai"]
-#: Progress for people, or a JSON object a line for programs.
-ProgressForm = Literal["text", "json"]
 #: What stays in a masked prompt: what its question needs (HIPAA's minimum necessary, 164.502(b)); or of that nothing
 #: which 164.514(b)(2)(i) lists, such as a city.
 MaskingPolicy = Literal["minimum-necessary", "safe-harbor"]

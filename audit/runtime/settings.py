@@ -30,8 +30,8 @@ from clinaudit.audit.runtime.choices import (
     JudgeChoice,
     JudgeDecoding,
     Matcher,
-    ProgressForm,
 )
+from clinaudit.audit.runtime.console.progress import ProgressForm
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.priors.renderings import ChatRequest, Fragment, ProbedTiers, PromptForm, PromptFormChoice
 from clinaudit.priors.tiers import TIER_IDS

@@ -16,7 +16,7 @@ def analyze_generations(
     """Return each generation analysed, by its id."""
     quiet = Progress(quiet=True)
     matched = match_generations(generations, notes, match_tokens=match_tokens, progress=quiet)
-    counts = count_texts(matched.texts, matched.masked_texts, notes.corpus, notes.profile, progress=quiet)
+    counts = count_texts(matched.texts, matched.masked_texts, notes, progress=quiet)
     return {
         item.attributed.generation.generation_id: analyze_matched(item, counts)
         for shard in matched.shards

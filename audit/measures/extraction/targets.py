@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.matching import find_prompt_tokens, read_prompt
+from clinaudit.audit.measures.memorization.patient_specificity import count_texts
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
-from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.priors.facts import PatientFacts
@@ -149,15 +149,16 @@ class _Reader:
 
     def find_ends(self, items: Sequence[_Candidate], *, progress: Progress, runner: ShardRunner) -> None:
         """Set the end of each opening's first window that one patient's notes alone hold, masked or not."""
-        corpus, profile = self._notes.corpus, self._notes.profile
         pairs = {pair for item in items for pair in item.texts.values()}
-        packed = corpus.packed("train")
-        title = "counting patients of what follows openings"
-        with progress.stage(title, total=2 * packed.size, unit="bytes") as advance:
-            counts = count_patients({text for text, _ in pairs}, packed, runner=runner, advance=advance)
-            masked = count_masked_patients({text for _, text in pairs}, corpus, profile, runner=runner, advance=advance)
+        counts = count_texts(
+            {text for text, _ in pairs}, {text for _, text in pairs}, self._notes, progress=progress, runner=runner
+        )
         for item in items:
             outside = item.opening.arm != "train"
-            held = (first for first, (text, mask) in item.texts.items() if counts[text] == masked[mask] == 1 - outside)
+            held = (
+                first
+                for first, (text, mask) in item.texts.items()
+                if counts.plain[text] == counts.masked[mask] == 1 - outside
+            )
             if (first := next(held, None)) is not None:
                 item.opening = replace(item.opening, end=first + self._match_tokens)

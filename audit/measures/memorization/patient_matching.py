@@ -97,7 +97,8 @@ class MatchedShards:
         self.sizes.append(len(shard.memorized))
         self.memorized += shard.memorized
         self.texts |= {text for text, _ in shard.texts}
-        self.masked_texts |= {masked for _, masked in shard.texts}
+        # Most hold no value: then one object is kept for both.
+        self.masked_texts |= {text if masked == text else masked for text, masked in shard.texts}
         self.shards.append_packed(shard.packed)
 
 

@@ -8,13 +8,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from clinaudit.audit.measures.memorization.patient_matching import MatchedGeneration
-from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration, label_tokens
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.templates.profile import NoteProfile
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +26,20 @@ class TextCounts:
 def count_texts(
     texts: Collection[str],
     masked_texts: Collection[str],
-    corpus: Corpus,
-    profile: NoteProfile,
+    notes: MatchedCorpus,
     *,
     progress: Progress,
     runner: ShardRunner = ALL_CORES,
 ) -> TextCounts:
     """Count the train patients whose notes hold each text, and whose masked notes each masked one."""
-    notes = corpus.packed("train")
-    with progress.stage("counting patients", total=notes.size, unit="bytes of notes") as advance:
-        plain = count_patients(texts, notes, runner=runner, advance=advance)
-    with progress.stage("counting patients in masked notes", total=notes.size, unit="bytes of notes") as advance:
-        masked = count_masked_patients(masked_texts, corpus, profile, runner=runner, advance=advance)
-    return TextCounts(plain, masked)
+    packed = notes.corpus.packed("train")
+    with progress.stage("counting patients", total=packed.size, unit="bytes of notes") as advance:
+        plain = count_patients(texts, packed, runner=runner, advance=advance)
+    if not masked_texts:
+        return TextCounts(plain, {})
+    packed = notes.masked("train", runner, progress)
+    with progress.stage("counting patients in masked notes", total=packed.size, unit="bytes of notes") as advance:
+        return TextCounts(plain, count_patients(masked_texts, packed, runner=runner, advance=advance))
 
 
 def analyze_matched(matched: MatchedGeneration, counts: TextCounts) -> AnalyzedGeneration:

@@ -8,8 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from clinaudit.audit.measures.memorization.source_attribution import cut_region_text
+from clinaudit.audit.measures.memorization.specificity.masked_notes import mask_notes
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus
+from clinaudit.priors.corpus.note_texts import PackedTexts
+from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms, load_panel
 from clinaudit.templates.note import LaidOutNote, NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
@@ -50,6 +55,18 @@ class MatchedCorpus:
     profile: NoteProfile
     #: The diagnoses whose terms no boilerplate holds: all that the site calls sensitive.
     panel: Sequence[Diagnosis] = field(default_factory=load_panel)
+
+    #: The masked notes of the splits that were asked for.
+    _masked: dict[Split, PackedTexts] = field(default_factory=dict)
+
+    def masked(self, split: Split, runner: ShardRunner, progress: Progress) -> PackedTexts:
+        """Return the notes of a split with placeholders; made once."""
+        if split not in self._masked:
+            size = self.corpus.packed(split).size
+            with progress.stage("masking notes", total=size, unit="bytes of notes") as advance:
+                masked = mask_notes(self.corpus, self.profile, split, runner=runner, advance=advance)
+            self._masked[split] = masked
+        return self._masked[split]
 
     def reader(self) -> NoteReader:
         """Return a reader of these notes."""

@@ -144,9 +144,7 @@ def measure_memorization(
         progress=progress,
         runner=runner,
     )
-    known = count_texts(
-        matched.texts, matched.masked_texts, notes.corpus, notes.profile, progress=progress, runner=runner
-    )
+    known = count_texts(matched.texts, matched.masked_texts, notes, progress=progress, runner=runner)
     counts: list[MeasuredGeneration] = []
     unguarded: dict[str, GenerationMetrics] = {}
     spilled: dict[str, Spill[list[Row]]] = {table: Spill(notes.corpus.scratch) for table in _TABLES}

@@ -14,7 +14,8 @@ from clinaudit.audit.measures.memorization.masked_pieces import PieceMasker
 from clinaudit.audit.measures.memorization.other_patients.holders import HolderFigure, SearchedText
 from clinaudit.audit.measures.memorization.other_patients.stage import OwnerPiece, find_owner_pieces
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
-from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker, count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
+from clinaudit.audit.measures.memorization.specificity.patient_count import count_patients
 from clinaudit.audit.measures.ordinary.record import Answer, Held, Question
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner
 from clinaudit.audit.runtime.console.progress import Progress
@@ -95,13 +96,9 @@ def _held_once(places: Sequence[_Place], notes: MatchedCorpus, progress: Progres
             masked[owner, note, span] = pair[1]
     patients: Counter[str] = Counter()
     for split in SPLITS if masked else ():
-        size = notes.corpus.packed(split).size
-        with progress.stage("counting patients in masked notes", total=size, unit="bytes of notes") as advance:
-            patients.update(
-                count_masked_patients(
-                    set(masked.values()), notes.corpus, notes.profile, runner=runner, advance=advance, split=split
-                )
-            )
+        packed = notes.masked(split, runner, progress)
+        with progress.stage("counting patients in masked notes", total=packed.size, unit="bytes of notes") as advance:
+            patients.update(count_patients(set(masked.values()), packed, runner=runner, advance=advance))
     return {place for place, text in masked.items() if patients[text] == 1}
 
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
-from clinaudit.audit.runtime.choices import ProgressForm
 from clinaudit.audit.runtime.console.streams import warn
 
 #: Seconds between two lines where stderr is not a terminal.
@@ -20,6 +20,8 @@ _LINE_INTERVAL_S = 10.0
 #: Share of the work that must be done before the time left is estimated.
 _ENOUGH_TO_RECKON = 0.02
 Advance = Callable[[int], None]
+#: For people, or a JSON object a line for programs.
+ProgressForm = Literal["text", "json"]
 
 
 @dataclass(slots=True)

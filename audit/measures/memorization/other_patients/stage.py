@@ -6,8 +6,10 @@ section 2). Knows nothing of figures over many generations.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
+from threading import Lock
 from typing import Final, get_args
 
 import numpy as np
@@ -35,6 +37,7 @@ from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, i
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
+from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
 from clinaudit.priors.corpus.corpus import Corpus
@@ -44,8 +47,10 @@ from clinaudit.templates.note import NoteReader, normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 from clinaudit.templates.spans import Span
 
-#: Texts whose windows are in memory at a time, about 10 kB each; for each such part the corpus is read once.
-_TEXTS_AT_A_TIME: Final = 16_384
+#: Texts of a part, whose windows take about 40 kB each, and parts that are looked at at a time, one a core. For each
+#: part the corpus is read once.
+_TEXTS_AT_A_TIME: Final = 8_192
+_PARTS_AT_A_TIME: Final = 4
 #: Owners in a shard.
 _OWNERS_AT_A_TIME: Final = 64
 
@@ -191,12 +196,25 @@ def find_owner_pieces(
     runs: _Runs = {}
     parts = range(0, len(searched), _TEXTS_AT_A_TIME)
     total = len(parts) * len(notes.corpus.patients)
-    with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
-        for first in parts:
-            part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
-            for figure, own in _find_runs(part, notes, pools, match_tokens=match_tokens, advance=advance).items():
-                moved = (replace(run, generation=first + run.generation) for run in own)
-                runs.setdefault(figure, []).extend(moved)
+
+    def find(first: int) -> _Runs:
+        def step(patients: int) -> None:
+            with lock:
+                advance(patients)
+
+        part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
+        return _find_runs(part, notes, pools, match_tokens=match_tokens, advance=step)
+
+    lock = Lock()
+    pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME))
+    try:
+        with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
+            for first, found in zip(parts, pool.map(find, parts), strict=True):
+                for figure, own in found.items():
+                    moved = (replace(run, generation=first + run.generation) for run in own)
+                    runs.setdefault(figure, []).extend(moved)
+    finally:
+        pool.shutdown(cancel_futures=True)
     pieces = _attribute(runs, searched, notes, progress, runner)
     of_generation: list[OwnerPieces] = [{} for _ in searched]
     for figure, own_runs in runs.items():

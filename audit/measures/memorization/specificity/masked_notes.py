@@ -1,26 +1,17 @@
-"""Masked K: the scan of notes with placeholders for the values of their own patient and visit (docs/methods.md, 2).
+"""Notes with placeholders for the values of their own patient and visit, for masked K (docs/methods.md, 2).
 
-Owns which values are masked in which note, and the scan in shards: a shard's notes are masked where it is scanned, here
-or by the workers of a cluster, so that no masked corpus is kept. Knows nothing of generations.
+Owns which values are masked in which note, and the masking of a corpus in shards. Knows nothing of generations, and of
+who counts what in the notes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-import numpy as np
-import numpy.typing as npt
-
-from clinaudit.audit.measures.memorization.specificity.patient_count import (
-    PART_BYTES,
-    WantedTexts,
-    add_shards,
-    count_in_shard,
-    index_texts,
-)
 from clinaudit.audit.measures.memorization.specificity.value_mask import MaskedValue, ValueMask, mask_text
-from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner
+from clinaudit.audit.runtime.cluster.ray_runner import ShardRunner, in_order
 from clinaudit.priors.corpus.corpus import Corpus
-from clinaudit.priors.corpus.note_texts import pack_notes, release_pages, split_patients
+from clinaudit.priors.corpus.note_texts import PackedTexts, TextStore, release_pages, split_patients
 from clinaudit.priors.corpus.patient import Patient, Split
 from clinaudit.priors.identity import Identity, IdentityReader, Visit
 from clinaudit.templates.dates import WrittenDates
@@ -28,6 +19,8 @@ from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.profile import NoteProfile
 
 _Shard = list[tuple[Patient, list[Visit]]]
+#: Bytes of notes in a shard: masking takes a tenth of a second a megabyte.
+PART_BYTES: Final = 2 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,35 +52,24 @@ class NoteMasker:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What all shards share."""
+def mask_notes(
+    corpus: Corpus, profile: NoteProfile, split: Split, *, runner: ShardRunner, advance: Callable[[int], None]
+) -> PackedTexts:
+    """Return the notes of a split with placeholders, patients in the order of `Corpus.scan_order`.
 
-    wanted: WantedTexts
-    profile: NoteProfile
-
-
-def count_masked_patients(
-    texts: Collection[str],
-    corpus: Corpus,
-    profile: NoteProfile,
-    *,
-    runner: ShardRunner,
-    advance: Callable[[int], None],
-    split: Split = "train",
-) -> dict[str, int]:
-    """Return for each masked text how many patients of a split have a note that, masked, holds it.
-
-    `advance` is called with bytes of notes. Without a `runner` the work is done in this process.
+    They lie in a nameless file. `advance` is called with bytes of notes.
     """
-    if not texts:
-        return {}
-    notes = corpus.packed(split)
-    wanted, order = index_texts(texts, notes)
-    parts = list(split_patients(notes, part_bytes=PART_BYTES))
+    parts = list(split_patients(corpus.packed(split), part_bytes=PART_BYTES))
     shards = _cut(corpus, split, [part for part, _ in parts])
-    found = runner.map(count_masked_shard, _Task(wanted, profile), shards)
-    return add_shards(found, order, parts, advance)
+    places: list[range] = []
+    with TextStore(corpus.scratch) as texts:
+        for masked, (_, size) in zip(in_order(runner.map(mask_shard, profile, shards)), parts, strict=True):
+            for own in masked:
+                places.append(range(len(texts), len(texts) + len(own)))
+                for text in own:
+                    texts.append(text)
+            advance(size)
+    return texts.packed(places)
 
 
 def _cut(corpus: Corpus, split: Split, parts: Iterable[range]) -> Iterator[_Shard]:
@@ -101,8 +83,7 @@ def _cut(corpus: Corpus, split: Split, parts: Iterable[range]) -> Iterator[_Shar
         yield shard
 
 
-def count_masked_shard(task: _Task, shard: _Shard) -> npt.NDArray[np.int64]:
-    """Return how many patients of a shard hold each wanted text once masked, in the order of `index_texts`."""
-    masker = NoteMasker(task.profile)
-    masked = ([mask_text(note.text, note.values) for note in masker.read(patient, notes)] for patient, notes in shard)
-    return count_in_shard(task.wanted, pack_notes(masked))
+def mask_shard(profile: NoteProfile, shard: _Shard) -> list[list[str]]:
+    """Return the notes of some patients with placeholders, wherever that is done."""
+    masker = NoteMasker(profile)
+    return [[mask_text(note.text, note.values) for note in masker.read(patient, notes)] for patient, notes in shard]

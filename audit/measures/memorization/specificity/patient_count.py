@@ -24,6 +24,8 @@ Advance = Callable[[int], None]
 #: Up to these sizes the automaton finishes within seconds, and nothing has to be compiled.
 _FEW_CHARS = 1 << 20
 _SMALL_CORPUS_BYTES = 16 << 20
+#: Texts that are indexed at a time, about 1 kB each; for each such batch the notes are read once.
+_MOST_TEXTS = 250_000
 #: Bytes of corpus that one thread takes at a time.
 PART_BYTES = 32 << 20
 
@@ -50,10 +52,27 @@ def count_patients(
     if "" in wanted:
         raise ValueError("an empty text stands everywhere")
     if engine == "auto":
-        engine = "aho-corasick" if _is_small(wanted, notes) else "windows"
+        is_small = notes.size <= _SMALL_CORPUS_BYTES and sum(map(len, wanted)) <= _FEW_CHARS
+        engine = "aho-corasick" if is_small else "windows"
     if engine == "aho-corasick":
         return dict(count_patients_by_automaton(wanted, notes, advance=advance))
-    searched, order = index_texts(wanted, notes, engine="windows")
+    counts: dict[str, int] = {}
+    batches = range(0, len(wanted), _MOST_TEXTS)
+    for first in batches:
+        counts |= _count_by_windows(
+            wanted[first : first + _MOST_TEXTS],
+            notes,
+            threads=threads,
+            runner=runner,
+            advance=lambda size: advance(size // len(batches)),
+        )
+    return counts
+
+
+def _count_by_windows(
+    wanted: Sequence[str], notes: PackedTexts, *, threads: int | None, runner: ShardRunner, advance: Advance
+) -> dict[str, int]:
+    searched, order = index_texts(wanted, notes)
     parts = list(split_patients(notes, part_bytes=PART_BYTES))
     # In the order of the texts.
     counts = dict.fromkeys(wanted, 0)
@@ -83,10 +102,6 @@ def count_patients(
     return counts
 
 
-def _is_small(texts: Collection[str], notes: PackedTexts) -> bool:
-    return notes.size <= _SMALL_CORPUS_BYTES and sum(map(len, texts)) <= _FEW_CHARS
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedTexts:
     """The texts that all shards search for: the indexed ones, and the short ones."""
@@ -96,15 +111,11 @@ class WantedTexts:
     short: list[str]
 
 
-def index_texts(
-    texts: Collection[str], notes: PackedTexts, *, engine: SpecificityEngine = "auto"
-) -> tuple[WantedTexts, list[str]]:
+def index_texts(texts: Sequence[str], notes: PackedTexts) -> tuple[WantedTexts, list[str]]:
     """Return what a shard searches for, and which text each of a shard's counts is of.
 
     A text of two counts has its true one in the later. `notes` show which windows of a text are boilerplate.
     """
-    if engine == "aho-corasick" or (engine == "auto" and _is_small(texts, notes)):
-        return WantedTexts([], 0, list(texts)), list(texts)
     from clinaudit.audit.measures.memorization.specificity.window_index import LEAST_BYTES, build_indexes
 
     long: list[str] = []

@@ -1,7 +1,6 @@
 """Masked K and the echo of a prompt's facts: by hand, and against notes masked by construction."""
 
 import json
-import pickle
 import random
 import re
 from collections.abc import Mapping, Sequence
@@ -10,16 +9,18 @@ from pathlib import Path
 import pytest
 from support.analyzed_generations import analyze_generations
 from support.byte_level_tokenizer import save_byte_level_tokenizer
+from support.elsewhere import Elsewhere
 from support.slotted_notes import Atom, SlottedNote
 from support.tallies import inside, numbers
 
 from clinaudit.audit.measures.generation.record import Generation
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.specificity import masked_notes, patient_count
-from clinaudit.audit.measures.memorization.specificity.masked_notes import count_masked_patients
+from clinaudit.audit.measures.memorization.specificity.masked_notes import mask_notes
 from clinaudit.audit.measures.memorization.specificity.value_mask import PLACEHOLDERS, ValueKind
 from clinaudit.audit.measures.memorization.stage import MeasuredMemorization, measure_memorization
 from clinaudit.audit.measures.memorization.verbatim import AnalyzedGeneration
+from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
@@ -286,19 +287,14 @@ def _atoms(parts: Sequence[str], ways: Mapping[ValueKind, Sequence[str]], rng: r
     return [(text, kind) for text, kind in atoms if text]
 
 
-class PicklingRunner:
-    """Hands all that travels to a worker over as bytes, as a cluster does."""
-
-    def map(self, function, shared, shards, *, cpus=1, gpu=False):  # noqa: ARG002
-        for index, shard in enumerate(shards):
-            yield index, function(*pickle.loads(pickle.dumps((shared, shard))))
-
-
-def test_masked_k_is_the_same_in_shards_of_a_cluster(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_notes_are_masked_the_same_in_shards_of_a_cluster(corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = {STYLE.format_map({key: PLACEHOLDERS[key] for key in ("name", "age", "sex")}), OWN["poe"], "nowhere"}
-    here = count_masked_patients(texts, corpus, PROFILE, runner=None, advance=lambda _: None)
-    assert sorted(here.values()) == [0, 1, 4]
+    here = mask_notes(corpus, PROFILE, "train", runner=LocalRunner(1), advance=lambda _: None)
+    assert sorted(patient_count.count_patients(texts, here).values()) == [0, 1, 4]
     monkeypatch.setattr(masked_notes, "PART_BYTES", 1)
     advanced: list[int] = []
-    assert count_masked_patients(texts, corpus, PROFILE, runner=PicklingRunner(), advance=advanced.append) == here
+    there = mask_notes(corpus, PROFILE, "train", runner=Elsewhere(), advance=advanced.append)
+    assert [there.notes_of(place) for place in range(there.patient_count)] == [
+        here.notes_of(place) for place in range(here.patient_count)
+    ]
     assert (len(advanced), sum(advanced)) == (len(TRAIN), corpus.packed("train").size)

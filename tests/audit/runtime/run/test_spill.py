@@ -36,8 +36,6 @@ def test_a_full_disk_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.Monk
     kept: Spill[str] = Spill(tmp_path)
 
     class Full:
-        def seek(self, *_place: int) -> None: ...
-
         def write(self, _data: bytes) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 

@@ -167,13 +167,17 @@ def test_an_empty_text_is_refused() -> None:
         count_patients([""], pack_notes([["a"]]))
 
 
-def test_shards_of_a_corpus_count_as_the_whole() -> None:
+@pytest.mark.parametrize("most_texts", [250_000, 7])
+def test_shards_of_a_corpus_count_as_the_whole(monkeypatch: pytest.MonkeyPatch, most_texts: int) -> None:
+    # Texts are indexed in batches.
+    monkeypatch.setattr(specificity, "_MOST_TEXTS", most_texts)
     rng = np.random.default_rng(5)
     words = ["fever", "cough", "naïve", "denies pain", "x" * 90, "\n"]
     patients = [[" ".join(rng.choice(words, size=40)) for _ in range(3)] for _ in range(30)]
     notes = pack_notes(patients)
     texts = {patients[index][0][begin : begin + size] for index in range(30) for begin, size in ((3, 4), (9, 60))}
     sharded = count_patients(texts, notes, engine="windows", runner=Elsewhere())
+    assert sharded == count_patients(texts, notes, engine="windows")
     assert sharded == count_patients(texts, notes, engine="aho-corasick")
     part = copy_patients(notes, range(7, 9))
     assert [part.notes_of(0), part.notes_of(1)] == [notes.notes_of(7), notes.notes_of(8)]

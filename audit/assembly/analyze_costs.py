@@ -1,0 +1,69 @@
+"""What an analysis of generations takes: its stages beside each other, memory, and disk.
+
+By the laws of docs/performance.md, which were measured. Knows nothing of how the work is done.
+"""
+
+import shutil
+from collections.abc import Mapping
+from typing import Final
+
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engines.memory import free_main_memory
+from clinaudit.audit.runtime.run.processes import usable_cores
+from clinaudit.errors import StorageError
+from clinaudit.priors.corpus.corpus import Corpus
+
+#: Processor time of each stage: milliseconds a generation, and a thousand bytes of notes; whether all cores share it.
+_STAGES: Final[Mapping[str, tuple[float, float, bool]]] = {
+    "matching notes": (4.1, 0.0, True),
+    "comparing with all patients": (2.5, 0.1, True),
+    "attributing other patients' text": (1.4, 0.0, True),
+    "counting patients": (0.2, 0.0, True),
+    "masking notes": (0.0, 0.3, True),
+    "measuring generations": (1.0, 0.0, True),
+    "memorization figures": (0.4, 0.0, False),
+    "looking for identifiers": (2.1, 0.0, True),
+    "looking for identifiers' owners": (0.0, 0.2, False),
+    "identifier figures": (1.1, 0.0, False),
+}
+#: Memory in bytes: of the libraries, of each process, of a generation and of a note.
+_LIBRARIES: Final = 400e6
+_A_PROCESS: Final = 200e6
+_A_GENERATION: Final = 14e3
+_A_NOTE: Final = 1.3e3
+#: Disk in bytes: of a generation, in nameless files and in the evidence; and of a byte of notes, masked.
+_DISK_A_GENERATION: Final = 30e3
+_DISK_A_BYTE: Final = 1.0
+
+
+def foretell(generations: int, corpus: Corpus, processes: int | None, progress: Progress) -> None:
+    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
+    cores = processes or usable_cores()
+    notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
+    progress.expect(
+        {
+            title: (each * generations + a_kilobyte * notes / 1e3) / (cores if is_shared else 1)
+            for title, (each, a_kilobyte, is_shared) in _STAGES.items()
+        }
+    )
+    memory = _LIBRARIES + _A_PROCESS * cores + _A_GENERATION * generations + _A_NOTE * corpus.note_count
+    disk = _DISK_A_GENERATION * generations + _DISK_A_BYTE * notes
+    free = free_main_memory()
+    rooms = [("memory", memory, None if free is None else free.size)]
+    if corpus.scratch is not None:
+        rooms.append(("disk", disk, shutil.disk_usage(corpus.scratch).free))
+    progress.say("; ".join(f"{what}: about {_size(needed)} needed{_beside(left)}" for what, needed, left in rooms))
+    for what, needed, left in rooms:
+        if left is not None and needed > left:
+            raise StorageError(
+                f"this analysis needs about {_size(needed)} of {what}, and {_size(left)} are free; free some, use "
+                "another machine or --out, fewer --processes, or analyse the generations in parts"
+            )
+
+
+def _beside(left: int | None) -> str:
+    return "" if left is None else f", {_size(left)} free"
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.1f} GB"

@@ -1,0 +1,37 @@
+"""What an analysis takes is said before it begins, and refused where there is less."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.repeating_notes import PLAIN, corpus_with
+
+from clinaudit.audit.assembly import analyze_costs
+from clinaudit.audit.assembly.analyze_costs import foretell
+from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.model.engines.memory import FreeMemory
+from clinaudit.errors import StorageError
+from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+
+
+@pytest.fixture
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
+    corpus_with(tmp_path / "corpus", {"p": [PLAIN]})
+    monkeypatch.setattr(analyze_costs, "free_main_memory", lambda: FreeMemory(3_000_000_000, "memory"))
+    return read_corpus(tmp_path / "corpus", scratch=tmp_path)
+
+
+def test_needs_are_said_beside_what_is_free(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(form="json")
+    # 0.4 GB of libraries, 0.2 of each of two processes, 14 kB a generation.
+    foretell(100_000, corpus, 2, progress)
+    with progress.stage("matching notes", total=2, unit="generations") as advance:
+        advance(2)
+    said, stage = map(json.loads, capsys.readouterr().err.splitlines())
+    assert said["message"].startswith("memory: about 2.2 GB needed, 3.0 GB free; disk: about 3.0 GB needed, ")
+    assert stage["left_of_all"] > 0
+
+
+def test_more_than_there_is_is_refused_with_numbers(corpus: Corpus) -> None:
+    with pytest.raises(StorageError, match=r"about 4\.6 GB of memory, and 3\.0 GB are free"):
+        foretell(100_000, corpus, 14, Progress(quiet=True))
