@@ -15,11 +15,11 @@ from support.pii.plain_samples import prediction_of, sample_of
 from support.servers.fault_server import MODEL, says, status
 
 from clinaudit.audit.commands.main import run
-from clinaudit.audit.pii.benchmark.files import BenchFiles
+from clinaudit.audit.pii.benchmark.files import SETTINGS_FILE, BenchFiles
 from clinaudit.audit.pii.benchmark.sample import Sample
 from clinaudit.audit.pii.benchmark.systems.answers import SampleAnswers
 from clinaudit.audit.pii.benchmark.systems.served_questions import STRATEGIES
-from clinaudit.audit.runtime.run.directory import RunDirectory
+from clinaudit.audit.runtime.run.directory import RunDirectory, settle_settings
 from clinaudit.errors import IntegrityError, UsageError
 from clinaudit.reports.schema.pii_bench import BENCH_TASKS, PiiBench
 
@@ -238,7 +238,7 @@ def files(tmp_path: Path) -> BenchFiles:
     directory = RunDirectory(tmp_path / "bench")
     directory.create()
     files = BenchFiles(directory)
-    files.settle({"seed": 0})
+    settle_settings(directory.work / SETTINGS_FILE, {"seed": 0}, what="this benchmark")
     files.keep("rules", [SampleAnswers(prediction) for prediction in PREDICTIONS], strategy=None, noted=NOTED)
     return files
 
@@ -287,5 +287,5 @@ def test_what_was_kept_and_is_damaged_is_said(
 def test_damaged_settings_are_said(files: BenchFiles, tmp_path: Path, content: str) -> None:
     (tmp_path / "bench" / "evidence" / "work" / "settings.json").write_text(content)
     with pytest.raises(IntegrityError, match="the kept settings") as error:
-        files.settle({"seed": 0})
+        settle_settings(tmp_path / "bench" / "evidence" / "work" / SETTINGS_FILE, {"seed": 0}, what="this benchmark")
     assert "Ann" not in error.value.render()
