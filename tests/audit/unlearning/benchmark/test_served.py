@@ -11,12 +11,12 @@ from support.servers.fault_server import says, status
 from support.small_charts import write_small_corpus
 
 from clinaudit.audit.runtime.console.progress import Progress
+from clinaudit.audit.runtime.served.access import ServedOptions
 from clinaudit.audit.unlearning.benchmark import charts
 from clinaudit.audit.unlearning.benchmark.build import (
     BuildRequest,
     KeywordSource,
     PanelOptions,
-    ServedOptions,
     build_bench,
 )
 from clinaudit.audit.unlearning.benchmark.charts import notes_to_send
