@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from threading import Lock
+from threading import Event, Lock
 from typing import Final, get_args
 
 import numpy as np
@@ -40,6 +40,7 @@ from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
 from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
@@ -199,13 +200,15 @@ def find_owner_pieces(
 
     def find(first: int) -> _Runs:
         def step(patients: int) -> None:
+            if is_over.is_set():
+                raise IncompleteError("another part was stopped")
             with lock:
                 advance(patients)
 
         part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
         return _find_runs(part, notes, pools, match_tokens=match_tokens, advance=step)
 
-    lock = Lock()
+    lock, is_over = Lock(), Event()
     pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME))
     try:
         with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
@@ -214,6 +217,8 @@ def find_owner_pieces(
                     moved = (replace(run, generation=first + run.generation) for run in own)
                     runs.setdefault(figure, []).extend(moved)
     finally:
+        # After an interrupt nobody waits for what the other parts still have to read.
+        is_over.set()
         pool.shutdown(cancel_futures=True)
     pieces = _attribute(runs, searched, notes, progress, runner)
     of_generation: list[OwnerPieces] = [{} for _ in searched]
