@@ -37,7 +37,10 @@ _DISK_A_BYTE: Final = 1.0
 
 
 def foretell(generations: int, corpus: Corpus, processes: int | None, progress: Progress) -> None:
-    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
+    """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less.
+
+    `processes` are those on this machine (None: one per core); with a cluster it has one.
+    """
     cores = processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
     progress.expect(

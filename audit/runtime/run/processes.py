@@ -101,8 +101,8 @@ def _signals_kept() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        for number in came:
-            signal.raise_signal(number)
+        for late in came:
+            signal.raise_signal(late)
 
 
 #: In a process of a pool: what it shares with the one that made it.
