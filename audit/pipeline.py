@@ -129,7 +129,7 @@ def run_audit(settings: AuditSettings) -> RunResults:
         write_table(run.evidence, "priors", prior_rows(priors))
         asked = [*targets.diagnoses, *audited.included]
         own_repeats = find_own_repeats(asked, inputs.corpus, inputs.tokenizer.encode_many, progress)
-        foretell(len(priors) + len(included_priors), inputs.corpus, settings.processes, progress)
+        foretell(len(priors) + len(included_priors), inputs.corpus, settings, progress)
         everyday = plan_everyday(inputs)
         texts = plan_scores(inputs, asked)
         with open_runner(settings.ray_address, run.work, settings.processes) as runner:

@@ -10,6 +10,7 @@ from typing import Final
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engines.memory import free_main_memory
 from clinaudit.audit.runtime.run.processes import usable_cores
+from clinaudit.audit.runtime.settings import ReadingOptions
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import Corpus
 
@@ -36,9 +37,10 @@ _DISK_A_GENERATION: Final = 30e3
 _DISK_A_BYTE: Final = 1.0
 
 
-def foretell(generations: int, corpus: Corpus, processes: int | None, progress: Progress) -> None:
+def foretell(generations: int, corpus: Corpus, settings: ReadingOptions, progress: Progress) -> None:
     """Say what is needed, and let `progress` know the stages; raises `StorageError` where memory or disk has less."""
-    cores = processes or usable_cores()
+    # With a cluster this machine has one process.
+    cores = 1 if settings.ray_address else settings.processes or usable_cores()
     notes = sum(corpus.packed(split).size for split in ("train", "nontrain"))
     progress.expect(
         {

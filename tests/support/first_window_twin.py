@@ -30,7 +30,7 @@ def first_window(prior: Prior, corpus: Corpus, tokenizer: ModelTokenizer, *, n: 
     train = {patient: masked_of(patient) for patient in corpus.patient_ids("train")}
     maskable = masker.read(corpus.patients[prior.patient_id], [Visit.of(note, note.text) for note in own])[place]
     given = maskable.mask.find(prior.prompt)
-    read = notes.reader().read(text)
+    read = notes.reading.reader().read(text)
     prompts = [tokenizer.encode(prior.prompt + end) for end in ("", "\n", "\n\n", " ", " \n")]
     windows_of_prompt = {tuple(of[at : at + n]) for of in prompts for at in range(len(of) - n + 1)}
     follows = ids[begin : begin + prior.max_new_tokens]

@@ -100,7 +100,7 @@ class _Reader:
         self._match_tokens = match_tokens
         masker = NoteMasker(notes.profile)
         self._masker_of = lru_cache(maxsize=1)(lambda one: PieceMasker.of(masker, one, notes.corpus))
-        self._layout = notes.reader()
+        self._layout = notes.reading.reader()
         self._patient_id: str | None = None
         self._patient = PatientText([], notes.tokenizer, self._layout)
 

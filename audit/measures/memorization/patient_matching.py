@@ -16,7 +16,12 @@ from clinaudit.audit.measures.memorization.masked_pieces import MaskedPiece, Pie
 from clinaudit.audit.measures.memorization.matching import Flags
 from clinaudit.audit.measures.memorization.near_passages import NearRuns, find_near_passages
 from clinaudit.audit.measures.memorization.near_verbatim import NearVerbatimText, find_near_matches
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, concatenate_sequences
+from clinaudit.audit.measures.memorization.patient_text import (
+    MatchedCorpus,
+    PatientText,
+    Reading,
+    concatenate_sequences,
+)
 from clinaudit.audit.measures.memorization.specificity.masked_notes import NoteMasker
 from clinaudit.audit.measures.memorization.verbatim import AttributedGeneration, attribute_generations
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
@@ -24,10 +29,7 @@ from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill, pack
 from clinaudit.priors.corpus.patient import Patient
-from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
 from clinaudit.priors.identity import Visit
-from clinaudit.templates.note import NoteReader
-from clinaudit.templates.profile import NoteProfile
 
 #: Text of notes in a shard, in characters, unless one patient has more.
 SHARD_CHARS = 1 << 18
@@ -64,16 +66,6 @@ class _Asked:
     note_ids: tuple[str, ...]
     visits: tuple[Visit, ...]
     generations: list[Generation]
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What all shards share."""
-
-    tokenizer: ModelTokenizer
-    profile: NoteProfile
-    panel: Sequence[Diagnosis]
-    match_tokens: int
 
 
 class MatchedShards:
@@ -126,11 +118,10 @@ def match_generations(
     for place, generation in enumerate(generations):
         by_patient.setdefault(generation.patient_id, []).append(place)
     order = array("q", (place for own in by_patient.values() for place in own))
-    task = _Task(notes.tokenizer, notes.profile, notes.panel, match_tokens)
     matched = MatchedShards(notes, Made(len(order), lambda place: generations[order[place]]))
     asked = ((patient_id, [generations[place] for place in own]) for patient_id, own in by_patient.items())
     with progress.stage("matching notes", total=len(generations), unit="generations") as advance:
-        for shard in in_order(runner.map(match_shard, task, _cut(asked, notes))):
+        for shard in in_order(runner.map(match_shard, (notes.reading, match_tokens), _cut(asked, notes))):
             matched.add(shard)
             advance(matched.sizes[-1])
     return matched
@@ -152,17 +143,18 @@ def _cut(asked: Iterable[tuple[str, list[Generation]]], notes: MatchedCorpus) ->
         yield shard
 
 
-def match_shard(task: _Task, shard: Sequence[_Asked]) -> _MatchedShard:
-    """Match the generations of some patients, wherever that is done."""
-    reader = NoteReader(task.profile, clinical_terms(task.panel))
-    note_masker = NoteMasker(task.profile)
+def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedShard:
+    """Match the generations of some patients, wherever that is done; `task` has the tokens of a match, too."""
+    reading, match_tokens = task
+    reader, tokenizer = reading.reader(), reading.tokenizer
+    note_masker = NoteMasker(reading.profile)
     matched: list[MatchedGeneration] = []
     for asked in shard:
         texts = [(note_id, visit.text) for note_id, visit in zip(asked.note_ids, asked.visits, strict=True)]
-        patient = PatientText(texts, task.tokenizer, reader)
+        patient = PatientText(texts, tokenizer, reader)
         masker = PieceMasker(note_masker, asked.patient, asked.visits)
         longer = as_unguarded(asked.generations)
-        found = _match([*asked.generations, *longer], patient, masker, task)
+        found = _match([*asked.generations, *longer], patient, masker, tokenizer, match_tokens)
         of_longer = {item.attributed.generation.generation_id: item for item in found[len(asked.generations) :]}
         matched += (
             replace(item, longer=of_longer.get(item.attributed.generation.generation_id))
@@ -176,10 +168,9 @@ def match_shard(task: _Task, shard: Sequence[_Asked]) -> _MatchedShard:
 
 
 def _match(
-    generations: Sequence[Generation], patient: PatientText, masker: PieceMasker, task: _Task
+    generations: Sequence[Generation], patient: PatientText, masker: PieceMasker, tokenizer: ModelTokenizer, n: int
 ) -> list[MatchedGeneration]:
-    """Match one patient's generations, verbatim and near-verbatim, and mask what they hold of the notes."""
-    tokenizer, n = task.tokenizer, task.match_tokens
+    """Match one patient's generations, verbatim and nearly, in `n` tokens; mask what they hold of the notes."""
     sequences = concatenate_sequences(generation.token_ids for generation in generations)
     attributed = attribute_generations(generations, patient, tokenizer=tokenizer, match_tokens=n)
     memorized = [item.memorized for item in attributed]

@@ -47,6 +47,20 @@ def concatenate_sequences(sequences: Iterable[Sequence[int] | npt.NDArray[np.uin
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """How all notes of a corpus are read, in whatever process: as the model's tokens, and as their template says."""
+
+    tokenizer: ModelTokenizer
+    profile: NoteProfile
+    #: The diagnoses whose terms no boilerplate holds.
+    panel: Sequence[Diagnosis]
+
+    def reader(self) -> NoteReader:
+        """Return a reader of these notes."""
+        return NoteReader(self.profile, clinical_terms(self.panel))
+
+
+@dataclass(frozen=True, slots=True)
 class MatchedCorpus:
     """What generations are matched with: the corpus, the model's tokenizer, the notes' template, whose terms tell."""
 
@@ -68,9 +82,10 @@ class MatchedCorpus:
             self._masked[split] = masked
         return self._masked[split]
 
-    def reader(self) -> NoteReader:
-        """Return a reader of these notes."""
-        return NoteReader(self.profile, clinical_terms(self.panel))
+    @property
+    def reading(self) -> Reading:
+        """How its notes are read."""
+        return Reading(self.tokenizer, self.profile, self.panel)
 
 
 class PatientText:

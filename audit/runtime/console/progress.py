@@ -61,8 +61,9 @@ class Progress:
     def __init__(self, *, quiet: bool = False, form: ProgressForm = "text") -> None:
         self._quiet = quiet
         self._form = form
-        #: By title, how long each stage that is expected takes beside the others.
+        #: By title, how long each stage that is yet to come takes beside the others; then all together, and those done.
         self._expected: dict[str, float] = {}
+        self._all = 0.0
         self._done = 0.0
         self._spent = 0.0
 
@@ -73,13 +74,14 @@ class Progress:
 
     def expect(self, seconds: Mapping[str, float]) -> None:
         """Say which stages will come, by title, and how long each takes beside the others."""
-        self._expected, self._done, self._spent = dict(seconds), 0.0, 0.0
+        self._expected, self._all, self._done, self._spent = dict(seconds), sum(seconds.values()), 0.0, 0.0
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str, done: int = 0) -> Iterator[Advance]:
         """Report one stage of `total` units, `done` of them before this run; yields `advance(units)`."""
         if self._quiet or total == 0:
             yield lambda _units: None
+            self._all -= self._expected.pop(title, 0.0)
             return
         stage = _Stage(title, total, unit, done, done, time.monotonic())
         if self._form == "text" and sys.stderr is not None and sys.stderr.isatty():
@@ -88,8 +90,10 @@ class Progress:
         else:
             with self._lines(stage) as advance:
                 yield advance
-        self._done += self._expected.get(title, 0.0)
-        self._spent += stage.seconds if title in self._expected else 0.0
+        if title in self._expected:
+            # Where it comes again, of the included patients for instance, it was not expected.
+            self._done += self._expected.pop(title)
+            self._spent += stage.seconds
 
     def _left_of_all(self, stage: _Stage) -> float | None:
         """Return the seconds left of all stages that are expected, at the pace so far; None where it is not known."""
@@ -98,7 +102,7 @@ class Progress:
             return None
         done = self._done + of_stage * stage.share
         spent = self._spent + stage.seconds
-        return max(0.0, sum(self._expected.values()) - done) * spent / done if done else None
+        return max(0.0, self._all - done) * spent / done if done else None
 
     @contextmanager
     def _bar(self, stage: _Stage) -> Iterator[Advance]:

@@ -4,13 +4,15 @@ PHI. Owns the Parquet schemas, and all reading and writing of these files. Knows
 are written in the order given, without statistics, so that equal rows give equal bytes.
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from clinaudit.audit.runtime.run.durable_files import replacing_by_library
-from clinaudit.errors import IntegrityError
+from clinaudit.errors import IntegrityError, StorageError
 
 #: Tables, a paragraph each: its name, then its columns with their types, in their order. `texts` is a list of texts,
 #: `ids` a list of 32-bit integers, `floats` one of 32-bit floats, and `?` after a type marks a column that runs of
@@ -28,6 +30,7 @@ SCHEMAS: Final[Mapping[str, Mapping[str, str]]] = {
 _BATCH_ROWS = 10_000
 #: Rows of a row group, which are held at a time as columns.
 _GROUP_ROWS = 50_000
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")
 
 
 def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
@@ -48,7 +51,8 @@ def read_table(directory: Path, name: str) -> list[dict[str, Any]]:
 def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
     """Write one table of `SCHEMAS` as Parquet, atomically; each row has exactly the table's columns.
 
-    Rows are taken and written some at a time, by another thread than the caller's.
+    Rows are taken and written some at a time, by another thread than the caller's. Raises `StorageError` where the
+    system refuses the file, and what taking a row raises.
     """
     import polars as pl
     from polars.io.plugins import register_io_source
@@ -70,10 +74,17 @@ def write_table(directory: Path, name: str, rows: Iterable[Mapping[str, Any]]) -
         while batch := list(islice(remaining, _BATCH_ROWS)):
             yield pl.DataFrame(batch, schema=schema, orient="row")
 
-    with replacing_by_library(directory / f"{name}.parquet") as temporary:
-        register_io_source(frames, schema=schema).sink_parquet(
-            temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
-        )
+    try:
+        with replacing_by_library(directory / f"{name}.parquet") as temporary:
+            register_io_source(frames, schema=schema).sink_parquet(
+                temporary, compression="zstd", statistics=False, row_group_size=_GROUP_ROWS, maintain_order=True
+            )
+    except pl.exceptions.ComputeError as error:
+        # polars names the system's error in its message alone.
+        if (refused := _OS_ERROR.search(str(error))) is None:
+            raise
+        reason = os.strerror(int(refused[1]))
+        raise StorageError(f"cannot write {name}.parquet: {reason}; mend it and run the same command again") from None
 
 
 Row = dict[str, Any]

@@ -77,9 +77,32 @@ def open_processes(shared: Any, count: int | None) -> Iterator[Processes]:
         count, mp_context=multiprocessing.get_context("fork"), initializer=_begin, initargs=(shared,)
     )
     try:
+        with _signals_kept():
+            # The first task makes all processes.
+            pool.submit(int)
         yield Processes(shared, pool, count)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+_ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@contextmanager
+def _signals_kept() -> Iterator[None]:
+    """Let signals that end a process come after the block: what is raised while Python forks is lost."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 #: In a process of a pool: what it shares with the one that made it.
@@ -93,7 +116,7 @@ def _begin(shared: Any) -> None:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     # An interrupt reaches every process of a terminal: the one that made this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _ENDING[1:]:
         signal.signal(number, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

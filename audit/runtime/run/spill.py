@@ -11,9 +11,10 @@ import tempfile
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import IO, Any, Generic, Protocol, TypeVar
 
 from clinaudit.errors import StorageError
 
@@ -68,7 +69,7 @@ class Spill(Generic[Item]):
             self._file = io.BytesIO() if directory is None else tempfile.TemporaryFile(dir=directory)  # noqa: SIM115
         except OSError as error:
             raise _unwritable(error) from None
-        weakref.finalize(self, self._file.close)
+        weakref.finalize(self, _close, self._file)
         for item in items:
             self.append(item)
 
@@ -101,6 +102,11 @@ class Spill(Generic[Item]):
 
     def __iter__(self) -> Iterator[Item]:
         return (self[place] for place in range(len(self)))
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # closing tries a failed write again
+        file.close()
 
 
 def _unwritable(error: OSError) -> StorageError:

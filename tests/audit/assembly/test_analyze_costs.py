@@ -10,8 +10,13 @@ from clinaudit.audit.assembly import analyze_costs
 from clinaudit.audit.assembly.analyze_costs import foretell
 from clinaudit.audit.runtime.console.progress import Progress
 from clinaudit.audit.runtime.model.engines.memory import FreeMemory
+from clinaudit.audit.runtime.settings import ReadingOptions
 from clinaudit.errors import StorageError
 from clinaudit.priors.corpus.corpus import Corpus, read_corpus
+
+
+def options(**given: object) -> ReadingOptions:
+    return ReadingOptions.model_construct(**given)
 
 
 @pytest.fixture
@@ -24,7 +29,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Corpus:
 def test_needs_are_said_beside_what_is_free(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(form="json")
     # 0.4 GB of libraries, 0.2 of each of two processes, 14 kB a generation.
-    foretell(100_000, corpus, 2, progress)
+    foretell(100_000, corpus, options(processes=2), progress)
     with progress.stage("matching notes", total=2, unit="generations") as advance:
         advance(2)
     said, stage = map(json.loads, capsys.readouterr().err.splitlines())
@@ -34,4 +39,9 @@ def test_needs_are_said_beside_what_is_free(corpus: Corpus, capsys: pytest.Captu
 
 def test_more_than_there_is_is_refused_with_numbers(corpus: Corpus) -> None:
     with pytest.raises(StorageError, match=r"about 4\.6 GB of memory, and 3\.0 GB are free"):
-        foretell(100_000, corpus, 14, Progress(quiet=True))
+        foretell(100_000, corpus, options(processes=14), Progress(quiet=True))
+
+
+def test_of_a_cluster_one_process_alone_is_here(corpus: Corpus, capsys: pytest.CaptureFixture[str]) -> None:
+    foretell(100_000, corpus, options(processes=14, ray_address="10.0.0.1:6379"), Progress())
+    assert "memory: about 2.0 GB needed" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
-from threading import Lock
+from threading import Event, Lock
 from typing import Final, get_args
 
 import numpy as np
@@ -25,7 +25,7 @@ from clinaudit.audit.measures.memorization.other_patients.holders import (
     find_holders,
     lay_out_windows,
 )
-from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText
+from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus, PatientText, Reading
 from clinaudit.audit.measures.memorization.source_attribution import (
     Piece,
     RegionText,
@@ -35,16 +35,14 @@ from clinaudit.audit.measures.memorization.source_attribution import (
 from clinaudit.audit.measures.memorization.verbatim import compose_piece
 from clinaudit.audit.runtime.cluster.ray_runner import ALL_CORES, ShardRunner, in_order
 from clinaudit.audit.runtime.console.progress import Progress
-from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.evidence_tables import Row
 from clinaudit.audit.runtime.run.processes import usable_cores
 from clinaudit.audit.runtime.run.spill import Items, Made, Spill
 from clinaudit.audit.statistics.pools import SPLITS, Pools, draw_pools
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 from clinaudit.priors.corpus.patient import Split
-from clinaudit.priors.diagnoses import Diagnosis, clinical_terms
-from clinaudit.templates.note import NoteReader, normalize_newlines
-from clinaudit.templates.profile import NoteProfile
+from clinaudit.templates.note import normalize_newlines
 from clinaudit.templates.spans import Span
 
 #: Texts of a part, whose windows take about 40 kB each, and parts that are looked at at a time, one a core. For each
@@ -102,21 +100,12 @@ class _Owner:
     regions: list[RegionText]
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """What all shards share."""
-
-    tokenizer: ModelTokenizer
-    profile: NoteProfile
-    panel: Sequence[Diagnosis]
-
-
-def attribute_shard(task: _Task, shard: Sequence[_Owner]) -> list[list[OwnerPiece]]:
+def attribute_shard(reading: Reading, shard: Sequence[_Owner]) -> list[list[OwnerPiece]]:
     """Return the pieces of each run of some owners, by place, wherever that is done."""
-    reader = NoteReader(task.profile, clinical_terms(task.panel))
+    reader = reading.reader()
     found: list[list[OwnerPiece]] = []
     for owner in shard:
-        text = PatientText(owner.notes, task.tokenizer, reader)
+        text = PatientText(owner.notes, reading.tokenizer, reader)
         for region in owner.regions:
             found.append([])
             for piece in attribute_region(region, text.texts).pieces:
@@ -199,13 +188,15 @@ def find_owner_pieces(
 
     def find(first: int) -> _Runs:
         def step(patients: int) -> None:
+            if is_over.is_set():
+                raise IncompleteError("another part was stopped")
             with lock:
                 advance(patients)
 
         part = [searched[place] for place in range(first, min(first + _TEXTS_AT_A_TIME, len(searched)))]
         return _find_runs(part, notes, pools, match_tokens=match_tokens, advance=step)
 
-    lock = Lock()
+    lock, is_over = Lock(), Event()
     pool = ThreadPoolExecutor(min(usable_cores(), _PARTS_AT_A_TIME))
     try:
         with progress.stage("comparing with all patients", total=total, unit="patients") as advance:
@@ -214,6 +205,8 @@ def find_owner_pieces(
                     moved = (replace(run, generation=first + run.generation) for run in own)
                     runs.setdefault(figure, []).extend(moved)
     finally:
+        # After an interrupt nobody waits for what the other parts still have to read.
+        is_over.set()
         pool.shutdown(cancel_futures=True)
     pieces = _attribute(runs, searched, notes, progress, runner)
     of_generation: list[OwnerPieces] = [{} for _ in searched]
@@ -286,10 +279,9 @@ def _attribute(
                 for owner, own in some
             ]
 
-    task = _Task(notes.tokenizer, notes.profile, notes.panel)
     found: list[list[OwnerPiece]] = []
     with progress.stage("attributing other patients' text", total=len(distinct), unit="passages") as advance:
-        for shard in in_order(runner.map(attribute_shard, task, shards())):
+        for shard in in_order(runner.map(attribute_shard, notes.reading, shards())):
             found += shard
             advance(len(shard))
     return dict(zip(distinct, found, strict=True))

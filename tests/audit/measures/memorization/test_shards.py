@@ -1,8 +1,11 @@
 """Does who does the work, and in what shards, change nothing of what is found?"""
 
 import random
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from support.elsewhere import Elsewhere
@@ -15,11 +18,13 @@ from clinaudit.audit.measures.generation.own_repeats import Recitations
 from clinaudit.audit.measures.generation.record import GeneratedText, Generation
 from clinaudit.audit.measures.memorization import patient_matching
 from clinaudit.audit.measures.memorization.other_patients import stage as other_patients
+from clinaudit.audit.measures.memorization.other_patients.holders import SearchedText
 from clinaudit.audit.measures.memorization.patient_text import MatchedCorpus
 from clinaudit.audit.measures.memorization.stage import measure_memorization
 from clinaudit.audit.runtime.cluster.ray_runner import LocalRunner, ShardRunner
 from clinaudit.audit.runtime.model.tokenizer import ModelTokenizer
 from clinaudit.audit.runtime.run.spill import Spill
+from clinaudit.errors import IncompleteError
 from clinaudit.priors.corpus.corpus import Corpus
 
 
@@ -81,6 +86,35 @@ def test_processes_shards_and_other_machines_change_nothing(
         assert measure(corpus, spilled, tokenizer, n=drawn.n, runner=LocalRunner(2)) == of_one
         found += len(corpus.patients) > 1
     assert found >= 4
+
+
+def test_after_an_interrupt_no_part_goes_on(
+    tokenizer_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokenizer = ModelTokenizer(tokenizer_directory)
+    drawn = random_corpus(random.Random(0), tokenizer)
+    corpus, generations = read_drawn(drawn, tmp_path / "0"), generations_of(drawn, tokenizer)
+    begun, ended = Event(), Event()
+
+    def find(part: list[SearchedText], *_: object, advance: Callable[[int], None], **_options: object) -> None:
+        if part[0].text == generations[0].text and not begun.is_set():
+            begun.wait(60)
+            raise KeyboardInterrupt
+        begun.set()
+        try:
+            for _ in range(600):
+                advance(1)
+                time.sleep(0.1)
+        except IncompleteError:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(other_patients, "_TEXTS_AT_A_TIME", 1)
+    monkeypatch.setattr(other_patients, "usable_cores", lambda: 2)
+    monkeypatch.setattr(other_patients, "_find_runs", find)
+    with pytest.raises(KeyboardInterrupt):
+        measure(corpus, generations, tokenizer, n=drawn.n, runner=LocalRunner(1))
+    assert ended.is_set()
 
 
 class Backwards(Elsewhere):

@@ -101,6 +101,22 @@ def test_the_time_left_of_all_stages_goes_by_their_shares(
     assert rows[-1]["left_of_all"] == 0
 
 
+def test_a_stage_that_comes_again_or_has_nothing_to_do_is_not_counted_as_work(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr("clinaudit.audit.runtime.console.progress.time", clock)
+    progress = Progress(form="json")
+    progress.expect({"reading": 10.0, "masking": 60.0, "writing": 30.0})
+    for title, total in (("reading", 10), ("masking", 0), ("reading", 10), ("writing", 10)):
+        with progress.stage(title, total=total, unit="notes") as advance:
+            clock.now += total
+            advance(total)
+    # After 10 s for 10 of 40 that are left once there is nothing to mask.
+    first, again, last = (json.loads(line)["left_of_all"] for line in capsys.readouterr().err.splitlines())
+    assert (first, again, last) == (90, None, 0)
+
+
 def test_progress_for_people_says_both_times(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

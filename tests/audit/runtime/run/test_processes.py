@@ -81,6 +81,23 @@ def test_processes_end_with_the_one_that_made_them(tmp_path: Path) -> None:
     assert _comes_true(lambda: not any(Path("/proc", path.name).exists() for path in tmp_path.iterdir()))
 
 
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_an_interrupt_while_processes_are_made_is_not_lost(name: str) -> None:
+    code = (
+        "import os, signal\n"
+        "from clinaudit.audit.runtime.console.streams import ends_in_order\n"
+        "from clinaudit.audit.runtime.run.processes import open_processes\n"
+        f"os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.{name}))\n"
+        "try:\n"
+        "    with ends_in_order(), open_processes(1, 2) as processes:\n"
+        "        print(*processes.map(pow, range(9)))\n"
+        "except KeyboardInterrupt:\n"
+        "    print('stopped')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("stopped\n", "")
+
+
 def _comes_true(holds: Callable[[], bool]) -> bool:
     for _ in range(1000):
         if holds():

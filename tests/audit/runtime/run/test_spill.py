@@ -1,8 +1,11 @@
 """What a run keeps outside of memory: is it what was kept, and does it leave nothing behind?"""
 
 import errno
+import gc
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -32,17 +35,22 @@ def test_what_is_made_is_made_anew() -> None:
     assert asked == [2, 0, 1, 2]
 
 
+def open_full() -> IO[bytes]:
+    return Path("/dev/full").open("r+b")
+
+
 def test_a_full_disk_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: Spill[str] = Spill(tmp_path)
-
-    class Full:
-        def write(self, _data: bytes) -> None:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(kept, "_file", Full())
+    unraised: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraised.append)
+    with monkeypatch.context() as full:
+        full.setattr(spill.tempfile, "TemporaryFile", lambda **_given: open_full())
+        kept: Spill[str] = Spill(tmp_path)
     with pytest.raises(StorageError, match="No space left on device; free some space"):
         kept.append("Zebulon")
-    monkeypatch.undo()
+    # Closing tries again to write: that is no second message.
+    del kept
+    gc.collect()
+    assert unraised == []
 
     def refuse(**_given: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
