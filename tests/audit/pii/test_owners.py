@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -31,7 +31,9 @@ FILLER = ("cough is better.", "no fever, no chills.", "lungs are clear on both s
 def find(site: Site, generations: list[Generation], folder: Path) -> IdentifierFindings:
     site.write(folder, Random(1))
     corpus, profile = read_corpus(folder), load_profile()
-    return find_identifiers(generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True))
+    found = find_identifiers(generations, corpus=corpus, profile=profile, seed=0, progress=Progress(quiet=True))
+    # Rows can be read once.
+    return replace(found, rows=list(found.rows))
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +157,7 @@ def test_a_value_counts_once_an_answer(tmp_path: Path) -> None:
     first, second, third = twins()
     words = f"phone: {first.phone}\nno fever.\ncall {first.phone[:3]}-{first.phone[3:6]}-{first.phone[6:]}"
     findings = find(Site([first, second, third]), [generation(0, first, words)], tmp_path / "corpus")
-    assert len(findings.rows) == 2
+    assert len(list(findings.rows)) == 2
     figures = findings.results[None].tiers["public"]["train"]
     measured = inside(figures.evidence)
     assert (measured.values["own"], measured.verified) == (1, 1)

@@ -117,7 +117,7 @@ def test_a_detector_that_finds_nothing_has_tested_nothing(corpus: Corpus) -> Non
     assert {row.planted for row in results.recall.value} == {PLANTED}
     assert set(results.not_tested) == TESTED | {"P", "Q"}
     assert results.categories.value == {}
-    assert found.rows == []
+    assert list(found.rows) == []
 
 
 def test_the_sites_detector_finds_most_of_each(corpus: Corpus) -> None:

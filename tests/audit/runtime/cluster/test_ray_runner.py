@@ -150,7 +150,7 @@ def test_scores_and_samples_of_a_cluster_whose_worker_is_killed_have_the_same_by
         ):
             if on is not None:
                 add = store.add_scores
-                monkeypatch.setattr(store, "add_scores", lambda key, scores: (add(key, scores), kill_one()))
+                monkeypatch.setattr(store, "add_scores", lambda scores: (add(scores), kill_one()))
             engine.require(texts.longest)
             scores = score_notes(texts, engine, store, QUIET)
             drawn = {of.key: of.token_ids for of in engine.generate(list(in_whole_batches(draws, (), 4)))}
