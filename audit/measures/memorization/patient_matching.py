@@ -155,7 +155,11 @@ def match_shard(task: tuple[Reading, int], shard: Sequence[_Asked]) -> _MatchedS
         masker = PieceMasker(note_masker, asked.patient, asked.visits)
         longer = as_unguarded(asked.generations)
         found = _match([*asked.generations, *longer], patient, masker, tokenizer, match_tokens)
-        of_longer = {item.attributed.generation.generation_id: item for item in found[len(asked.generations) :]}
+        # Their runs are not looked up: no figure is made of them.
+        of_longer = {
+            item.attributed.generation.generation_id: replace(item, runs=None)
+            for item in found[len(asked.generations) :]
+        }
         matched += (
             replace(item, longer=of_longer.get(item.attributed.generation.generation_id))
             for item in found[: len(asked.generations)]
