@@ -14,13 +14,17 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from clinaudit.errors import BadInputError, UsageError
 from clinaudit.templates.note import TermFinder
 from clinaudit.templates.spans import Span
 
 _PANEL_PATH = Path(__file__).with_name("diagnoses.toml")
+
+
+#: Texts whose words are kept, and texts whose terms are, by list: notes are asked for one diagnosis after the other.
+_MOST_TEXTS, _MOST_FOUND = 64, 1024
 
 
 class TermKind(StrEnum):
@@ -127,80 +131,123 @@ class _TermMatcher:
     """The terms of one diagnosis, compiled; they are matched on the text as it is, so that spans index it exactly."""
 
     def __init__(self, diagnosis: Diagnosis) -> None:
-        cased = frozenset(diagnosis.as_written)
-        self._patterns: dict[TermKind, tuple[re.Pattern[str], frozenset[str] | None]] = {}
+        self._terms: dict[TermKind, _Terms] = {}
         for kind, terms in (
             (TermKind.NAME, diagnosis.names),
             (TermKind.MEDICATION, diagnosis.medications),
             (TermKind.SYMPTOM, diagnosis.symptoms),
         ):
             if terms:
-                self._patterns[kind] = _compile_terms(terms, cased), _beginnings(terms)
+                self._terms[kind] = _Terms.of(terms, frozenset(diagnosis.as_written).intersection(terms))
         if diagnosis.icd10:
-            self._patterns[TermKind.ICD10] = _compile_codes(diagnosis.icd10), _beginnings(diagnosis.icd10)
-        self._not_meant = (
-            (_compile_terms(diagnosis.not_meant, frozenset(), with_numbers=True), _beginnings(diagnosis.not_meant))
-            if diagnosis.not_meant
-            else None
-        )
+            self._terms[TermKind.ICD10] = _Terms.of(diagnosis.icd10, None)
+        not_meant = diagnosis.not_meant
+        self._not_meant = _Terms.of(not_meant, frozenset(), with_numbers=True) if not_meant else None
 
     def find(self, text: str, kinds: Collection[TermKind]) -> list[TermMatch]:
         """Return the terms of the given kinds in `text`, by position."""
+        held = _beginnings_in(text, len(_LISTS_OF_TERMS))
         found = [
-            TermMatch(Span(*match.span()), kind)
-            for kind, (pattern, beginnings) in self._patterns.items()
-            if kind in kinds
-            for match in _find_all(pattern, beginnings, text)
-            if kind is not TermKind.ICD10 or _is_code(text, match)
+            TermMatch(span, kind)
+            for kind, terms in self._terms.items()
+            if kind in kinds and (terms.number in held or terms.beginnings is None)
+            for span in terms.find(text)
         ]
         if found and self._not_meant is not None:
-            other = [Span(*match.span()) for match in _find_all(*self._not_meant, text)]
+            other = self._not_meant.find(text)
             starts = [span.start for span in other]
             found = [match for match in found if not _inside_any(match.span, other, starts)]
         return _outermost(found)
 
 
-_WORD_BEGINNING = re.compile(r"(?<![^\W_])[^\W_]{1,3}")
-#: A term's first letters and digits, up to three, with what follows fewer: a hyphen may be left out in a text.
-_TERM_BEGINNING = re.compile(r"([^\W_]{3})|([^\W_]{1,2})(?![^\W_])(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
-#: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
-_LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+#: All lists of terms that were compiled: one scan of a text finds where any of them may stand.
+_LISTS_OF_TERMS: "list[_Terms]" = []
+
+
+class _Terms:
+    """Some terms of one kind."""
+
+    def __init__(self, pattern: re.Pattern[str], beginnings: frozenset[str] | None, *, are_codes: bool) -> None:
+        self._pattern, self.beginnings, self._are_codes = pattern, beginnings, are_codes
+        self.number = len(_LISTS_OF_TERMS)
+        _LISTS_OF_TERMS.append(self)
+
+    @classmethod
+    @cache
+    def of(cls, terms: tuple[str, ...], cased: frozenset[str] | None, *, with_numbers: bool = False) -> "_Terms":
+        """Return terms of which some are `cased`; None: ICD-10 codes. The same of two diagnoses that share them."""
+        pattern = _compile_codes(terms) if cased is None else _compile_terms(terms, cased, with_numbers=with_numbers)
+        return cls(pattern, _beginnings(terms), are_codes=cased is None)
+
+    @lru_cache(maxsize=_MOST_FOUND)  # noqa: B019 (they are kept anyway)
+    def find(self, text: str) -> list[Span]:
+        """Return where the terms stand in a text: looked for only where a word begins as one of them does."""
+        if self.beginnings is None:
+            found = list(self._pattern.finditer(text))
+        else:
+            found = []
+            for start in sorted(_beginnings_in(text, len(_LISTS_OF_TERMS)).get(self.number, ())):
+                is_beyond = not found or start >= found[-1].end()
+                if is_beyond and (match := self._pattern.match(text, start)) is not None:
+                    found.append(match)
+        return [Span(*match.span()) for match in found if not self._are_codes or _is_code(text, match)]
+
+
+#: A term's first word; where that has one sign or two, with what a hyphen joins to it, which a text may leave out.
+_FIRST_WORD = re.compile(r"([^\W_]{3,})|([^\W_]{1,2})(?:[\s-]*-[\s-]*([^\W_]{1,3})?)?")
 
 
 def _beginnings(terms: Sequence[str]) -> frozenset[str] | None:
-    """Return with which signs, at most three, words begin where a term may stand, in lower case; None: with any."""
+    """Return how words begin where a term may stand, in lower case, after a blank; None: in any way."""
     found: set[str] = set()
     for term in terms:
-        begun = _TERM_BEGINNING.match(term)
+        begun = _FIRST_WORD.match(term)
         if begun is None or not begun[0].isascii() or "#" in term[:3]:
             return None
         long, short, joined = begun.groups()
         if joined and len(short + joined) < 3:
             return None
-        # Of a short word the plural, and what a hyphen joins it with.
-        found |= {long} if long else {(short + more)[:3] for more in ("", "s", "es", joined or "")}
+        # Of "allergy" the plural has another end. Of a short word the plural, and what a hyphen joins it with.
+        words = [long.removesuffix("y")] if long else [(short + more)[:3] for more in ("", "s", "es", joined or "")]
+        found |= {f" {word}" if len(word) > 2 or long else f" {word} " for word in words}
     return frozenset(one.lower() for one in found)
 
 
-@lru_cache(maxsize=8)
-def _word_beginnings(text: str) -> dict[str, list[int]]:
-    """Return where the words of a text start, by their first signs in lower case, at most three."""
-    starts: dict[str, list[int]] = {}
-    for word in _WORD_BEGINNING.finditer(text.translate(_LIKE_ASCII).lower()):
-        starts.setdefault(word[0], []).append(word.start())
+@lru_cache(maxsize=1)
+def _scanner(lists: int) -> Any:
+    """Return what finds the beginnings of so many lists of terms, each with its length and the numbers of its lists."""
+    import ahocorasick
+
+    numbers: dict[str, list[int]] = {}
+    for number, terms in enumerate(_LISTS_OF_TERMS[:lists]):
+        for beginning in terms.beginnings or ():
+            numbers.setdefault(beginning, []).append(number)
+    scanner = ahocorasick.Automaton()
+    for beginning, own in numbers.items():
+        scanner.add_word(beginning, (len(beginning), own))
+    scanner.make_automaton()
+    return scanner
+
+
+#: The signs beyond ASCII that a pattern without regard to case takes for a letter of ASCII.
+_LIKE_ASCII = str.maketrans({"\u017f": "s", "\u0130": "i", "\u0131": "i", "\u212a": "k"})
+#: By code of ASCII: letters and figures in lower case, a blank for whatever else.
+_SMALL_WORDS = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+_NO_LETTER = re.compile(r"[\W_]")
+
+
+@lru_cache(maxsize=_MOST_TEXTS)
+def _beginnings_in(text: str, lists: int) -> dict[int, list[int]]:
+    """Return where words of a text begin as terms do, by the number of the terms' list, in no order."""
+    starts: dict[int, list[int]] = {}
+    if text.isascii():
+        words = text.encode().translate(_SMALL_WORDS).decode()
+    else:
+        words = _NO_LETTER.sub(" ", text.translate(_LIKE_ASCII).lower())
+    for last, (length, numbers) in _scanner(lists).iter(f" {words} "):
+        for number in numbers:
+            starts.setdefault(number, []).append(last - length + 1)
     return starts
-
-
-def _find_all(pattern: re.Pattern[str], beginnings: frozenset[str] | None, text: str) -> Iterator[re.Match[str]]:
-    """Yield what `pattern.finditer` does, but look only where words have one of the beginnings: much the faster."""
-    if beginnings is None:
-        yield from pattern.finditer(text)
-        return
-    starts, end = _word_beginnings(text), 0
-    for start in sorted(start for beginning in beginnings.intersection(starts) for start in starts[beginning]):
-        if start >= end and (found := pattern.match(text, start)) is not None:
-            end = found.end()
-            yield found
 
 
 @lru_cache(maxsize=256)
