@@ -114,13 +114,13 @@ def find_identifiers(
     """
     texts = Made(len(generations), lambda place: generations[place].text)
     looked = _look_up(texts, corpus, profile, search, seed=seed, progress=progress)
-    # What the detector misses in the control's answers is no figure of the audited model.
-    own = array("q", (place for place, item in enumerate(generations) if item.rendering != CONTROL))
-    own_texts = Made(len(own), lambda place: texts[own[place]])
-    recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
+    audited = array("q")
     identified: dict[View, IdentifiedAnswers] = {}
     rows: Spill[list[Row]] = Spill(corpus.scratch)
-    for generation, places in zip(generations, looked.places_of, strict=True):
+    for number, (generation, places) in enumerate(zip(generations, looked.places_of, strict=True)):
+        # What the detector misses in the control's answers is no figure of the audited model.
+        if generation.rendering != CONTROL:
+            audited.append(number)
         owned = looked.owners.of(generation, places)
         rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
         identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
@@ -132,6 +132,14 @@ def find_identifiers(
                 values=tuple(owned),
             )
         )
+    recall = measure_recall(
+        Made(len(audited), lambda place: texts[audited[place]]),
+        looked.detector,
+        corpus=corpus,
+        dates=looked.dates,
+        seed=seed,
+        progress=progress,
+    )
     pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={
