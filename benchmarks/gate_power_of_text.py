@@ -28,7 +28,7 @@ from clinaudit.audit.results.gate.policy import Policy, load_policy
 from clinaudit.audit.results.gate.sample_size import clean_run
 from clinaudit.audit.results.ranges.identifiers import derive_identifiers
 from clinaudit.audit.results.ranges.memorization import derive_fraction
-from clinaudit.audit.statistics.intervals import bootstrap_means_over_patients
+from clinaudit.audit.statistics.intervals import resample_means
 from clinaudit.priors.tiers import TIER_IDS
 from clinaudit.reports.schema.decision import GateDecision
 from clinaudit.reports.schema.memorization import FractionOfText
@@ -126,7 +126,7 @@ def _draw_identifiers(
     )
     with (
         patch.object(summary, "RESAMPLES", _RESAMPLES),
-        patch.dict(bootstrap_means_over_patients.__kwdefaults__, resamples=_RESAMPLES),
+        patch.dict(resample_means.__kwdefaults__, resamples=_RESAMPLES),
     ):
         return summarize_identifiers(answers.of(arm), recall=[], has_pools=True, seed=0)
 

@@ -124,22 +124,10 @@ def find_identifiers(
         owned = looked.owners.of(generation, places)
         rows.append(list(identifier_rows(generation, places, owned, looked.values, looked.index)))
         identified.setdefault(view_of(generation.rendering, beside), IdentifiedAnswers()).add(
-            IdentifiedGeneration(
-                patient_id=generation.patient_id,
-                arm=generation.arm,
-                tier=generation.tier,
-                refused=generation.refused,
-                values=tuple(owned),
-            )
+            IdentifiedGeneration(generation.patient_id, generation.arm, generation.tier, generation.refused, owned)
         )
-    recall = measure_recall(
-        Made(len(audited), lambda place: texts[audited[place]]),
-        looked.detector,
-        corpus=corpus,
-        dates=looked.dates,
-        seed=seed,
-        progress=progress,
-    )
+    own_texts = Made(len(audited), lambda place: texts[audited[place]])
+    recall = measure_recall(own_texts, looked.detector, corpus=corpus, dates=looked.dates, seed=seed, progress=progress)
     pools_of = {split: looked.pools.size[split] > 0 for split in SPLITS}
     return IdentifierFindings(
         results={

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from clinaudit.audit.pii.owners import OwnedValue
 from clinaudit.audit.statistics.intervals import (
     RESAMPLES,
-    bootstrap_means_over_patients,
     bounds_of_bins,
     interval_of,
     percentile_interval,
+    resample_means,
     wider_of,
 )
 from clinaudit.reports.schema.hipaa import HipaaIdentifier
@@ -56,7 +56,7 @@ class IdentifiedGeneration:
     tier: str
     #: None where refusals were not looked for.
     refused: bool | None
-    values: tuple[OwnedValue, ...]
+    values: Sequence[OwnedValue]
 
     @property
     def is_answer(self) -> bool:
@@ -157,11 +157,8 @@ def summarize_identifiers(
     if of is not None:
         answers = answers.where(answers.hipaa == of)
     generations, is_own = answers.generations, answers.owner == "own"
-    verified, sampled, chance = (
-        answers.count(answers.verified),
-        answers.count_once(answers.sampled),
-        answers.count_once(answers.chance),
-    )
+    verified = answers.count(answers.verified)
+    sampled, chance = answers.count_once(answers.sampled), answers.count_once(answers.chance)
     in_pools = [answers.count(answers.verified & is_own) + sampled, chance] if has_pools else []
     rate, *pool_rates = _rates([verified, *in_pools], generations, seed=seed)
     bins, *pool_bins = (bin_rates(counts, generations) for counts in (verified, *in_pools))
@@ -225,8 +222,13 @@ def _rates(columns: Sequence[Ints], generations: Ints, *, seed: int) -> list[Est
     degenerates to a point.
     """
     total = int(generations.sum())
+    counts = np.stack(columns, axis=1).astype(np.float64)
+    # Of nothing but noughts every resample's mean is nought.
+    answers = np.broadcast_to(generations[:, None].astype(np.float64), counts.shape)
+    means = resample_means(counts, answers, seed=seed) if counts.any() else counts
     found: list[Estimate] = []
-    for sums, (low, high) in zip(columns, bootstrap_means_over_patients(columns, generations, seed=seed), strict=True):
+    for sums, drawn in zip(columns, means.T, strict=True):
+        low, high = percentile_interval(drawn)
         bounds = bounds_of_bins([(row.low, row.high, row.patients) for row in bin_rates(sums, generations)])
         if bounds is not None:
             low, high = min(low, bounds[0]), max(high, bounds[1] or high)

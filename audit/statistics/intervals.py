@@ -138,33 +138,14 @@ def bootstrap_mean_over_patients(
     its generations. Patients without a generation are left out beforehand. Raises `ValueError` on no patient or a count
     below 1.
     """
-    (interval,) = bootstrap_means_over_patients([sums], counts, seed=seed, resamples=resamples)
-    return interval
-
-
-def bootstrap_means_over_patients(
-    columns: Sequence[NDArray[np.float64] | NDArray[np.int64]],
-    counts: NDArray[np.int64],
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-) -> list[tuple[float, float]]:
-    """Return the same of several columns of sums, over the same resamples of the patients."""
-    sums = [np.asarray(column, dtype=np.float64) for column in columns]
+    sums = np.asarray(sums, dtype=np.float64)
     counts = np.asarray(counts, dtype=np.int64)
-    if any(column.ndim != 1 or column.shape != counts.shape or not column.size for column in sums):
+    if sums.ndim != 1 or sums.shape != counts.shape or not sums.size:
         raise ValueError("sums and counts must hold one number for each of at least one patient")
     if counts.min() < 1:
         raise ValueError("every patient must have at least one generation")
-    some: dict[int, list[NDArray[np.float64]]] = {place: [] for place, column in enumerate(sums) if column.any()}
-    for own in _draw_patients(counts.size, seed=seed, resamples=resamples) if some else ():
-        drawn = counts[own].sum(axis=1)
-        for place, means in some.items():
-            means.append(sums[place][own].sum(axis=1) / drawn)
-    # Of nothing but noughts every resample's is nought.
-    return [
-        percentile_interval(np.concatenate(some[place])) if place in some else (0.0, 0.0) for place in range(len(sums))
-    ]
+    drawn = _draw_patients(sums.size, seed=seed, resamples=resamples)
+    return percentile_interval(np.concatenate([sums[own].sum(axis=1) / counts[own].sum(axis=1) for own in drawn]))
 
 
 def resample_means(

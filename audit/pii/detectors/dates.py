@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Final
 
 from clinaudit.audit.pii.detectors.rule_table import words
-from clinaudit.audit.pii.detectors.screen import Screen
 from clinaudit.audit.pii.detectors.word_lists import is_allowed
 from clinaudit.audit.pii.entity_span import EntitySpan
 from clinaudit.audit.pii.values.dates_in_text import find_dates
@@ -27,9 +26,6 @@ _OF_VISIT: Final = words(
     r"(?:ed)?[- ]?up|reviewed"
     r"|expired|died|deceased|death)(?:\s(?:dates?|time|day|again|back|here|today))?(?:\s/\s?time)?${between}"
 )
-_LABELS: Final = Screen([_OF_BIRTH, _OF_VISIT])
-#: What these labels say; the first that stands there counts.
-_LABELLED: Final = ("birth_date", "admission_date")
 #: What is written as "1:10" and is no time.
 _RATIO = words(
     r"\b(?:ratio|dilut(?:ed|ion)|titer|titre|i:e|epinephrine|lidocaine|bupivacaine|ana)\b(?:\s(?:of|is|was|at|to|with|titer|positive))*[\s:]{0,2}$"
@@ -157,13 +153,9 @@ def find_labelled_dates(text: str, start: int, end: int) -> Iterator[tuple[int, 
         has_no_year = found.readings[0].startswith("-")
         if has_no_year and (_is_on_scale(text, found.start, found.end) or _OF_A_SPAN.match(text, found.end)):
             continue
-        yield found.start, found.end, _labelled(text[max(0, found.start - _LABEL_CHARS) : found.start])
-
-
-def _labelled(before: str) -> str:
-    """Return what a date is of, by the label that ends what stands before it; few dates have one near."""
-    near = sorted(_LABELS.stretches(before))
-    return next((_LABELLED[number] for number in near if _LABELS.patterns[number].search(before)), "date")
+        before = text[max(0, found.start - _LABEL_CHARS) : found.start]
+        kind = "birth_date" if _OF_BIRTH.search(before) else "admission_date" if _OF_VISIT.search(before) else "date"
+        yield found.start, found.end, kind
 
 
 def find_days_alike(text: str, spans: Iterable[EntitySpan]) -> list[EntitySpan]:

@@ -29,7 +29,7 @@ class Screen:
     """Finds for some patterns the stretches of a text in which each can match."""
 
     def __init__(self, patterns: Sequence[re.Pattern[str]]) -> None:
-        self.patterns = patterns
+        self._patterns = patterns
 
     def stretches(self, text: str) -> dict[int, list[tuple[int, int]]]:
         """Return the stretches to be searched, by start and apart, by the number of each pattern that has any."""
@@ -57,7 +57,7 @@ class Screen:
         return self._automata(ascii_alone=False)
 
     def _automata(self, *, ascii_alone: bool) -> "list[_Automaton]":
-        numbered = list(enumerate(relaxed(pattern, ascii_alone=ascii_alone) for pattern in self.patterns))
+        numbered = list(enumerate(relaxed(pattern, ascii_alone=ascii_alone) for pattern in self._patterns))
         return [
             _Automaton(numbered[first : first + _PATTERNS_TOGETHER])
             for first in range(0, len(numbered), _PATTERNS_TOGETHER)
